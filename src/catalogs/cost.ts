@@ -1,10 +1,10 @@
-/** What a usage costs at a model's prices: itemized, in exact decimals. Usage comes from options or from a call. */
+/** The cost of a usage at a model's prices, in exact decimals. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { addDecimals, compareDecimals, formatDecimal, multiplyDecimals, parseDecimal, zero } from "../decimal.ts";
 import { getMember, getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
-/** Numbers of what is paid for. Cached tokens are among the prompt's. */
+/** Units that have a price. `prompt_tokens` includes the cached tokens. */
 export interface Usage {
   readonly prompt_tokens: number;
   readonly cached_tokens: number;
@@ -15,30 +15,27 @@ export interface Usage {
 
 export const noUsage: Usage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 
-/**
- * Returns the usage of a call, parsed: its summary's, over all models (with the calls below it), else its output's.
- * Undefined if neither records one.
- */
+/** Returns the usage in the summary of a call, over all models and child calls, or else in its output. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
   const own = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);
   const [first, ...others] = isObject(byModel) ? Object.values(byModel).flatMap((one) => parseUsage(one) ?? []) : [];
   if (first === undefined) return own;
   const sum = others.reduce(addUsage, first);
-  // A summary has no cached tokens. If the output counts the same, it has them.
+  // Only the output has cached tokens.
   const isSame = own?.prompt_tokens === sum.prompt_tokens && own.completion_tokens === sum.completion_tokens;
   return isSame ? own : sum;
 };
 
 const addUsage = (a: Usage, b: Usage): Usage => ({
+  ...noUsage,
   prompt_tokens: a.prompt_tokens + b.prompt_tokens,
-  cached_tokens: a.cached_tokens + b.cached_tokens,
   completion_tokens: a.completion_tokens + b.completion_tokens,
-  images: a.images + b.images,
+  cached_tokens: a.cached_tokens + b.cached_tokens,
   requests: a.requests + b.requests,
 });
 
-/** Reads the counts of OpenAI's and of Anthropic's interfaces; undefined without both the tokens in and the tokens out. */
+/** Parses the counts of OpenAI's and Anthropic's interfaces. Both input and output tokens are required. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value): number | undefined => {
     const found = getMember(within, name);
@@ -46,7 +43,7 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
   const details = getMember(value, "prompt_tokens_details") ?? getMember(value, "input_tokens_details");
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
-  // Assumed: `input_tokens` leaves out what the cache counts of the same interface have. `prompt_tokens` never does.
+  // Assumed: `input_tokens` excludes the cached tokens, unlike `prompt_tokens`.
   const input = count("input_tokens");
   const prompt = count("prompt_tokens") ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
   const rest = count("total_tokens") === prompt ? 0 : undefined;
@@ -61,34 +58,30 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
 };
 
-/** One item of a cost. */
 interface CostItem {
-  /** Name of its price on the wire. */
+  /** The name of the price on the wire. */
   readonly price: string;
   readonly count: number;
-  /** US dollars for one, exact; null if the model states none. */
+  /** US dollars; null if not stated. */
   readonly unit_price: string | null;
   readonly cost: string | null;
 }
 
-/** A cost: amounts in US dollars, exact. */
+/** Exact amounts in US dollars. */
 export interface Cost {
   readonly items: readonly CostItem[];
-  /** Null if a price of something used is not stated, because unknown is not zero. */
+  /** Null if a needed price is not stated, because unknown is not zero. */
   readonly total: string | null;
-  /** The sum of the known costs. */
+  /** The sum of the known items. */
   readonly at_least: string;
-  /** Names of the prices that are not stated. */
+  /** The names of the missing prices. */
   readonly not_stated: readonly string[];
 }
 
-/**
- * Prices what was used. `areUnitsGiven` is true if images and requests were typed, not only counted by a record: the cost at
- * a model that states no price of them is then not known.
- */
+/** @param options if `areUnitsGiven`, a missing price of images or requests makes the total unknown */
 export const computeCost = (
   { pricing }: CatalogModel,
-  { usage, unitsAsked: areUnitsGiven }: { readonly usage: Usage; readonly unitsAsked: boolean },
+  { usage, areUnitsGiven }: { readonly usage: Usage; readonly areUnitsGiven: boolean },
 ): Cost => {
   const items: CostItem[] = [];
   let known = zero;
@@ -116,7 +109,7 @@ export const computeCost = (
   return { items, total: not_stated.length === 0 ? at_least : null, at_least, not_stated };
 };
 
-/** Below zero if the first costs less. A cost that is not known comes after all that are. */
+/** Compares costs. An unknown total comes last. */
 export const compareCosts = (a: Cost, b: Cost): number => {
   if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
   return compareDecimals(parseDecimal(a.at_least) ?? zero, parseDecimal(b.at_least) ?? zero);

@@ -1,37 +1,35 @@
-/** Differences of two catalogs: models that only one of them has, and facts of a model that are not the same. */
+/** Differences of two catalogs: models that only one of them has, and facts that changed. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type Field, MistypedValue, typedValue } from "../contract/replies.ts";
 import { compareDecimals } from "../decimal.ts";
 import { catalogFields, namedPrices, parseAmount, priceNames } from "./fields.ts";
 import { compareCodeUnits, wireValue } from "./models.ts";
 
-/** One difference. */
 export interface Change {
   readonly id: string;
   readonly name: string | undefined;
-  /** `added`: only the second catalog has the model; `gone`: only the first one has. Otherwise the kind of fact. */
+  /** `added` and `gone` for a model that only one catalog has, otherwise the kind of fact. */
   readonly change: string;
-  /** The fact's name on the wire; null for a whole model. */
+  /** The name on the wire; null for a whole model. */
   readonly field: string | null;
   /** The values of the wire; null if absent. */
   readonly from: unknown;
   readonly to: unknown;
 }
 
-/** The differences of two catalogs. */
 interface Difference {
   readonly changes: readonly Change[];
   readonly models: {
     readonly from: number;
     readonly to: number;
-    /** In both of them, with the same facts. */
+    /** Models with the same facts in both catalogs. */
     readonly same: number;
-    /** Entries of either that have no id, so they cannot be compared. */
+    /** Entries without an id, which cannot be compared. */
     readonly without_id: number;
   };
 }
 
-/** Compares models by their exact ids, the second of an id in one catalog with the second in the other. In the order of ids. */
+/** Compares models by id, in the order of ids. The second model of an id is compared with the second one in the other catalog. */
 export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogModel>): Difference => {
   const [before, after] = [modelsById(from), modelsById(to)];
   const changes: Change[] = [];
@@ -71,33 +69,27 @@ const compareModels = (
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
   }
   const [before, after] = [comparedFacts(older), comparedFacts(newer)];
-  const facts = [...before.keys(), ...Array.from(after.keys()).filter((field) => !before.has(field))];
   const isPrice = (field: string): number => Number(field.startsWith("pricing"));
-  return facts
+  return [...new Set([...before.keys(), ...after.keys()])]
     .sort((a, b) => isPrice(b) - isPrice(a))
     .flatMap((field): readonly Change[] => {
-      const change = (before.get(field) ?? after.get(field))?.change ?? "";
-      const [was, is] = [before.get(field)?.value ?? null, after.get(field)?.value ?? null];
+      const change = changes.get(field) ?? "price";
+      const [was, is] = [before.get(field) ?? null, after.get(field) ?? null];
       return isSameFact(change, was, is) ? [] : [{ id, name, change, field, from: was, to: is }];
     });
 };
 
-/** A fact, as on the wire; null if it is absent. */
-interface Fact {
-  readonly change: string;
-  readonly value: unknown;
-}
+const changes = new Map(catalogFields.map(({ name, change }) => [name, change]));
 
-/** The facts of a model by their names: every price that it has, and the fields of the interface that are compared. */
-const comparedFacts = (model: CatalogModel): ReadonlyMap<string, Fact> => {
-  const facts = new Map<string, Fact>();
-  const add = (field: string, change: string, value: Field<unknown>) =>
-    facts.set(field, { change, value: toWritable(wireValue(value)) });
+/** Returns the facts of a model by their names: all its prices and the compared fields. */
+const comparedFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
+  const facts = new Map<string, unknown>();
+  const add = (field: string, value: Field<unknown>) => facts.set(field, toWritable(wireValue(value)));
   const { pricing } = model;
-  if (pricing instanceof MistypedValue) add("pricing", "price", pricing);
+  if (pricing instanceof MistypedValue) add("pricing", pricing);
   const prices = typedValue(pricing) ?? {};
   for (const name of [...priceNames, ...Object.keys(prices).filter((one) => !namedPrices.has(one))]) {
-    if (Object.hasOwn(prices, name)) add(`pricing.${name}`, "price", prices[name]);
+    if (Object.hasOwn(prices, name)) add(`pricing.${name}`, prices[name]);
   }
   for (const { name, change, of } of catalogFields) {
     if (change === undefined || change === "price") continue;
@@ -105,23 +97,22 @@ const comparedFacts = (model: CatalogModel): ReadonlyMap<string, Fact> => {
     const countries = change === "countries" && Array.isArray(value) ? [...new Set(value)] : undefined;
     // Assumed: 0 and "" mean "not stated".
     const isStated = value !== 0 && value !== "" && countries?.length !== 0;
-    add(name, change, isStated ? (countries ?? value) : null);
+    add(name, isStated ? (countries ?? value) : null);
   }
   return facts;
 };
 
-/** A value that can be written as JSON. */
+/** Replaces a value that is nested too deeply for JSON. */
 const toWritable = (value: unknown): unknown => {
   try {
     JSON.stringify(value);
     return value ?? null;
-  } catch (thrown) {
-    if (thrown instanceof RangeError) return "(nested too deeply)";
-    throw thrown;
+  } catch {
+    return "(nested too deeply)";
   }
 };
 
-/** True if two values of a fact mean the same: prices by their amount, lists by their elements. */
+/** Compares prices by their amount, and lists by their elements. */
 const isSameFact = (change: string, a: unknown, b: unknown): boolean => {
   const [one, other] = change === "price" ? [parseAmount(a), parseAmount(b)] : [];
   if (one !== undefined && other !== undefined) return compareDecimals(one, other) === 0;

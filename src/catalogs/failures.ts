@@ -2,8 +2,7 @@
 import { Failure, type FailureLocation } from "../failure.ts";
 import { formatInputName } from "../sentences.ts";
 
-/** What can be wrong with a lock file: `type` is a value of another type. */
-export type LockFault = "no-json" | "no-lock" | "newer" | "type";
+export type LockFault = "not-json" | "not-a-lock" | "newer" | "type";
 
 interface InvalidLock {
   readonly file: string;
@@ -13,56 +12,51 @@ interface InvalidLock {
   readonly column: number;
 }
 
-export const invalidLock = ({ file, fault: wrong, field, line, column }: InvalidLock): Failure => {
-  const fault = {
-    "no-json": "it is not JSON",
-    "no-lock": "it is no lock file",
+export const invalidLock = ({ file, fault, field, line, column }: InvalidLock): Failure => {
+  const reason = {
+    "not-json": "it is not JSON",
+    "not-a-lock": "it is not a lock file",
     newer: "a newer rollcall wrote it",
-    type: `${field} is not what a lock file has there`,
-  }[wrong];
+    type: `invalid ${field}`,
+  }[fault];
   // A file that is not a lock file is never overwritten.
-  const first = wrong === "no-json" || wrong === "no-lock" ? "once it is moved away, " : "";
-  return new Failure("invalid_input", "invalid-lock", `${file} can't be used: ${fault}`, {
-    hint: `${first}\`rollcall catalog lock <model…>\` writes it anew; --file names another`,
-    where: { file, line, column },
-  });
+  const isOther = fault === "not-json" || fault === "not-a-lock";
+  const hint = isOther ? "choose another file with --file" : "write it again with `rollcall catalog lock <model…>`";
+  const message = `cannot use the lock file ${file}: ${reason}`;
+  return new Failure("invalid_input", "invalid-lock", message, { hint, where: { file, line, column } });
 };
 
 export const lockUnreadable = ({ file, code, cause }: { file: string; code: string; cause?: unknown }): Failure =>
-  new Failure("invalid_input", "lock-unreadable", `can't read the lock file ${file} (${code})`, {
-    hint: "--file names the file that `rollcall catalog lock` wrote",
+  new Failure("invalid_input", "lock-unreadable", `cannot read the lock file ${file} (${code})`, {
+    hint: "pass the file that `rollcall catalog lock` wrote with --file",
     where: { file },
     cause,
   });
 
-/** The file that a lock would be written to holds something else. */
 export const lockNotOverwritten = (file: string): Failure =>
-  new Failure("usage", "lock-not-overwritten", `${file} is no lock file, and was left as it is`, {
-    hint: "--file names another file",
+  new Failure("usage", "lock-not-overwritten", `${file} is not a lock file; it was not overwritten`, {
+    hint: "choose another file with --file",
     where: { file },
   });
 
 export const lockUnwritable = ({ file, code, cause }: { file: string; code: string; cause: unknown }): Failure =>
-  new Failure("storage", "lock-unwritable", `can't write the lock file ${file} (${code})`, {
-    hint: "--file names a file in a folder that can be written",
+  new Failure("storage", "lock-unwritable", `cannot write the lock file ${file} (${code})`, {
+    hint: "choose a file in a writable folder with --file",
     where: { file },
     cause,
   });
 
 export const catalogFileUnreadable = ({ file, code, cause }: { file: string; code: string; cause: unknown }): Failure =>
-  new Failure("invalid_input", "catalog-file-unreadable", `can't read ${formatInputName(file)} (${code})`, {
-    hint: "give a file that `rollcall catalog router --json` wrote, or - for standard input",
+  new Failure("invalid_input", "catalog-file-unreadable", `cannot read ${formatInputName(file)} (${code})`, {
+    hint: catalogHint,
     where: { file },
     cause,
   });
 
-export const invalidCatalogFile = (
-  { file, wrong }: { file: string; wrong: "no-json" | "no-catalog" },
-  where: FailureLocation = { file },
-): Failure => {
-  const fault = wrong === "no-json" ? "it is not JSON" : "it holds no list of models";
-  return new Failure("invalid_input", "invalid-catalog-file", `${formatInputName(file)} is no catalog: ${fault}`, {
-    hint: "give what `rollcall catalog router --json` prints",
+export const invalidCatalogFile = (file: string, reason: string, where: FailureLocation = { file }): Failure =>
+  new Failure("invalid_input", "invalid-catalog-file", `${formatInputName(file)} is not a catalog: ${reason}`, {
+    hint: catalogHint,
     where,
   });
-};
+
+const catalogHint = "pass the output of `rollcall catalog router --json`, as a file or with - on standard input";

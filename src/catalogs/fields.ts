@@ -1,62 +1,60 @@
-/** The fields of a catalog's models, a record for each: its column, how it is printed and sorted, and how it is compared. */
+/** The fields of a catalog's models. A record for each field has its column and how it is compared. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { MistypedValue, mistypedNames, typedValue } from "../contract/replies.ts";
-import { type Decimal, formatDecimal, parseDecimal, shiftDecimal, shiftDigits } from "../decimal.ts";
+import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDecimal, shiftDigits } from "../decimal.ts";
 import { createdColumn, type FieldColumn, fieldColumn, printCount, printWords, utcDay, wireValue } from "./models.ts";
 
-/** A value on one line: a text as it is, anything else as JSON. */
+/** Formats a value on one line: a text as it is, any other value as JSON. */
 export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** The prices that the interface names, in its order (2.5). */
+/** The prices of the interface (2.5) in its order. */
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 
-/** The same, for lookups. */
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
-/** Assumed: these prices are US dollars per token on the wire, those of the interface and those that services add. */
+/** Assumed: these prices are US dollars per token on the wire, also those that the interface does not name. */
 export const tokenPrices: ReadonlySet<string> = new Set([
   ...["prompt", "completion", "input_cache_read", "input_cache_reads"],
   ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
 ]);
 
-/** The names of both. */
 export const knownPriceNames: readonly string[] = [...new Set([...priceNames, ...tokenPrices])];
 
-/** Powers of ten between a price on the wire and in a table: tokens are priced by the million. */
+/** Powers of ten between a price on the wire and in a table, which has prices per million tokens. */
 export const priceExponent = (name: string): 0 | 6 => (tokenPrices.has(name) ? 6 : 0);
 
 type Pricing = CatalogModel["pricing"];
 
-/** The names of the prices that are neither absent nor null. */
+/** Returns the names of the prices that are neither absent nor null. */
 export const statedPrices = (pricing: Pricing): readonly string[] =>
   Object.entries(typedValue(pricing) ?? {}).flatMap(([name, price]) => (price === null ? [] : [name]));
 
-/** The value of a price, whatever it is; undefined if there is none. */
+/** Returns the value of a price, of any type. */
 export const priceAt = (pricing: Pricing, name: string): unknown => {
   const prices = typedValue(pricing);
   return prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
 };
 
-/** The amount that a value states, as a text or a number; undefined if it is not a decimal number. */
+/** Parses an amount from a text or number. */
 export const parseAmount = (value: unknown): Decimal | undefined =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
-/** An amount that is not below zero. */
+/** Parses an amount that is not negative. */
 export const parsePrice = (value: unknown): Decimal | undefined => {
   const amount = parseAmount(value);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
 
 /**
- * A price in US dollars per token or per unit; undefined if it is absent or not a price, because unknown is not zero.
- * A JSON number for which a double may have lost digits is not a price either.
+ * Returns a price in US dollars per token or unit. An absent or invalid price is undefined, because unknown is not zero.
+ * A JSON number that may have lost digits in a double is invalid.
  */
 export const readPrice = (pricing: Pricing, name: string): Decimal | undefined => {
   const value = wireValue(priceAt(pricing, name));
   return typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parsePrice(value);
 };
 
-/** A price of the wire with its unit, such as `0.3 $/M`. What is not a price stays as it is. */
+/** Formats a price of the wire with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
 export const formatPrice = (name: string, value: unknown): string => {
   const price = parsePrice(value);
   const places = priceExponent(name);
@@ -65,37 +63,48 @@ export const formatPrice = (name: string, value: unknown): string => {
     : `${formatDecimal(shiftDigits(price, places))} ${places === 6 ? "$/M" : "$"}`;
 };
 
-/** Prints exact decimals. What is not a price, but could be taken for one of the column's unit, is marked. */
+/**
+ * Formats a change in percent to a tenth, such as `-33.3`; empty if the first price is 0.
+ * @param roundUp rounds away from 0, so that a rise above a limit never looks like the limit
+ */
+export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
+  const places = Math.max(from.places, to.places);
+  const [was, is] = [shiftDigits(from, places).digits, shiftDigits(to, places).digits];
+  if (was === 0n) return "";
+  const change = is > was ? is - was : was - is;
+  const tenths = roundUp ? (change * 1000n + was - 1n) / was : (change * 2000n + was) / (2n * was);
+  return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
+};
+
+/** Prints exact decimals. An invalid price with digits is marked, because it could be mistaken for a price. */
 const printPrice = (value: unknown, spelled: () => string, places: number): string => {
-  const plain = wireValue(value);
-  const own = typeof plain === "string" ? plain : spelled();
-  const price = typeof plain === "string" || typeof plain === "number" ? shiftDecimal(own.trim(), places) : undefined;
+  const wire = wireValue(value);
+  const own = typeof wire === "string" ? wire : spelled();
+  const price = typeof wire === "string" || typeof wire === "number" ? shiftDecimal(own.trim(), places) : undefined;
   if (price !== undefined && !price.startsWith("-")) return price;
   return /\d/.test(own) ? `${own} (as given)` : own;
 };
 
-/** A field of a catalog's models. */
 interface CatalogField extends FieldColumn<CatalogModel> {
-  /** The `change` of `catalog diff` if it has another value; undefined if it is not compared. */
+  /** The `change` of `catalog diff` for another value; undefined if it is not compared. */
   readonly change?: string | undefined;
 }
 
-/** Fields whose value is what is shown. */
 type PlainFieldName =
   | ("id" | "name" | "quantization" | "deprecation_date" | "context_length" | "max_output_length")
   | ("input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters");
 
 type FieldDisplay = Omit<Parameters<typeof fieldColumn<CatalogModel>>[1], "of"> & Pick<CatalogField, "change">;
 
-const plainField = (name: PlainFieldName, { change, ...shown }: FieldDisplay): CatalogField => ({
-  ...fieldColumn(name, { ...shown, of: (model: CatalogModel) => model[name] }),
+const plainField = (name: PlainFieldName, { change, ...display }: FieldDisplay): CatalogField => ({
+  ...fieldColumn(name, { ...display, of: (model: CatalogModel) => model[name] }),
   change,
 });
 
 const tokens = { align: "right", print: printCount } as const;
 const words = { print: printWords };
 
-/** The column of a price. */
+/** Creates the column of a price. */
 export const priceField = (
   name: string,
   { rank, title = name }: { rank?: number; title?: string } = {},
@@ -152,7 +161,7 @@ export const catalogFields: readonly CatalogField[] = [
 ];
 
 /**
- * The day of a model's deprecation; null if none is set, undefined if the value is not a day.
+ * Returns the day of a model's deprecation; null if none is set, undefined if the value is not a day.
  * Assumed: `YYYY-MM-DD`, or a time that begins with it.
  */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
@@ -162,18 +171,18 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
-/** The fields of a model that cannot be understood, as dotted names. */
+/** Returns the dotted names of a model's fields that cannot be interpreted. */
 export const findMistypedFields = (model: CatalogModel): readonly string[] => {
   const { pricing, datacenters, deprecation_date: date } = model;
-  const isWrongPrice = (name: string) =>
+  const isInvalid = (name: string) =>
     wireValue(priceAt(pricing, name)) !== undefined && readPrice(pricing, name) === undefined;
-  const wrongCountry =
+  const isCountryMistyped =
     typedValue(datacenters)?.some(({ country_code }) => country_code instanceof MistypedValue) === true;
-  const wrongDate = deprecationDay(model) === undefined && !(date instanceof MistypedValue);
+  const isDateInvalid = deprecationDay(model) === undefined && !(date instanceof MistypedValue);
   return [
     ...mistypedNames(model),
-    ...knownPriceNames.filter(isWrongPrice).map((name) => `pricing.${name}`),
-    ...(wrongCountry ? ["datacenters.country_code"] : []),
-    ...(wrongDate ? ["deprecation_date"] : []),
+    ...knownPriceNames.filter(isInvalid).map((name) => `pricing.${name}`),
+    ...(isCountryMistyped ? ["datacenters.country_code"] : []),
+    ...(isDateInvalid ? ["deprecation_date"] : []),
   ];
 };

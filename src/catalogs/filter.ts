@@ -1,9 +1,8 @@
-/** Which models of a catalog are meant: a record for each option of a filter, with its test and its words. */
+/** Filters of models: for each option its test, its columns and the words that it takes. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type Entries, typedValue } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDigits } from "../decimal.ts";
 import { findNearest } from "../nearest.ts";
-import { countryCodes, parseCountries, parseCountry } from "./countries.ts";
 import { deprecationDay, knownPriceNames, priceExponent, readPrice, statedPrices } from "./fields.ts";
 import { compilePattern, utcDay } from "./models.ts";
 
@@ -11,109 +10,121 @@ type Strings = readonly string[];
 
 type Test = (model: CatalogModel) => boolean;
 
-/** An option. What a model does not state does not hold. Case does not matter. */
+/** An option. A model that does not state a value does not match. Case does not matter. */
 interface FilterOption<Value> {
-  /** The column that shows what is asked about. */
-  readonly column?: string;
-  /** Makes the test of a value; `now` is in milliseconds since 1970. */
+  /** The columns that show what the option is about. */
+  readonly columns: Strings | ((value: Value) => Strings);
+  /** `now`: milliseconds since 1970. */
   readonly test: (value: Value, now: number) => Test;
-  readonly words?: WordFacts;
+  readonly words?: OptionWords;
 }
 
-/** Facts about the words that an option takes. */
-interface WordFacts {
+interface OptionWords {
   /** The words of a model. */
   readonly of: (model: CatalogModel) => Strings;
-  /** Assumed: services use these words. Any other word of a catalog is a word too. */
+  /** Assumed: services use these words. Other words of a catalog are accepted, too. */
   readonly usual: Strings;
-  readonly areCountries?: boolean;
 }
 
 const lowerCased = (words: Strings): Strings => words.map((word) => word.toLowerCase());
 
 /** All words must be in a list of the model. */
-const stringsOption = (column: string, of: WordFacts["of"], usual: string): FilterOption<Strings> => ({
-  column,
+const allOf = (
+  column: "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters",
+  usual: string,
+): FilterOption<Strings> => ({
+  columns: [column],
   test: (words) => {
     const wanted = lowerCased(words);
     return (model) => {
-      const own = lowerCased(of(model));
+      const own = lowerCased(typedValue(model[column]) ?? []);
       return wanted.every((word) => own.includes(word));
     };
   },
-  words: { of, usual: usual.split(" ") },
+  words: { of: (model) => typedValue(model[column]) ?? [], usual: usual.split(" ") },
 });
 
-/** The country of each data center; an empty text if it states none. */
-const countryCodesOf: WordFacts["of"] = ({ datacenters }) =>
+/** Returns the country of each data center; an empty text if it states none. */
+const countriesOf: OptionWords["of"] = ({ datacenters }) =>
   (typedValue(datacenters) ?? []).map(({ country_code }) => typedValue(country_code) ?? "");
 
+const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split(" ");
+
+/** All officially assigned codes (ISO 3166-1). */
+const countryCodes: Strings = [
+  "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ",
+  "CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR",
+  "GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP",
+  "KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT",
+  "MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW",
+  "SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ",
+  "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
+].flatMap((line) => line.split(" "));
+
 /** `EU` stands for its members. */
-const countriesOption = (
-  holds: (codes: Strings, isMeant: (code: string) => boolean) => boolean,
+const countryOption = (
+  holds: (codes: Strings, isWanted: (code: string) => boolean) => boolean,
 ): FilterOption<Strings> => ({
-  column: "datacenters.country_code",
+  columns: ["datacenters.country_code"],
   test: (words) => {
-    const meant = parseCountries(words);
-    return (model) => holds(countryCodesOf(model), (code) => meant.has(code.trim().toUpperCase()));
+    const codes = words.map((word) => word.trim().toUpperCase());
+    const wanted = new Set([...codes, ...(codes.includes("EU") ? europeanUnion : [])]);
+    return (model) => holds(countriesOf(model), (code) => wanted.has(code.trim().toUpperCase()));
   },
-  words: { of: countryCodesOf, usual: ["EU", ...countryCodes], areCountries: true },
+  words: { of: countriesOf, usual: ["EU", ...countryCodes] },
 });
 
-/** Assumed: 0 says "not stated". */
-const minOption = <Value>(
+/** Assumed: 0 means "not stated". */
+const atLeast = <Value>(
   column: "context_length" | "max_output_length" | "created",
-  least: (value: Value, now: number) => number,
+  minimum: (value: Value, now: number) => number,
 ): FilterOption<Value> => ({
-  column,
+  columns: [column],
   test: (value, now) => (model) => {
     const own = typedValue(model[column]) ?? 0;
-    return own !== 0 && own >= least(value, now);
+    return own !== 0 && own >= minimum(value, now);
   },
 });
 
-/** A date that can't be read has neither come nor not. */
-const deprecationOption = <Value>(
-  day: (value: Value, now: number) => string,
-  isWanted = true,
-): FilterOption<Value> => ({
-  column: "deprecation_date",
+/** An unreadable date is neither past nor future. */
+const deprecatedBy = <Value>(day: (value: Value, now: number) => string, isWanted = true): FilterOption<Value> => ({
+  columns: ["deprecation_date"],
   test: (value, now) => (model) => {
     const end = deprecationDay(model);
     return (end === undefined ? undefined : (end ?? "9999-99-99") <= day(value, now)) === isWanted;
   },
 });
 
-/** The last day that is written with four digits of its year. */
+/** The last day whose year has four digits. */
 const lastDay = Date.UTC(9999, 11, 31);
 
-/** A time in milliseconds since 1970, for the time of now. */
+/** Returns milliseconds since 1970. */
 type RelativeTime = (now: number) => number;
+
+/** Names of prices, and exact decimals in US dollars per million tokens or per unit (`image`, `request`). */
+type PriceLimits = readonly (readonly [name: string, limit: string])[];
 
 const modalities = "text image audio video file";
 
 /** The options by their names: `inputModality` is `--input-modality`. */
 const options = {
   pattern: {
+    columns: [],
     test: (pattern: string) => {
       const matches = compilePattern(pattern);
       return ({ id, name }: CatalogModel) => matches({ id: typedValue(id) ?? "", name: typedValue(name) ?? "" });
     },
   },
-  inputModality: stringsOption("input_modalities", (model) => typedValue(model.input_modalities) ?? [], modalities),
-  outputModality: stringsOption("output_modalities", (model) => typedValue(model.output_modalities) ?? [], modalities),
-  feature: stringsOption(
-    "supported_features",
-    (model) => typedValue(model.supported_features) ?? [],
-    "tools json_mode structured_outputs web_search reasoning logprobs",
-  ),
-  parameter: stringsOption(
+  inputModality: allOf("input_modalities", modalities),
+  outputModality: allOf("output_modalities", modalities),
+  feature: allOf("supported_features", "tools json_mode structured_outputs web_search reasoning logprobs"),
+  parameter: allOf(
     "supported_sampling_parameters",
-    (model) => typedValue(model.supported_sampling_parameters) ?? [],
-    "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias",
+    "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens " +
+      "logit_bias",
   ),
   quantization: {
-    column: "quantization",
+    columns: ["quantization"],
     test: (words: Strings) => {
       const wanted = lowerCased(words);
       return ({ quantization }: CatalogModel) => wanted.includes((typedValue(quantization) ?? "").toLowerCase());
@@ -123,56 +134,50 @@ const options = {
       usual: "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" "),
     },
   },
-  country: countriesOption((codes, isMeant) => codes.some(isMeant)),
-  onlyCountry: countriesOption((codes, isMeant) => codes.length > 0 && codes.every(isMeant)),
-  minContext: minOption("context_length", (tokens: number) => tokens),
-  minOutput: minOption("max_output_length", (tokens: number) => tokens),
-  /** Exact decimals in US dollars by the name of the price: per million tokens, or per unit (`image`, `request`). */
+  country: countryOption((codes, isWanted) => codes.some(isWanted)),
+  onlyCountry: countryOption((codes, isWanted) => codes.length > 0 && codes.every(isWanted)),
+  minContext: atLeast("context_length", (tokens: number) => tokens),
+  minOutput: atLeast("max_output_length", (tokens: number) => tokens),
   maxPrice: {
-    test: (prices: Readonly<Record<string, string>>) => {
-      const limits = Object.entries(prices).map(([name, text]) => ({ name, limit: parseDecimal(text) }));
+    columns: (prices: PriceLimits) => prices.map(([name]) => `pricing.${name}`),
+    test: (prices: PriceLimits) => {
+      const limits = prices.map(([name, text]) => ({ name, limit: parseDecimal(text) }));
       return ({ pricing }: CatalogModel) =>
         limits.every(({ name, limit }) => {
           const price = readPrice(pricing, name);
           return price && limit ? compareDecimals(price, shiftDigits(limit, -priceExponent(name))) <= 0 : false;
         });
     },
-    words: {
-      of: ({ pricing }: CatalogModel) => statedPrices(pricing),
-      usual: knownPriceNames,
-    },
+    words: { of: ({ pricing }: CatalogModel) => statedPrices(pricing), usual: knownPriceNames },
   },
   free: {
-    column: "pricing.prompt",
+    columns: ["pricing.prompt", "pricing.completion"],
     test:
       (_: boolean) =>
       ({ pricing }: CatalogModel) =>
         ["prompt", "completion", ...statedPrices(pricing)].every((name) => readPrice(pricing, name)?.digits === 0n),
   },
-  deprecated: deprecationOption((_: boolean, now) => utcDay(now)),
-  notDeprecated: deprecationOption((_: boolean, now) => utcDay(now), false),
-  deprecatedWithin: deprecationOption((end: RelativeTime, now) => utcDay(Math.min(end(now), lastDay))),
-  createdSince: minOption("created", (since: RelativeTime, now) => since(now) / 1000),
+  deprecated: deprecatedBy((_: boolean, now) => utcDay(now)),
+  notDeprecated: deprecatedBy((_: boolean, now) => utcDay(now), false),
+  deprecatedWithin: deprecatedBy((end: RelativeTime, now) => utcDay(Math.min(end(now), lastDay))),
+  createdSince: atLeast("created", (since: RelativeTime, now) => since(now) / 1000),
 };
 
 type ValueOf<Of> = Of extends { readonly test: (value: infer Value, now: number) => Test } ? Value : never;
 type Values = { readonly [Name in keyof typeof options]: ValueOf<(typeof options)[Name]> };
 
-/** Options that were given, or not. All of them must hold. */
+/** The given options. A model must match all of them. */
 export type Filter = { readonly [Name in keyof Values]?: Values[Name] | undefined };
 
 const typedOptions: { readonly [Name in keyof Values]: FilterOption<Values[Name]> } = options;
 
-/** An option that was given. */
 interface GivenOption {
   readonly name: string;
   readonly columns: Strings;
   readonly test: (now: number) => Test;
   readonly words: Strings;
-  readonly facts: WordFacts;
+  readonly facts: OptionWords | undefined;
 }
-
-const noWords: WordFacts = { of: () => [], usual: [] };
 
 const isOption = (name: string): name is keyof Values => Object.hasOwn(options, name);
 
@@ -184,39 +189,32 @@ const toGivenOption = <Name extends keyof Values>(
   value: Values[Name] | undefined,
 ): readonly GivenOption[] => {
   if (value === undefined || value === false) return [];
-  const { column, test, words: facts = noWords }: FilterOption<Values[Name]> = typedOptions[name];
-  const words = facts === noWords ? [] : Array.isArray(value) ? value.map(String) : Object.keys(value);
-  const columns = column === undefined ? words.map((word) => `pricing.${word}`) : [column];
-  const more = name === "free" ? ["pricing.completion"] : [];
-  return [{ name, columns: [...columns, ...more], test: (now) => test(value, now), words, facts }];
+  const { columns, test, words: facts }: FilterOption<Values[Name]> = typedOptions[name];
+  const words = facts !== undefined && Array.isArray(value) ? value.map((one) => String([one].flat()[0])) : [];
+  const own = typeof columns === "function" ? columns(value) : columns;
+  return [{ name, columns: own, test: (now) => test(value, now), words, facts }];
 };
 
-/** The names of the columns that show what a filter asks about. */
+/** Returns the names of the columns that a filter is about. */
 export const filteredColumns = (filter: Filter): Strings => givenOptions(filter).flatMap(({ columns }) => columns);
 
-/** True if a filter asks for anything but a pattern. */
+/** True if a filter has any option but a pattern. */
 export const hasFilters = (filter: Filter): boolean => givenOptions(filter).some(({ name }) => name !== "pattern");
 
-/** The test of a filter. `now` is in milliseconds since 1970. */
+/** `now`: milliseconds since 1970. */
 export const createMatcher = (filter: Filter, now: number): Test => {
   const tests = givenOptions(filter).map(({ test }) => test(now));
   return (model) => tests.every((test) => test(model));
 };
 
-/** The usual words of an option, such as `--feature`; none if it takes no words. */
+/** Returns the usual words of an option such as `--feature`. */
 export const usualWords = (option: string): Strings =>
   Object.entries(typedOptions).find(([name]) => optionOf(name) === option)?.[1].words?.usual ?? [];
 
 const optionOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** A word of a catalog, and how many models have it. */
-interface CountedWord {
-  readonly word: string;
-  readonly count: number;
-}
-
-/** The words that the models have, the most frequent first. */
-const countWords = ({ of }: WordFacts, models: Entries<CatalogModel>): readonly CountedWord[] => {
+/** Counts the models with each word, the most frequent word first. */
+const countWords = ({ of }: OptionWords, models: Entries<CatalogModel>) => {
   const counted = new Map<string, { readonly word: string; count: number }>();
   for (const model of models) {
     for (const [lower, word] of new Map(of(model).map((one) => [one.toLowerCase(), one]))) {
@@ -228,44 +226,18 @@ const countWords = ({ of }: WordFacts, models: Entries<CatalogModel>): readonly 
   return [...counted.values()].sort((a, b) => b.count - a.count);
 };
 
-/** Finds the first word of a filter that is neither usual nor in the catalog; none if there is no model that could have it. */
+/** Finds the first word of a filter that is neither usual nor in a model. Without models, every word is accepted. */
 export const findUnknownWord = (filter: Filter, models: Entries<CatalogModel>) => {
   if (models.length === 0) return undefined;
   for (const { name, facts, words } of givenOptions(filter)) {
-    const { usual, areCountries = false } = facts;
-    const isWord = (word: string): boolean => {
-      const lower = (areCountries ? parseCountry(word) : word).toLowerCase();
-      return lowerCased(usual).includes(lower) || lowerCased(texts()).includes(lower);
-    };
-    const texts = () => countWords(facts, models).map((one) => one.word);
-    const word = words.find((one) => !isWord(one));
-    if (word === undefined) continue;
+    const isIn = (list: Strings, word: string) => lowerCased(list).includes(word.toLowerCase());
+    const unusual = words.filter((word) => facts !== undefined && !isIn(facts.usual, word));
+    if (facts === undefined || unusual.length === 0) continue;
     const occurring = countWords(facts, models);
-    const meant = findNearest(word, texts()) ?? (areCountries ? undefined : findNearest(word, usual));
-    const near = meant && (occurring.find((one) => equalsIgnoringCase(one.word, meant)) ?? { word: meant, count: 0 });
-    // First the word that was probably meant, then words that contain the typed one or are contained in it.
-    const rankOf = (one: CountedWord): number => {
-      const [own, lower] = [one.word.toLowerCase(), word.toLowerCase()];
-      return one === near ? 0 : own.includes(lower) || lower.includes(own) ? 1 : 2;
-    };
-    return {
-      option: optionOf(name),
-      word,
-      usual,
-      near,
-      occurring: occurring.toSorted((a, b) => rankOf(a) - rankOf(b)),
-    };
+    const texts = occurring.map(({ word }) => word);
+    const word = unusual.find((one) => !isIn(texts, one));
+    if (word === undefined) continue;
+    return { option: optionOf(name), word, usual: facts.usual, occurring, near: findNearest(word, texts) };
   }
   return undefined;
 };
-
-const equalsIgnoringCase = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
-
-/** The words of a filter that no model has, with their options. `EU` exists if one of its members does. */
-export const findAbsentWords = (filter: Filter, models: Entries<CatalogModel>): Strings =>
-  givenOptions(filter).flatMap(({ name, words, facts }) => {
-    const own = words.length === 0 ? [] : lowerCased(countWords(facts, models).map(({ word }) => word));
-    const meant = (word: string) => (facts.areCountries === true ? [...parseCountries([word])] : [word]);
-    const absent = words.filter((word) => !lowerCased(meant(word)).some((one) => own.includes(one)));
-    return absent.map((word) => `${optionOf(name)} ${word}`);
-  });

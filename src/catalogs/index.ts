@@ -1,5 +1,4 @@
-/** Catalogs as values: which models are meant, what they cost, when they end. Nothing here prints or sends. */
-
+/** Catalogs as values: filters, prices, differences and lock files. Nothing here prints or sends. */
 export {
   type CachedCatalog,
   type CatalogId,
@@ -13,19 +12,13 @@ export {
   readCatalogFile,
   saveCatalog,
 } from "./catalog-files.ts";
-export {
-  type Cost,
-  compareCosts,
-  computeCost,
-  noUsage,
-  readCallUsage,
-  type Usage,
-} from "./cost.ts";
+export { type Cost, compareCosts, computeCost, noUsage, readCallUsage, type Usage } from "./cost.ts";
 export { diffCatalogs } from "./diff.ts";
 export {
   catalogFields,
   deprecationDay,
   findMistypedFields,
+  formatPercentChange,
   formatPlain,
   formatPrice,
   namedPrices,
@@ -33,38 +26,16 @@ export {
   priceField,
   tokenPrices,
 } from "./fields.ts";
-export {
-  createMatcher,
-  type Filter,
-  filteredColumns,
-  findAbsentWords,
-  findUnknownWord,
-  hasFilters,
-  usualWords,
-} from "./filter.ts";
+export { createMatcher, type Filter, filteredColumns, findUnknownWord, hasFilters, usualWords } from "./filter.ts";
 export { type LockedModel, type LockFile, readLock, toLockedModel, writeLock } from "./lock.ts";
-export {
-  compareCodeUnits,
-  compilePattern,
-  findNearestId,
-  modelFields,
-  utcDay,
-} from "./models.ts";
+export { compareCodeUnits, compilePattern, dayMs, findNearestId, modelFields, utcDay } from "./models.ts";
 export {
   type CatalogEntry,
   type CatalogRow,
   cellsDocument,
   createRowMatcher,
-  findUnlistedModels,
   joinById,
   joinCatalogs,
   rowsDocument,
 } from "./rows.ts";
-export {
-  acceptAdvice,
-  type LockPolicy,
-  lockRuleNames,
-  lockRulePages,
-  type VerifiedFact,
-  verifyLock,
-} from "./verify.ts";
+export { acceptAdvice, type LockPolicy, lockRules, type VerifiedFact, verifyLock } from "./verify.ts";

@@ -1,4 +1,4 @@
-/** Lock files: the facts of models at one time, each on its own line, so that the same facts are the same text. */
+/** Lock files: the facts of models at one time, each on its own line. The same facts give the same text. */
 import { readFileSync, statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";
@@ -16,7 +16,7 @@ const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
 const words = z.optional(z.array(z.string()));
 
-/** A model of a lock file. A fact that it did not state when it was locked is absent. */
+/** A model of a lock file. A fact that the model did not state is absent. */
 const LockedModel = z.object({
   catalog: z.enum(catalogNames),
   id: z.string(),
@@ -29,13 +29,12 @@ const LockedModel = z.object({
   output_modalities: words,
   supported_features: words,
   supported_sampling_parameters: words,
-  /** The country code of each data center, once. */
+  /** Unique country codes of the data centers. */
   countries: words,
   deprecation_date: text,
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-/** The facts of a model that can be compared with another time: those of the interface's types. */
 export const toLockedModel = (catalog: CatalogName, id: string, model: CatalogModel): LockedModel => ({
   catalog,
   id,
@@ -51,10 +50,9 @@ export const toLockedModel = (catalog: CatalogName, id: string, model: CatalogMo
   deprecation_date: typedValue(model.deprecation_date) || undefined,
 });
 
-/** Assumed: 0 says "not stated", and less means nothing. */
+/** Assumed: 0 means "not stated", and negative numbers mean nothing. */
 const positive = (number = 0): number | undefined => (number > 0 ? number : undefined);
 
-/** Each word once, in an order that no service chooses; undefined if there is none. */
 const uniqueSorted = (list: readonly string[] = []): string[] | undefined =>
   list.length === 0 ? undefined : [...new Set(list)].sort();
 
@@ -67,42 +65,40 @@ const lockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undef
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
 };
 
-/** Keys and positions that lead from a model to one of its values. */
+/** Keys and positions from a model to one of its values. */
 export type LockPath = readonly (string | number)[];
 
-/** A lock file, read. */
 export interface LockFile {
   readonly file: string;
   readonly models: readonly LockedModel[];
-  /** Line and column of a fact of the model at a position, both from 1. */
+  /** Returns the line and column of a fact, from 1. */
   positionOf(model: number, path: LockPath): { readonly line: number; readonly column: number };
 }
 
-/** Raised if an older rollcall would misread what is written. */
+/** Must be raised if an older rollcall would misread the file. */
 const lockVersion = 1;
 
-/** The key that distinguishes a lock file from any other JSON. */
+/** Distinguishes a lock file from other JSON. */
 const lockKey = "rollcall_lock";
 
-/** Reads a lock file; undefined if it does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
+/** Reads a lock file. Returns undefined if it does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
 export const readLock = (file: string): LockFile | undefined => {
   const bytes = readLockBytes(file);
   return bytes && parseLock(file, bytes);
 };
 
-/** The lock in the bytes of a file. @throws Failure `invalid-lock` */
-export const parseLock = (file: string, bytes: Buffer): LockFile => {
-  const broken = (wrong: LockFault, at: number, path: LockPath = []): Failure =>
-    invalidLock({ file, fault: wrong, field: path.join("."), ...locateOffset(bytes, at) });
+const parseLock = (file: string, bytes: Buffer): LockFile => {
+  const broken = (fault: LockFault, at: number, path: LockPath = []): Failure =>
+    invalidLock({ file, fault, field: path.join("."), ...locateOffset(bytes, at) });
   const startOf = (...path: LockPath): number => findSpan(bytes, path)?.start ?? 0;
   const value = parseJson(bytes.toString("utf8"))?.value;
-  if (value === undefined) throw broken("no-json", requireFault(bytes).at);
+  if (value === undefined) throw broken("not-json", requireFault(bytes).at);
   const version = getMember(value, lockKey);
-  if (version === undefined) throw broken("no-lock", startOf());
-  if (version !== lockVersion) throw broken("newer", startOf(lockKey), [lockKey]);
+  if (version === undefined) throw broken("not-a-lock", startOf());
+  if (version !== lockVersion) throw broken("newer", startOf(lockKey));
   const [list, listSpan] = [getMember(value, "models"), findSpan(bytes, ["models"])];
   if (!Array.isArray(list) || listSpan === undefined) throw broken("type", listSpan?.start ?? startOf(), ["models"]);
-  // Found once: a lock file may have every model that exists.
+  // A lock file may have thousands of models.
   const spans = listElementSpans(bytes, listSpan);
   const factAt = (model: number, path: LockPath): number => {
     const { start, end } = spans[model] ?? listSpan;
@@ -120,7 +116,7 @@ export const parseLock = (file: string, bytes: Buffer): LockFile => {
 
 const readLockBytes = (file: string): Buffer | undefined => {
   try {
-    // Devices and pipes have no end, or are emptied by reading. Reading a folder says what is wrong.
+    // Devices and pipes may never end. Reading a folder fails with its own code.
     const facts = statSync(file);
     if (facts.isFile() || facts.isDirectory()) return readFileSync(file);
   } catch (thrown) {
@@ -132,8 +128,8 @@ const readLockBytes = (file: string): Buffer | undefined => {
 };
 
 /**
- * Writes a lock file, and returns false if it has that text already. `clean` escapes what a service could hide in JSON.
- * @throws Failure `lock-not-overwritten` if the file is not a lock file, `lock-unwritable`
+ * Writes a lock file. Returns false if the file has that text already. `clean` escapes invisible characters, because people review lock files.
+ * @throws Failure `lock-not-overwritten`, `lock-unwritable`
  */
 export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string): boolean => {
   const written = clean(formatLock(models));
@@ -150,33 +146,11 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
   return true;
 };
 
-/** The text of a lock file: models by catalog and id. */
-export const formatLock = (models: readonly LockedModel[]): string => {
-  const positionOfCatalog = ({ catalog }: LockedModel): number => catalogNames.indexOf(catalog);
-  const sorted = models.toSorted((a, b) => positionOfCatalog(a) - positionOfCatalog(b) || compareCodeUnits(a.id, b.id));
-  const entries = sorted.map((model) => `    ${formatObject(model, "    ")}`).join(",\n");
-  const list = entries === "" ? "" : `\n${entries}\n  `;
-  return `{\n  "${lockKey}": ${lockVersion},\n  "models": [${list}]\n}\n`;
+/** Formats models by catalog and id, with a line for each fact, also for a list of texts. */
+const formatLock = (models: readonly LockedModel[]): string => {
+  const orderOf = ({ catalog }: LockedModel): number => catalogNames.indexOf(catalog);
+  const sorted = models.toSorted((a, b) => orderOf(a) - orderOf(b) || compareCodeUnits(a.id, b.id));
+  const json = JSON.stringify({ [lockKey]: lockVersion, models: sorted }, undefined, 2);
+  const shortLists = json.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, list: string) => `[${list.replace(/\n\s*/g, " ")}]`);
+  return `${shortLists}\n`;
 };
-
-/** An object with a line for each member. Lists are on one line. */
-const formatObject = (value: object, indent: string): string => {
-  const textIn = (member: unknown): string => {
-    if (Array.isArray(member)) return `[${member.map(visibleJson).join(", ")}]`;
-    return typeof member === "object" && member !== null ? formatObject(member, `${indent}  `) : visibleJson(member);
-  };
-  const lines = Object.entries(value).flatMap(([key, member]) =>
-    member === undefined ? [] : [`${indent}  ${visibleJson(key)}: ${textIn(member)}`],
-  );
-  return `{\n${lines.join(",\n")}\n${indent}}`;
-};
-
-/** JSON with only visible characters: people review lock files, and the text of a catalog is not theirs. */
-const visibleJson = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    hiddenCharacters,
-    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-
-/** Control characters that JSON leaves as they are, and those that turn the direction of text or show nothing. */
-const hiddenCharacters = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;

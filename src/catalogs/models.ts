@@ -1,16 +1,15 @@
-/** Models in any list: the ids that words mean, and the columns of fields that a service may leave out or send in another type. */
+/** Models in any list: patterns over ids, and the columns of fields that a service may omit or send in another type. */
 import type { InferenceModel } from "../contract/models.ts";
 import { type Field, MistypedValue } from "../contract/replies.ts";
 import { findNearest } from "../nearest.ts";
 
-/** What a pattern is compared with. */
 interface ModelNames {
   readonly id: string;
   readonly name: string;
 }
 
-/** Parses a pattern: all its words must be in the id or name, in any case. A word with `*` or `?` is a glob over the id. */
-export const compilePattern = (pattern: string): ((named: ModelNames) => boolean) => {
+/** Compiles a pattern. Each word must be in the id or name, in any case. A word with `*` or `?` is a glob over the id. */
+export const compilePattern = (pattern: string): ((names: ModelNames) => boolean) => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean).map(compileWord);
   return ({ id, name }) => {
     const lower = { id: id.toLowerCase(), name: name.toLowerCase() };
@@ -18,13 +17,13 @@ export const compilePattern = (pattern: string): ((named: ModelNames) => boolean
   };
 };
 
-const compileWord = (word: string): ((named: ModelNames) => boolean) => {
+const compileWord = (word: string): ((names: ModelNames) => boolean) => {
   if (!/[*?]/.test(word)) return ({ id, name }) => id.includes(word) || name.includes(word);
   const glob = Array.from(word);
   return ({ id }) => matchesGlob(Array.from(id), glob);
 };
 
-/** `*` is any run of characters, `?` any one. Takes at most as many steps as both are long, multiplied. */
+/** `*` matches any characters, `?` one character. Takes at most text × glob steps, unlike a regular expression. */
 const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean => {
   let [at, of] = [0, 0];
   let star: { readonly of: number; at: number } | undefined;
@@ -37,26 +36,24 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean 
   return glob.slice(of).every((one) => one === "*");
 };
 
-/** Compares texts in an order that is the same everywhere. */
+/** Compares texts in an order that does not depend on the language. */
 export const compareCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The part of an id after its last slash, in lower case. */
-export const idSuffix = (id: string): string => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
+/** Returns the part of an id after its last slash, in lower case. */
+const idSuffix = (id: string): string => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
 
-/** Finds the id that differs in case, before its last slash, or by a few mistakes; or the only one that contains the word. */
-export const findNearestId = (id: string, all: readonly string[]): string | undefined => {
-  const ids = id === "" ? [] : all.filter((one) => one !== "");
-  const lower = id.toLowerCase();
-  const containing = new Set(ids.filter((one) => one.toLowerCase().includes(lower)));
+/** Finds a similar id: with the same part after the slash, with few mistakes, or the only one that contains the text. */
+export const findNearestId = (id: string, ids: readonly string[]): string | undefined => {
+  if (id === "") return undefined;
+  const containing = new Set(ids.filter((one) => one.toLowerCase().includes(id.toLowerCase())));
   return (
-    ids.find((one) => one.toLowerCase() === lower) ??
     ids.find((one) => idSuffix(one) === idSuffix(id)) ??
     findNearest(id, ids) ??
     (containing.size === 1 ? [...containing][0] : undefined)
   );
 };
 
-/** Prints a value that is neither absent nor null. `spelled` gives its text in the reply, for what no type can hold. */
+/** Prints a value that is neither absent nor null. `spelled` returns its text in the reply. */
 type CellPrinter = (value: unknown, spelled: () => string) => string;
 
 /** A field of a reply as a column of a list (`Column` of the output). */
@@ -70,7 +67,7 @@ export interface FieldColumn<Row> {
   readonly value: (row: Row) => unknown;
 }
 
-/** A column of a field. It is sorted by the value of the reply. */
+/** Creates the column of a field. It is sorted by the value in the reply. */
 export const fieldColumn = <Row>(
   name: string,
   {
@@ -78,14 +75,14 @@ export const fieldColumn = <Row>(
     print = printText,
     heading = name,
     value = wireValue,
-    ...shown
+    ...others
   }: Pick<FieldColumn<Row>, "rank" | "align" | "of"> & {
     readonly print?: CellPrinter;
     readonly heading?: string;
     readonly value?: (value: Field<unknown>) => unknown;
   },
 ): FieldColumn<Row> => ({
-  ...{ name, heading, ...shown, of },
+  ...{ name, heading, ...others, of },
   cell: (row, spelled) => {
     const own = of(row);
     return own === undefined || own === null ? "" : print(own, spelled);
@@ -93,7 +90,7 @@ export const fieldColumn = <Row>(
   value: (row) => value(of(row)),
 });
 
-/** The value of a field, of whatever type it came in; undefined if there is none. */
+/** Returns the value of a field, of any type. */
 export const wireValue = (value: Field<unknown>): unknown =>
   (value instanceof MistypedValue ? value.value : value) ?? undefined;
 
@@ -120,7 +117,9 @@ export const createdColumn = <Row extends { readonly created?: Field<number> }>(
     value: (value) => wireValue(value === 0 ? undefined : value),
   });
 
-/** The day of a time in UTC, as `YYYY-MM-DD`. Such texts compare as days do. */
+export const dayMs = 86_400_000;
+
+/** Returns the day of a time as `YYYY-MM-DD`. */
 export const utcDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** The fields of models that can be called (interface 2.3). Their order is a promise (output.md). */

@@ -5,30 +5,29 @@ import { type Entries, type ReplyList, toEntries, typedValue } from "../contract
 import { listMemberSpans, openBrace, rootSpan, skipWhite } from "../json/walk.ts";
 import type { CatalogName } from "./catalog-files.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
-import { compilePattern, idSuffix } from "./models.ts";
+import { compilePattern } from "./models.ts";
 
 /** An entry of a catalog (interface 2.5). */
 export interface CatalogEntry {
   readonly catalog: CatalogName;
   readonly entry: CatalogModel;
-  /** As the service spelled it. */
+  /** The bytes from the service. */
   readonly raw: Uint8Array;
 }
 
-/** A row has at least one of the two. */
+/** A row has a model, an entry or both. */
 export interface CatalogRow {
   /** A model that can be called (interface 2.3). */
   readonly model?: { readonly value: InferenceModel; readonly raw: Uint8Array };
   readonly listed?: CatalogEntry;
 }
 
-/** A catalog that was read. */
 interface CatalogList {
   readonly catalog: CatalogName;
   readonly models: ReplyList<CatalogModel>;
 }
 
-/** The entries of several catalogs, one catalog after the other. */
+/** Returns the entries of catalogs, one catalog after the other. */
 export const joinCatalogs = (lists: readonly CatalogList[]): Entries<CatalogEntry> => {
   const length = lists.reduce((sum, { models }) => sum + models.length, 0);
   return toEntries(length, (position) => {
@@ -42,7 +41,7 @@ export const joinCatalogs = (lists: readonly CatalogList[]): Entries<CatalogEntr
   });
 };
 
-/** Each model with each entry that has exactly its id, in the order of the models; alone if there is none. */
+/** Joins each model with each entry of exactly its id, in the order of the models. */
 export const joinById = (models: ReplyList<InferenceModel>, entries: Entries<CatalogEntry>): readonly CatalogRow[] => {
   const callable = Array.from(models, (value, at) => ({ value, raw: models.bytesAt(at) }));
   const byId = new Map(callable.map(({ value }): [string | undefined, CatalogEntry[]] => [typedValue(value.id), []]));
@@ -54,7 +53,7 @@ export const joinById = (models: ReplyList<InferenceModel>, entries: Entries<Cat
   });
 };
 
-/** The test of a filter. Of a model that no catalog has, nothing is known but its id. */
+/** A model without an entry has nothing but its id, so it matches only patterns. */
 export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow) => boolean) => {
   const matches = createMatcher(filter, now);
   const matchesId = hasFilters(filter) ? () => false : compilePattern(filter.pattern ?? "");
@@ -62,30 +61,16 @@ export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow
     listed === undefined ? matchesId({ id: typedValue(model?.value.id) ?? "", name: "" }) : matches(listed.entry);
 };
 
-/** The ids of models that no catalog has, each with an id that has the same last part, if there is one. */
-export const findUnlistedModels = (
-  rows: readonly CatalogRow[],
-  entries: Entries<CatalogEntry>,
-): readonly { readonly id: string; readonly near: string | undefined }[] => {
-  const ids = rows.flatMap(({ model, listed }) => (listed === undefined ? (typedValue(model?.value.id) ?? []) : []));
-  const near = new Map<string, string | undefined>(ids.map((id) => [idSuffix(id), undefined]));
-  for (const { entry } of ids.length === 0 ? [] : entries) {
-    const id = typedValue(entry.id) ?? "";
-    if (near.has(idSuffix(id))) near.set(idSuffix(id), id);
-  }
-  return ids.map((id) => ({ id, near: near.get(idSuffix(id)) }));
-};
-
 type Rows = Pick<Entries<CatalogRow>, "length" | "at">;
 
-/** `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}`, every object as the service spelled it. */
+/** `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the bytes from the service. */
 export const rowsDocument = (rows: Rows, catalogs: readonly CatalogName[]): Uint8Array =>
   joinRows(rows, { catalogs }, ({ model, listed }) => [
     ...(model === undefined ? [] : [['"model":', model.raw]]),
     [`"catalog":${JSON.stringify(listed?.catalog ?? null)},"entry":`, listed?.raw ?? "null"],
   ]);
 
-/** The rows as tables look for their cells: an entry's own keys, then `catalog` and `model`. */
+/** The rows for the cells of tables: the keys of an entry, then `catalog` and `model`. */
 export const cellsDocument = (rows: Rows): Uint8Array =>
   joinRows(rows, {}, ({ model, listed }) => {
     const id = model && listed === undefined ? listMemberSpans(model.raw, rootSpan(model.raw)).get("id") : undefined;
@@ -98,7 +83,6 @@ export const cellsDocument = (rows: Rows): Uint8Array =>
 
 type Piece = string | Uint8Array;
 
-/** Joins the members of each row. */
 const joinRows = (
   rows: Rows,
   others: object,
@@ -107,16 +91,13 @@ const joinRows = (
   const pieces: Piece[] = [JSON.stringify({ ...others, data: [] }).slice(0, -2)];
   for (let at = 0; at < rows.length; at++) {
     const members = membersOf(rows.at(at) ?? {}).filter(({ length }) => length > 0);
-    pieces.push(
-      at === 0 ? "{" : ",{",
-      ...members.flatMap((member, nth) => (nth === 0 ? member : [",", ...member])),
-      "}",
-    );
+    const joined = members.flatMap((member, nth) => (nth === 0 ? member : [",", ...member]));
+    pieces.push(at === 0 ? "{" : ",{", ...joined, "}");
   }
   return Buffer.concat([...pieces, "]}"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)));
 };
 
-/** The members of an object without its braces; nothing if it has none. */
+/** Returns the members of an object without its braces. */
 const innerMembers = (raw: Uint8Array): readonly Piece[] => {
   const start = skipWhite(raw, 1);
   return raw[0] !== openBrace || start >= raw.length - 1 ? [] : [raw.subarray(start, raw.length - 1)];

@@ -1,7 +1,8 @@
-/** The columns of what `rollcall catalog` lists (interface 2.5); their order is a promise (output.md). */
+/** The columns of catalogs (interface 2.5). Their order is a promise (output.md). */
 import {
   type CatalogRow,
   catalogFields,
+  dayMs,
   deprecationDay,
   modelFields,
   namedPrices,
@@ -13,17 +14,14 @@ import type { CatalogModel } from "../../contract/catalog.ts";
 import { typedValue } from "../../contract/replies.ts";
 import { type CellTag, type Column, textColumn } from "../../output/index.ts";
 
-/** The columns of a list. */
 interface RowColumns {
-  /** `one` catalog, `all` catalogs, or the catalogs with the `models` that can be called. Default: one. */
+  /** `models` are the catalogs joined with the models that can be called. Default: one. */
   readonly of?: "one" | "all" | "models";
-  /** Prices that the interface does not name: they have the names of the service. */
+  /** Names of prices that the interface does not name. */
   readonly prices?: readonly string[];
-  /** Marks a day of deprecation. */
   readonly mark?: DeprecationMark;
 }
 
-/** The columns of catalogs, then those of the models that can be called. */
 export const rowColumns = ({ of = "one", prices = [], mark }: RowColumns = {}): readonly Column<CatalogRow>[] => {
   const [id, ...others] = [...catalogFields, ...prices.map((name) => priceField(name))].map(
     (field): Column<CatalogRow> => ({
@@ -57,7 +55,7 @@ export const rowColumns = ({ of = "one", prices = [], mark }: RowColumns = {}): 
   return [eitherId, catalog, ...others, ...(of === "models" ? modelOthers : [])];
 };
 
-/** The columns under their names in JSON, where an entry is an object of its own next to its catalog. */
+/** Renames columns for JSON, where an entry is an object next to its catalog. */
 export const useJsonNames = (columns: readonly Column<CatalogRow>[]): readonly Column<CatalogRow>[] =>
   columns.map((column) =>
     column.name === "catalog" || column.name.startsWith("model.")
@@ -65,14 +63,14 @@ export const useJsonNames = (columns: readonly Column<CatalogRow>[]): readonly C
       : { ...column, name: `entry.${column.name}`, aliases: [column.name] },
   );
 
-/** Days before its end that a model's deprecation is pointed out. */
+/** Days before a deprecation that it is marked. */
 const warnDays = 30;
 
 export type DeprecationMark = (day: string | null | undefined) => CellTag | undefined;
 
-/** Marks a deprecation that has come or is near. A value that is not a date is not judged. */
+/** Marks a past or near deprecation. */
 export const deprecationMark = (now: number): DeprecationMark => {
-  const [today, soon] = [utcDay(now), utcDay(now + warnDays * 86_400_000)];
+  const [today, soon] = [utcDay(now), utcDay(now + warnDays * dayMs)];
   return (day) => {
     if (day === undefined || day === null || day > soon) return undefined;
     if (day > today) return { text: "soon", textInFirstColumn: "ends soon", tone: "warning" };
@@ -80,10 +78,9 @@ export const deprecationMark = (now: number): DeprecationMark => {
   };
 };
 
-/** Prices with names of their own that are shown at most. */
 const maxExtraPrices = 8;
 
-/** Gathers prices that the interface does not name, model by model. */
+/** Collects prices that the interface does not name, model by model. */
 export const openExtraPrices = () => {
   const own = new Set<string>();
   return {
@@ -94,7 +91,7 @@ export const openExtraPrices = () => {
   };
 };
 
-/** The prices in `--sort` that the interface does not name. Known names may lack `pricing.`. */
+/** Returns the prices in `--sort` that the interface does not name. */
 export const parseSortedPrices = (sort: readonly string[]): readonly string[] =>
   sort.flatMap((typed) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(typed) ?? [];
@@ -102,7 +99,7 @@ export const parseSortedPrices = (sort: readonly string[]): readonly string[] =>
     return isPrice && !namedPrices.has(name) ? [name] : [];
   });
 
-/** The part of a fact's name that its kind does not say. */
+/** Returns the part of a fact's name that its kind does not contain. */
 export const factName = (field: string): string =>
   field.startsWith("pricing.")
     ? field.slice("pricing.".length)

@@ -29,12 +29,12 @@ import {
 
 const listOptions = { ...filterOptions, ...orderOptions, ...withExtra({ group: "source" }, sourceOptions) };
 
-const diffArgs = { file: repeated("two saved catalogs; one, with --catalog, for that file and now") };
+const diffArgs = { file: repeated("two saved catalogs, or one to compare with the current --catalog") };
 const diffOptions = {
-  since: timeOption("from the history: what changed since then, such as 30d or 2026-10-01"),
-  until: { ...timeOption("up to then, instead of now"), needs: "since" },
+  since: timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
+  until: { ...timeOption("end of the comparison (default: now)"), needs: "since" },
   catalog: catalogOption,
-  "exit-code": flag("exit 10 where they differ"),
+  "exit-code": flag("exit with 10 if the catalogs differ"),
   ...sourceOptions,
 };
 
@@ -43,12 +43,12 @@ const costOptions = {
   ...withExtra(
     { group: "usage" },
     {
-      "prompt-tokens": tokenCountOption("tokens in, such as 10k"),
-      "completion-tokens": tokenCountOption("tokens out"),
-      cached: tokenCountOption("of the tokens in, those that are read from a cache"),
-      images: tokenCountOption("images in"),
+      "prompt-tokens": tokenCountOption("input tokens, such as 10k"),
+      "completion-tokens": tokenCountOption("output tokens"),
+      cached: tokenCountOption("input tokens that are read from a cache"),
+      images: tokenCountOption("input images"),
       requests: tokenCountOption("requests"),
-      "from-call": text("what a traced call used", "id"),
+      "from-call": text("take the usage of this traced call", "id"),
     },
   ),
   ...filterOptions,
@@ -66,15 +66,14 @@ const parsePercent = (word: string, option: string): Decimal => {
 
 const verifyOptions = {
   file: lockFile,
-  "max-rise": withDefault(custom("how much a price may rise", "percent", parsePercent), "0%"),
-  within: withDefault(durationOption("how near a deprecation may not be"), "30d"),
-  strict: flag("warnings fail too: features, parameters, what is not stated"),
-  allow: repeated("nothing of a rule; more than once for several", "rule"),
+  "max-rise": withDefault(custom("maximum rise of a price", "percent", parsePercent), "0%"),
+  within: withDefault(durationOption("fail if a deprecation is nearer than this"), "30d"),
+  strict: flag("treat warnings as errors"),
+  allow: repeated("silence this rule", "rule"),
   report: reportOption,
   ...sourceOptions,
 };
 
-/** What was typed for the verbs. */
 export type TypedList = Values<typeof listOptions> & { readonly pattern: string | undefined };
 export type TypedShow = Values<typeof sourceOptions> & { readonly id: string };
 export type TypedDiff = Values<typeof diffArgs & typeof diffOptions>;
@@ -105,13 +104,13 @@ export const catalog = command({
   verbs: [
     listCommand("analysis", "list the models in the catalog of the analysis provider", singleCatalogExamples),
     listCommand("router", "list the models in the catalog of the routing provider", singleCatalogExamples),
-    listCommand("all", "list the models of both catalogs, and which catalog has them", [
+    listCommand("all", "list the models of both catalogs", [
       ...["kimi", "--feature tools --sort pricing.prompt", "--country EU --limit 3 --json"],
     ]),
     command({
       words: "catalog show",
-      about: "show one model, with everything that the catalogs say of it",
-      args: { id: required(text("the whole id, such as moonshotai/Kimi-K2.5")) },
+      about: "show all fields of one model",
+      args: { id: required(text("the full id, such as moonshotai/Kimi-K2.5")) },
       options: sourceOptions,
       examples: [
         "rollcall catalog show moonshotai/Kimi-K2.5 --local",
@@ -121,7 +120,7 @@ export const catalog = command({
     }),
     command({
       words: "catalog diff",
-      about: "compare the two catalogs, two dates, or two files",
+      about: "compare the two catalogs, two times or two files",
       args: diffArgs,
       options: diffOptions,
       examples: ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"],
@@ -129,8 +128,8 @@ export const catalog = command({
     }),
     command({
       words: "catalog cost",
-      about: "price a usage at each model, cheapest first",
-      args: models("ids, or globs over them; none: all models"),
+      about: "compare the cost of a usage, cheapest model first",
+      args: models("ids or globs (default: all models)"),
       options: costOptions,
       examples: [
         "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
@@ -140,8 +139,8 @@ export const catalog = command({
     }),
     command({
       words: "catalog lock",
-      about: "write the facts of models into a lock file, for catalog verify",
-      args: models("ids, or globs over them; none: those of the lock file, else all"),
+      about: "write the facts of models to a lock file for catalog verify",
+      args: models("ids or globs (default: the models of the lock file, or all models)"),
       options: lockOptions,
       examples: [
         "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
@@ -151,7 +150,7 @@ export const catalog = command({
     }),
     command({
       words: "catalog verify",
-      about: "exit 10 where a locked model is gone, dearer, smaller or about to end",
+      about: "fail if a locked model disappeared, got worse or is about to end",
       options: verifyOptions,
       examples: [
         "rollcall catalog verify --max-rise 10% --within 60d",

@@ -5,10 +5,11 @@ import {
   catalogNames,
   diffCatalogs,
   findSavedCatalog,
+  formatPercentChange,
   formatPlain,
   formatPrice,
   type LockedModel,
-  lockRuleNames,
+  lockRules,
   parseAmount,
   parseCatalog,
   readCatalogFile,
@@ -23,7 +24,6 @@ import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import { typedValue } from "../../contract/replies.ts";
-import { compareDecimals, type Decimal, formatDecimal, shiftDigits } from "../../decimal.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
@@ -47,15 +47,17 @@ import {
   throwFirst,
 } from "./source.ts";
 
-/** One of two catalogs that are compared. */
+/** One of two compared catalogs. */
 interface ComparedCatalog {
   readonly catalog: CatalogName | null;
   readonly provider: string | null;
   readonly file: string | null;
-  /** When it was like this: milliseconds since 1970. */
+  /** Milliseconds since 1970; undefined for a file. */
   readonly asOf: number | undefined;
   readonly models: Iterable<CatalogModel>;
 }
+
+type Pair = readonly [from: ComparedCatalog, to: ComparedCatalog];
 
 /** `catalog diff`. @throws Failure `catalogs-differ` after the result was printed */
 export const diff = async (context: Context, typed: TypedDiff): Promise<void> => {
@@ -66,78 +68,72 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
     throw wrongValue("<file>", files.join(" "), "two files, or one and --catalog <analysis|router>");
   checkSourceOptions(typed);
   const progress = screen.startProgress("reading catalogs");
-  const compared = await readSides(context, typed)
-    .then((pairs) => pairs.map(([from, to]) => ({ from, to, ...diffCatalogs(from.models, to.models) })))
-    .finally(progress.stop);
+  const pairs = await readPairs(context, typed).finally(progress.stop);
+  const compared = pairs.map(([from, to]) => ({ from, to, ...diffCatalogs(from.models, to.models) }));
   const changes = compared.flatMap(({ from, to, changes: all }) =>
-    all.map((one) => ({
-      catalog: from.catalog === to.catalog ? to.catalog : null,
-      ...one,
-      name: one.name ?? null,
-    })),
+    all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one, name: one.name ?? null })),
   );
-  for (const { without_id: count } of compared.map(({ models }) => models)) {
-    const text = pluralize(count, "entry has no id, and was not compared", "entries have no id, and were not compared");
-    if (count > 0) screen.notice(text);
+  for (const { models } of compared) {
+    if (models.without_id > 0) {
+      screen.notice(`skipped ${pluralize(models.without_id, "entry without an id", "entries without an id")}`);
+    }
   }
-  if (changes.length === 0) screen.notice("nothing is different");
+  if (changes.length === 0) screen.notice("no differences");
   const document = {
     compared: compared.map(({ from, to, models }) => ({ from: sideDocument(from), to: sideDocument(to), models })),
     changes,
   };
   const [only, ...others] = compared;
-  const sides = only === undefined || others.length > 0 ? undefined : nameSides(only.from, only.to);
+  const names = only === undefined || others.length > 0 ? undefined : nameSides(only.from, only.to);
   await printList(screen, {
-    columns: changeColumns(screen.format === "table" ? sides?.map(shortenName) : sides, others.length > 0),
+    columns: changeColumns(screen.format === "table" ? names?.map(shortenName) : names, others.length > 0),
     rows: changes,
     wire: { bytes: Buffer.from(JSON.stringify(document)), member: "changes" },
   });
   if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length);
 };
 
-const readSides = async (
-  context: Context,
-  typed: TypedDiff,
-): Promise<readonly (readonly [ComparedCatalog, ComparedCatalog])[]> => {
+const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly Pair[]> => {
   const { screen, host } = context;
   const { catalog, since, until } = typed;
-  const fileSide = async (file: string): Promise<ComparedCatalog> => {
+  const readSide = async (file: string): Promise<ComparedCatalog> => {
     const models = await readCatalogFile(file, host);
     noteNulls(screen, models, file);
     return { catalog: null, provider: null, file, asOf: undefined, models };
   };
   const [older, newer] = typed.file;
-  if (older !== undefined && newer !== undefined) return [[await fileSide(older), await fileSide(newer)]];
+  if (older !== undefined && newer !== undefined) return [[await readSide(older), await readSide(newer)]];
   const settings = await effectiveSettings(context);
-  const current = async (name: CatalogName): Promise<ComparedCatalog> => {
+  const readCurrent = async (name: CatalogName): Promise<ComparedCatalog> => {
     return { ...(await readCatalog(context, { settings, catalog: name, typed })), file: null };
   };
-  if (older !== undefined && catalog !== undefined) return [[await fileSide(older), await current(catalog)]];
+  if (older !== undefined && catalog !== undefined) return [[await readSide(older), await readCurrent(catalog)]];
   if (since === undefined) {
     if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <file>");
-    return [[await current("analysis"), await current("router")]];
+    return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
-  const pairs: (readonly [ComparedCatalog, ComparedCatalog])[] = [];
+  const pairs: Pair[] = [];
   for (const name of selectCatalogs(settings, catalog)) {
-    const from = readPastSide(context, { settings, catalog: name, time: since(host.now()) });
-    const to = until && readPastSide(context, { settings, catalog: name, time: until(host.now()) });
-    pairs.push([from, to ?? (await current(name))]);
+    const from = readPast(context, { settings, catalog: name, time: since(host.now()) });
+    const to = until && readPast(context, { settings, catalog: name, time: until(host.now()) });
+    pairs.push([from, to ?? (await readCurrent(name))]);
   }
   return pairs;
 };
 
-/** A catalog as it was. @throws Failure `catalog-history-missing` */
-const readPastSide = (
+/** Reads a catalog as it was at a time. @throws Failure `catalog-history-missing` */
+const readPast = (
   { screen }: Context,
   { settings, catalog, time }: { readonly settings: Settings; readonly catalog: CatalogName; readonly time: number },
 ): ComparedCatalog => {
-  const [place, folder] = [catalogIdOf(settings, catalog), settings.dataFolder()];
-  const saved = folder === undefined ? undefined : findSavedCatalog(folder, place, time);
+  const [id, folder] = [catalogIdOf(settings, catalog), settings.dataFolder()];
+  const saved = folder === undefined ? undefined : findSavedCatalog(folder, id, time);
   const models = saved && parseCatalog(saved.bytes);
-  if (saved === undefined || models === undefined) throw catalogHistoryMissing(place);
-  const begin = `the history of the ${catalog} catalog begins ${formatMinute(saved.fetchedAt)}`;
-  if (saved.fetchedAt > time) screen.notice(`${begin}: that is what is compared`);
-  return { ...place, file: null, asOf: saved.fetchedAt, models };
+  if (saved === undefined || models === undefined) throw catalogHistoryMissing(id);
+  if (saved.fetchedAt > time) {
+    screen.notice(`comparing with the oldest saved ${catalog} catalog, of ${formatMinute(saved.fetchedAt)}`);
+  }
+  return { ...id, file: null, asOf: saved.fetchedAt, models };
 };
 
 const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => ({
@@ -147,21 +143,21 @@ const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => ({
   as_of: asOf === undefined ? null : new Date(asOf).toISOString(),
 });
 
-/** The names of both sides: their catalogs or files; the two times of one catalog. */
-const nameSides = (from: ComparedCatalog, to: ComparedCatalog): readonly string[] => {
-  const names = [from, to].map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
+/** Names both sides by their catalogs or files, or by their times if they are the same catalog. */
+const nameSides = (...sides: Pair): readonly string[] => {
+  const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;
-  return [from, to].map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : formatMinute(asOf)));
+  return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : formatMinute(asOf)));
 };
 
 /** Characters of a side's name in the heading of a table. */
-const maxSideLength = 20;
+const maxNameLength = 20;
 
-/** The end of a long name: it distinguishes a file from others. */
+/** Keeps the end of a long name, because it distinguishes a file from others. */
 const shortenName = (name: string): string =>
-  name.length <= maxSideLength ? name : `…${name.slice(1 - maxSideLength)}`;
+  name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`;
 
-/** A difference, as the document has it. */
+/** A change in the document. */
 interface ChangeRow {
   readonly id: string;
   readonly change: string;
@@ -171,72 +167,68 @@ interface ChangeRow {
   readonly catalog: CatalogName | null;
 }
 
-const changeColumns = (sides: readonly string[] | undefined, several: boolean): readonly Column<ChangeRow>[] => {
-  const [from = "", to = ""] = sides ?? [];
-  const wholes = sides === undefined ? {} : { added: `only in ${to}`, gone: `only in ${from}` };
-  const heading = (name: string, side: string) => (sides === undefined ? name : `${name}\n${side}`);
+const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): readonly Column<ChangeRow>[] => {
+  const [from = "", to = ""] = names ?? [];
+  const changeText = ({ change }: ChangeRow): string => {
+    if (names === undefined) return change;
+    return change === "added" ? `only in ${to}` : change === "gone" ? `only in ${from}` : change;
+  };
+  const heading = (name: string, side: string) => (names === undefined ? name : `${name}\n${side}`);
   return [
     ...keyColumns<ChangeRow>({
       id: 0,
-      change: { rank: 0, text: ({ change }) => new Map(Object.entries(wholes)).get(change) ?? change },
+      change: { rank: 0, text: changeText },
       field: { rank: 0, heading: "of", text: ({ field }) => factName(field ?? "") },
-      from: { rank: 0, heading: heading("from", from), text: (row) => valueText(row.field ?? "", row.from) },
-      to: { rank: 0, heading: heading("to", to), text: (row) => valueText(row.field ?? "", row.to) },
+      from: { rank: 0, heading: heading("from", from), text: (row) => formatFact(row.field ?? "", row.from) },
+      to: { rank: 0, heading: heading("to", to), text: (row) => formatFact(row.field ?? "", row.to) },
     }),
-    textColumn("difference", { rank: 2, text: differenceText }),
-    ...keyColumns<ChangeRow>(several ? { catalog: 3 } : {}),
+    textColumn("difference", { rank: 2, text: formatDifference }),
+    ...keyColumns<ChangeRow>(hasCatalogs ? { catalog: 3 } : {}),
   ];
 };
 
-/** A value of a fact for a person: prices with their unit, lists with commas. */
-const valueText = (field: string, value: unknown): string => {
+const formatFact = (field: string, value: unknown): string => {
   if (value === null) return "";
   if (field.startsWith("pricing.")) return formatPrice(field.slice("pricing.".length), value);
   return Array.isArray(value) ? value.map(formatPlain).join(", ") : formatPlain(value);
 };
 
-const differenceText = ({ change, from, to }: ChangeRow): string => {
+const formatDifference = ({ change, from, to }: ChangeRow): string => {
   if (Array.isArray(from) || Array.isArray(to)) {
-    const [before, after] = [from, to].map((value) => (value === null ? [] : [value].flat().map(formatPlain)));
-    const added = (after ?? []).filter((one) => before?.includes(one) !== true).map((one) => `+${one}`);
-    return [...added, ...(before ?? []).filter((one) => after?.includes(one) !== true).map((one) => `-${one}`)].join(
-      " ",
+    const [before = [], after = []] = [from, to].map((value) =>
+      value === null ? [] : [value].flat().map(formatPlain),
     );
+    const added = after.filter((one) => !before.includes(one)).map((one) => `+${one}`);
+    return [...added, ...before.filter((one) => !after.includes(one)).map((one) => `-${one}`)].join(" ");
   }
-  if (change === "price") return percentText(parseAmount(from), parseAmount(to));
+  if (change === "price") {
+    const [was, is] = [parseAmount(from), parseAmount(to)];
+    if (was === undefined || is === undefined || was.digits <= 0n || is.digits < 0n) return "";
+    return `${formatPercentChange(was, is)}%`;
+  }
   if (!isInteger(from) || !isInteger(to)) return "";
   return to < from ? String(to - from) : `+${to - from}`;
 };
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** By how many percent a price rose or fell, to a tenth; nothing if it was free or is not known. */
-const percentText = (from: Decimal | undefined, to: Decimal | undefined): string => {
-  if (from === undefined || to === undefined || from.digits <= 0n || to.digits < 0n) return "";
-  const places = Math.max(from.places, to.places);
-  const [was, is] = [shiftDigits(from, places).digits, shiftDigits(to, places).digits];
-  const change = is > was ? is - was : was - is;
-  const tenths = (change * 2000n + was) / (2n * was);
-  return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}%`;
-};
-
 /** The names of all columns of `catalog diff`. */
 export const changeColumnNames = changeColumns(undefined, true).map(({ name }) => name);
 
-/** `catalog lock`. @throws Failure `models-missing`, `lock-not-overwritten`, `invalid-lock`, `lock-unwritable`; nothing is then written */
+/** `catalog lock`. If it throws, nothing was written. @throws Failure `models-missing`, as `writeLock` */
 export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
   const { screen } = context;
   const { file } = typed;
-  const models = await modelsToLock(context, typed);
+  const models = await selectLockedModels(context, typed);
   const changed = writeLock(file, models, screen.safe.json);
   if (screen.isForProgram) {
     return await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
   }
   const count = pluralize(models.length, "model");
-  screen.notice(changed ? `locked ${count} in ${file}` : `${file} holds ${count} as they are already`);
+  screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
 };
 
-const modelsToLock = async (context: Context, typed: TypedLock): Promise<readonly LockedModel[]> => {
+const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly LockedModel[]> => {
   const before = typed.model.length > 0 ? undefined : readLock(typed.file)?.models;
   const { names, read, failures } = await readSelectedCatalogs(context, typed);
   throwFirst(failures);
@@ -244,14 +236,14 @@ const modelsToLock = async (context: Context, typed: TypedLock): Promise<readonl
   const namesBefore = before?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
   const namesTyped = typed.model.length > 0 ? typed.model.map((text) => ({ text })) : undefined;
   const named = openModelNames(namesBefore ?? namesTyped);
-  // What is locked of a catalog that is not read stays as it is.
+  // Locked models of catalogs that are not read stay as they are.
   const locked = before?.filter((model) => !isRead(model)) ?? [];
   for (const { catalog, models } of read) {
     const seen = new Set<string>();
     for (const model of models) {
       const id = typedValue(model.id);
       if (id === undefined) continue;
-      if (named.means(id, catalog) && !seen.has(id)) locked.push(toLockedModel(catalog, id, model));
+      if (named.selects(id, catalog) && !seen.has(id)) locked.push(toLockedModel(catalog, id, model));
       seen.add(id);
     }
   }
@@ -260,13 +252,14 @@ const modelsToLock = async (context: Context, typed: TypedLock): Promise<readonl
   return locked;
 };
 
-/** `catalog verify`. @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the findings were printed */
+/** `catalog verify`. @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
 export const verify = async (context: Context, typed: TypedVerify): Promise<void> => {
   const { screen, host } = context;
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
-  const unknown = allow.find((rule) => !lockRuleNames.includes(rule));
+  const ruleNames = Object.keys(lockRules);
+  const unknown = allow.find((rule) => !ruleNames.includes(rule));
   if (unknown !== undefined)
-    throw wrongValue("--allow", unknown, `a rule: ${lockRuleNames.join(", ")}`, findNearest(unknown, lockRuleNames));
+    throw wrongValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
   requireReportFiles(screen, { report: reports, inputs: [file] });
   const locked = readLock(file);
   if (locked === undefined) throw lockMissing(file);
@@ -282,12 +275,12 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
     await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
   const errors = found.filter(({ problem }) => problem.severity === "error");
   if (reports.every((report) => report.file !== undefined)) {
-    const count = pluralize(locked.models.length, "model is", "models are");
-    if (found.length === 0) screen.notice(`${count} as they were locked in ${file}`);
+    const count = pluralize(locked.models.length, "model");
+    if (found.length === 0) screen.notice(`${count} in ${file} verified`);
     const replacements = new Map(
-      errors.map((one) => [
-        one.locked,
-        { catalog: one.locked.catalog, id: one.locked.id, replacement: one.replacement ?? null },
+      errors.map(({ locked: { catalog, id }, locked: model, replacement = null }) => [
+        model,
+        { catalog, id, replacement },
       ]),
     );
     const document = {
@@ -298,22 +291,22 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
       replacements: [...replacements.values()],
     };
     const bytes = Buffer.from(JSON.stringify(document));
-    await printList(screen, { columns: findingColumns, rows: found, wire: { bytes, member: "problems" } });
+    await printList(screen, { columns: factColumns, rows: found, wire: { bytes, member: "problems" } });
   }
   if (errors.length === 0) return;
   throw lockDiffers(file, errors.length, screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {});
 };
 
-const findingColumns: readonly Column<VerifiedFact>[] = [
+const factColumns: readonly Column<VerifiedFact>[] = [
   textColumn("id", { rank: 0, text: ({ locked }) => locked.id }),
   textColumn("rule", { heading: "finding", rank: 0, text: ({ problem }) => problem.rule }),
   textColumn("field", {
     heading: "of",
     rank: 3,
-    text: ({ finding: { path } }) => factName(path.slice(0, path[0] === "pricing" ? 2 : 1).join(".")),
+    text: ({ regression: { path } }) => factName(path.slice(0, path[0] === "pricing" ? 2 : 1).join(".")),
   }),
-  textColumn("locked", { rank: 1, text: ({ finding }) => finding.locked }),
-  textColumn("now", { rank: 1, text: ({ finding }) => finding.now }),
+  textColumn("locked", { rank: 1, text: ({ regression }) => regression.locked }),
+  textColumn("now", { rank: 1, text: ({ regression }) => regression.now }),
   textColumn("severity", { rank: 2, text: ({ problem }) => problem.severity }),
   textColumn("replacement", { rank: 0, text: ({ replacement }) => replacement?.id }),
   textColumn("replacement_price", {
@@ -331,4 +324,4 @@ const findingColumns: readonly Column<VerifiedFact>[] = [
 ];
 
 /** The names of all columns of `catalog verify`. */
-export const findingColumnNames = findingColumns.map(({ name }) => name);
+export const findingColumnNames = factColumns.map(({ name }) => name);

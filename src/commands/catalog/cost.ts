@@ -1,4 +1,4 @@
-/** `rollcall catalog cost`: what a usage costs at each model's prices, cheapest first. */
+/** `rollcall catalog cost`: the cost of a usage at each model's prices, cheapest first. */
 import {
   type Cost,
   compareCodeUnits,
@@ -30,9 +30,10 @@ import {
   openModelNames,
   readCatalogs,
   selectCatalogs,
+  throwFirst,
 } from "./source.ts";
 
-/** Prices the usage. @throws Failure `models-missing` after the others were printed */
+/** @throws Failure `models-missing` after the other models were printed */
 export const run = async (context: Context, typed: TypedCost): Promise<void> => {
   const { screen, host } = context;
   const { fromCall, limit } = typed;
@@ -42,25 +43,26 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const settings = await effectiveSettings(context);
   const names = selectCatalogs(settings, typed.catalog);
   const progress = screen.startProgress("reading catalogs");
-  const { usage, listed } = await (async () => {
+  const read = async () => {
     const recorded = fromCall === undefined ? noUsage : await readRecordedUsage(context, settings, fromCall);
-    const { listed, failures } = await readCatalogs(context, { settings, typed, names });
-    if (failures[0] !== undefined) throw failures[0];
-    return { usage: { ...recorded, ...typedUsage }, listed };
-  })().finally(progress.stop);
+    const catalogs = await readCatalogs(context, { settings, typed, names });
+    throwFirst(catalogs.failures);
+    return { usage: { ...recorded, ...typedUsage }, listed: catalogs.listed };
+  };
+  const { usage, listed } = await read().finally(progress.stop);
   checkFilterWords(
     typed,
     mapEntries(listed, ({ entry }) => entry),
   );
   const matches = createMatcher(typed, host.now());
   const today = utcDay(host.now());
-  const unitsAsked = typed.images !== undefined || typed.requests !== undefined;
+  const areUnitsGiven = typed.images !== undefined || typed.requests !== undefined;
   const named = openModelNames(typed.model.length === 0 ? undefined : typed.model.map((text) => ({ text })));
   const rows: CostRow[] = [];
   for (const { catalog, entry } of listed) {
     const id = typedValue(entry.id);
-    if (!named.means(id, catalog) || !matches(entry)) continue;
-    const { items, ...cost } = computeCost(entry, { usage, unitsAsked });
+    if (!named.selects(id, catalog) || !matches(entry)) continue;
+    const { items, ...cost } = computeCost(entry, { usage, areUnitsGiven });
     const deprecation_date = deprecationDay(entry) ?? null;
     const ended = (deprecation_date ?? today) < today;
     rows.push({
@@ -73,19 +75,16 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
       items,
     });
   }
-  // Models that nobody can use any more come last.
+  // Deprecated models come last.
   rows.sort(
     (a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || compareCodeUnits(a.id ?? "", b.id ?? ""),
   );
   const missing = named.missing();
   const shown = rows.slice(0, limit);
   if (fromCall !== undefined) screen.notice(formatUsage(usage));
-  if (rows.length === 0 && missing.length === 0) screen.notice("no model is like that");
+  if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");
   const unknown = shown.filter(({ total }) => total === null).length;
-  if (unknown > 0) {
-    const models = `${unknown} of ${shown.length} models`;
-    screen.notice(`${models} state no price of something that was used: their total is not known`);
-  }
+  if (unknown > 0) screen.notice(`${unknown} of ${shown.length} models lack a needed price, so their total is unknown`);
   const document = { usage: { ...usage, from: fromCall === undefined ? "options" : "call" }, models: shown };
   await printList(screen, {
     columns: costColumns(names.length > 1, deprecationMark(host.now())),
@@ -95,7 +94,7 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   if (missing.length > 0) throw modelsMissing(missing, names);
 };
 
-/** A model, as the document has it. */
+/** A model in the document. */
 interface CostRow extends Cost {
   readonly catalog: string;
   readonly id: string | null;
@@ -104,16 +103,20 @@ interface CostRow extends Cost {
   readonly ended: boolean;
 }
 
-/** The typed counts. They replace recorded ones. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-missing` */
+/** Given counts override recorded ones. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-missing` */
 const parseUsageOptions = (typed: TypedCost): Partial<Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const counts = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
   const stated = Object.entries({ ...counts, images, requests }).filter(([, count]) => count !== undefined);
   if (fromCall !== undefined && Object.values(counts).some((count) => count !== undefined))
-    throw contradiction("--from-call", "numbers of tokens", "the tokens are those that are recorded");
+    throw contradiction("--from-call", "numbers of tokens", "the call has its own numbers of tokens");
   if (fromCall === undefined && stated.every(([, count]) => count === 0)) throw usageMissing();
   if (cached !== undefined && cached > (promptTokens ?? 0))
-    throw wrongValue("--cached", String(cached), "no more than --prompt-tokens, which the cached ones are among");
+    throw wrongValue(
+      "--cached",
+      String(cached),
+      "at most the value of --prompt-tokens, which includes the cached tokens",
+    );
   return Object.fromEntries(stated);
 };
 
@@ -130,10 +133,9 @@ const readRecordedUsage = async (context: Context, settings: Settings, id: strin
 
 const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: Usage): string => {
   const cached = cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`;
-  return `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens, ${pluralize(requests, "request")}`;
+  return `usage of the call: ${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens, ${pluralize(requests, "request")}`;
 };
 
-/** The total, and each item, in US dollars. */
 const costColumns = (several: boolean, mark?: DeprecationMark): readonly Column<CostRow>[] => [
   ...keyColumns<CostRow>({
     id: 0,
@@ -141,7 +143,7 @@ const costColumns = (several: boolean, mark?: DeprecationMark): readonly Column<
       heading: "total\n$",
       align: "decimal",
       rank: 0,
-      tag: ({ total }) => (total === null ? { text: "not known", tone: "warning" } : undefined),
+      tag: ({ total }) => (total === null ? { text: "unknown", tone: "warning" } : undefined),
     },
     not_stated: { heading: "price\nnot stated", rank: 1 },
   }),
@@ -162,7 +164,7 @@ const itemColumn = (name: string, rank: number, title = name): Column<CostRow> =
     heading: `${title}\n$`,
     rank,
     align: "decimal",
-    // Some services call the price of cached tokens input_cache_reads.
+    // Some services name the price of cached tokens input_cache_reads.
     text: ({ items }) => items.find(({ price }) => price === name || price === `${name}s`)?.cost,
   });
 

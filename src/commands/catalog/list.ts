@@ -8,10 +8,8 @@ import {
   createMatcher,
   createRowMatcher,
   filteredColumns,
-  findAbsentWords,
   findMistypedFields,
   findNearestId,
-  findUnlistedModels,
   hasFilters,
   joinById,
   namedPrices,
@@ -22,7 +20,7 @@ import type { InferenceModel } from "../../contract/models.ts";
 import { type Entries, MistypedValue, mapEntries, type ReplyList, typedValue } from "../../contract/replies.ts";
 import { rootSpan } from "../../json/walk.ts";
 import { type Column, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
-import { pluralize } from "../../sentences.ts";
+import { formatList as joinNames, pluralize } from "../../sentences.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 import {
@@ -43,7 +41,6 @@ import {
 } from "./columns.ts";
 import type { TypedList, TypedShow } from "./command.ts";
 import {
-  type CatalogRead,
   type CatalogsRead,
   checkFilterOptions,
   checkFilterWords,
@@ -56,7 +53,7 @@ type TypedRows = TypedFilter & TypedOrder & { readonly pattern: string | undefin
 
 type RowScope = "one" | "all" | "models";
 
-/** Refuses options that cannot hold, before anything is read. @throws Failure `invalid-option-value`, `conflicting-options` */
+/** Checks options before anything is read. @throws Failure `invalid-option-value`, `conflicting-options` */
 const checkRowOptions = (typed: TypedRows, of: RowScope): void => {
   checkFilterOptions(typed);
   parseOrder(typed.sort, rowColumns({ of, prices: parseSortedPrices(typed.sort) }));
@@ -73,17 +70,13 @@ export const listCatalog = async (context: Context, catalog: CatalogName, typed:
     const rows = mapEntries(listed, (one): CatalogRow => ({ listed: one }));
     const isAll =
       typed.pattern === undefined && !hasFilters(typed) && typed.sort.length === 0 && typed.limit === undefined;
-    // A program gets the whole reply as it came: no entry has to be decoded.
+    // A program gets the bytes of the reply, so no entry is decoded.
     if (screen.isForProgram && isAll) {
       const wire = { bytes, member: "data", elements, ...(nulls === 0 ? {} : { shownPositions: positions }) };
       return await printList(screen, { columns: rowColumns(), rows, wire });
     }
-    const { columns, selection } = selectRows(context, typed, {
-      scope: "one",
-      rows,
-      listed,
-      emptyText: "the catalog is empty",
-    });
+    const emptyText = "the catalog is empty";
+    const { columns, selection } = selectRows(context, typed, { scope: "one", rows, listed, emptyText });
     const shownPositions = selection.positions.map((at) => positions[at] ?? at);
     await printList(screen, {
       columns,
@@ -101,114 +94,105 @@ export const listCatalogs = async (context: Context, typed: TypedList): Promise<
   await printSelected(context, typed, { scope: "all", rows, ...catalogs, emptyText: "the catalogs are empty" });
 };
 
-/** `models --with-prices`. Ids are joined if they are exactly the same. @throws Failure */
+/** `models --with-prices`. @throws Failure */
 export const listPricedModels = async (
   context: Context,
   typed: TypedRows,
   readModels: () => Promise<ReplyList<InferenceModel>>,
 ): Promise<void> => {
-  const { screen } = context;
   checkRowOptions(typed, "models");
   const source = { maxAge: undefined, offline: false };
   const label = "reading the models and the catalogs";
   const [models, catalogs] = await Promise.all([readModels(), readSelectedCatalogs(context, source, { label })]);
   const rows = joinById(models, catalogs.listed);
-  const unlisted = findUnlistedModels(rows.filter(createRowMatcher({ pattern: typed.pattern }, 0)), catalogs.listed);
   noteSkippedCatalogs(context, catalogs.names);
-  if (unlisted.length > 0) screen.notice(describeUnlisted(unlisted, catalogs.read));
+  const unlisted = rows
+    .filter(createRowMatcher({ pattern: typed.pattern }, 0))
+    .flatMap(({ model, listed }) => (listed === undefined ? (typedValue(model?.value.id) ?? []) : []));
+  if (unlisted.length > 0) {
+    const where = catalogs.names.length === 1 ? `not in the ${catalogs.names[0]} catalog` : "not in any catalog";
+    const count = pluralize(unlisted.length, "model is", "models are");
+    context.screen.notice(`${count} ${where}: ${joinNames(unlisted)}`);
+  }
   await printSelected(context, typed, { scope: "models", rows, ...catalogs, emptyText: "the service lists no models" });
 };
 
-/** Models that are named in one sentence at most. */
-const maxNamedModels = 5;
-
-const describeUnlisted = (
-  unlisted: ReturnType<typeof findUnlistedModels>,
-  [only, other]: readonly CatalogRead[],
-): string => {
-  const named = unlisted
-    .slice(0, maxNamedModels)
-    .map(({ id, near }) => (near === undefined ? id : `${id} (there is ${near})`));
-  const more = unlisted.length > maxNamedModels ? ` and ${unlisted.length - maxNamedModels} more` : "";
-  const where = other === undefined ? `not in the ${only?.catalog} catalog` : "in no catalog";
-  return `${pluralize(unlisted.length, "model is", "models are")} ${where}: ${named.join(", ")}${more}`;
-};
-
-/** Rows to select from. */
 interface RowsRead {
   readonly scope: RowScope;
   readonly rows: Entries<CatalogRow>;
-  /** All entries that were read: the words of a filter are looked up in them. */
+  /** All entries. The words of a filter are looked up in them. */
   readonly listed: Entries<CatalogEntry>;
-  /** The sentence for no row at all. */
+  /** The note if there is nothing to select from. */
   readonly emptyText: string;
 }
 
-/** Selects rows, and says what there is to say about them. @throws Failure `invalid-option-value` */
+/** Selects rows and prints the notes about them. @throws Failure `invalid-option-value` */
 const selectRows = (
   { host, screen }: Context,
   typed: TypedRows,
-  { scope: of, rows, listed, emptyText: none }: RowsRead,
+  { scope, rows, listed, emptyText }: RowsRead,
 ): { readonly columns: readonly Column<CatalogRow>[]; readonly selection: Selection<CatalogRow> } => {
   const { pattern, sort, limit } = typed;
-  const models = mapEntries(listed, ({ entry }) => entry);
-  checkFilterWords(typed, models);
+  checkFilterWords(
+    typed,
+    mapEntries(listed, ({ entry }) => entry),
+  );
   const [prices, mistypings] = [openExtraPrices(), openEntryMistypings(pattern)];
   const selection = selectEntries({
     entries: rows,
-    // All questions are asked in one pass, because each pass decodes all entries.
-    see: ({ listed: own }) => {
+    // All in one pass, because each pass decodes all entries.
+    onEntry: ({ listed: own }) => {
       if (own === undefined) return;
       prices.add(own.entry);
       mistypings.add(own);
     },
     matches: createRowMatcher(typed, host.now()),
-    order: parseOrder(sort, rowColumns({ of, prices: parseSortedPrices(sort) })),
+    order: parseOrder(sort, rowColumns({ of: scope, prices: parseSortedPrices(sort) })),
     limit,
   });
-  mistypings.tell(screen);
-  const columns = rowColumns({ of, prices: prices.names(), mark: deprecationMark(host.now()) });
-  const absent = selection.total === 0 ? findAbsentWords(typed, models) : [];
-  const filtered = pattern === undefined || hasFilters(typed);
-  const noun = of === "one" ? "models" : "entries";
-  noteSelection(screen, selection, { pattern, filtered, of: rows.length, none, noun, absent });
+  mistypings.note(screen);
+  const columns = rowColumns({ of: scope, prices: prices.names(), mark: deprecationMark(host.now()) });
+  const isFiltered = pattern === undefined || hasFilters(typed);
+  const noun = scope === "one" ? "models" : "entries";
+  noteSelection(screen, selection, { pattern, isFiltered, of: rows.length, emptyText, noun });
   const order = parseOrder(sort, columns);
   return { columns: keepRequestedColumns(columns, { order, filtered: filteredColumns(typed) }), selection };
 };
 
-/** Gathers the mistyped fields of the models that a pattern means. */
+/** Collects the mistyped fields of the models that match a pattern. */
 const openEntryMistypings = (pattern = "") => {
-  const { add, note: tell } = openMistypings("shown as it came and matched by no filter");
-  const isMeant = createMatcher({ pattern }, 0);
+  const { add, note } = openMistypings("printed as they are, ignored by filters");
+  const matches = createMatcher({ pattern }, 0);
   return {
     add: ({ entry }: CatalogEntry) =>
-      isMeant(entry) ? add(typedValue(entry.id), findMistypedFields(entry)) : undefined,
-    tell,
+      matches(entry) ? add(typedValue(entry.id), findMistypedFields(entry)) : undefined,
+    note,
   };
 };
 
 const printSelected = async (context: Context, typed: TypedRows, rowsRead: RowsRead & CatalogsRead): Promise<void> => {
   const { columns, selection } = selectRows(context, typed, rowsRead);
-  await printRows(context, { columns, rows: selection.rows, read: rowsRead.read });
+  await printRows(context, { columns, rows: selection.rows, names: rowsRead.read.map(({ catalog }) => catalog) });
   throwFirst(rowsRead.failures);
 };
 
-/** Rows in the form asked for. */
-interface RowsPrinted {
+interface PrintedRows {
   readonly columns: readonly Column<CatalogRow>[];
   readonly rows: Pick<Entries<CatalogRow>, "length" | "at">;
-  readonly read: readonly CatalogRead[];
+  readonly names: readonly CatalogName[];
 }
 
-/** Prints rows. JSON has the catalog next to each entry. */
-const printRows = async ({ screen }: Context, { columns, rows, read }: RowsPrinted): Promise<void> => {
-  const catalogs = read.map(({ catalog }) => catalog);
-  const bytes = screen.isForProgram ? rowsDocument(rows, catalogs) : cellsDocument(rows);
-  const shown = screen.isForProgram ? useJsonNames(columns) : columns;
-  await printList(screen, { columns: shown, rows, wire: { bytes, member: "data" } });
+/** Prints rows. In JSON, each entry is an object next to its catalog. */
+const printRows = async ({ screen }: Context, { columns, rows, names }: PrintedRows): Promise<void> => {
+  const bytes = screen.isForProgram ? rowsDocument(rows, names) : cellsDocument(rows);
+  await printList(screen, {
+    columns: screen.isForProgram ? useJsonNames(columns) : columns,
+    rows,
+    wire: { bytes, member: "data" },
+  });
 };
 
-/** `catalog show`: everything that the catalogs say about one model. @throws Failure `model-not-listed` */
+/** `catalog show`. @throws Failure `model-not-listed` */
 export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
   const { screen, host } = context;
   const { names, read, listed, failures } = await readSelectedCatalogs(context, typed, {
@@ -226,16 +210,20 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
     prices.add(one.entry);
     mistypings.add(one);
   }
-  mistypings.tell(screen);
+  mistypings.note(screen);
   const mark = deprecationMark(host.now());
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
     const columns = rowColumns({ of: "all", prices: prices.names(), mark });
-    await printRows(context, { columns, rows: found.map((one) => ({ listed: one })), read });
+    await printRows(context, {
+      columns,
+      rows: found.map((one) => ({ listed: one })),
+      names: read.map(({ catalog }) => catalog),
+    });
   } else {
     const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
       const title = `${catalog} catalog, ${provider}`;
       const entries = found.filter((one) => one.catalog === catalog);
-      if (entries.length === 0) return [{ title, block: "does not list it" }];
+      if (entries.length === 0) return [{ title, block: "not listed" }];
       return entries.flatMap((entry) => entrySections(entry, title, mark));
     });
     await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
@@ -243,7 +231,7 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
   throwFirst(failures);
 };
 
-/** The sections of an entry: its fields, then what has no line of its own. */
+/** Returns the sections of an entry: its fields, then all other keys. */
 const entrySections = (listed: CatalogEntry, title: string, mark: DeprecationMark): readonly Section[] => {
   const { entry, raw } = listed;
   const spelled = readSpelledObject(raw, rootSpan(raw));
@@ -267,7 +255,7 @@ const entrySections = (listed: CatalogEntry, title: string, mark: DeprecationMar
   return [{ title, lines }, ...(other.length === 0 ? [] : [{ title: "other", level: 2 as const, lines: other }])];
 };
 
-/** True if a data center states anything but its country, or no country. */
+/** True if a data center has other keys than its country, or no country. */
 const hasMoreThanCountry = (datacenters: CatalogEntry["entry"]["datacenters"]): boolean =>
   datacenters instanceof MistypedValue ||
   (datacenters ?? []).some(

@@ -1,5 +1,5 @@
 /** Candidates for the values of options and arguments, found without network and credentials. */
-import { listCachedIds, lockRuleNames, modelFields, usualWords } from "../../catalogs/index.ts";
+import { listCachedIds, lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Command, Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { callFields, reportFormats } from "../../output/index.ts";
@@ -82,7 +82,7 @@ const sources: Readonly<Record<string, Source>> = {
   "--deprecated-within": ["7d", "30d", "90d"],
   "--created-since": ["30d", "90d", "365d"],
   "--allow": async ({ command }) =>
-    command.words.startsWith("catalog ") ? lockRuleNames : (await import("../../check/index.ts")).warningRules,
+    command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
   "--max-age": ["10m", "1h", "1d"],
   "--since": ["1d", "7d", "30d"],
   "--max-rise": ["0%", "5%", "10%"],

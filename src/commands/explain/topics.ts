@@ -1,5 +1,5 @@
 /** The topics of `rollcall explain`: error codes, and the rules of problems. */
-import { acceptAdvice, lockRulePages } from "../../catalogs/index.ts";
+import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
 import { createProblem, type ExampleInputs, getRule, type RuleName, ruleNames } from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 import { makeLooseModeProblem } from "../../files.ts";
@@ -88,13 +88,13 @@ const trajectoryTopics = ruleNames.map((name): Topic => {
   return ruleTopic(name, severity, why, () => exampleProblem(name), severity === "warning" ? [options] : []);
 });
 
-const cheapestAdvice = "the cheapest that can do the same is maker/other: 0.3 $/M in, 1.2 $/M out";
-
-const lockTopics = lockRulePages().map(({ rule, why, message, severity, line }) => {
-  const advice = severity === "warning" ? acceptAdvice : cheapestAdvice;
-  const position = { file: "rollcall.lock.json", line, column: 7 };
-  const example = () => ({ ...position, rule, severity, message: `maker/large ${message}`, advice });
-  return ruleTopic(rule, severity, why, example);
+const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, example }]) => {
+  const replaceAdvice = "use maker/other, the cheapest replacement: 0.3 $/M in, 1.2 $/M out";
+  const advice = severity === "warning" ? acceptAdvice : replaceAdvice;
+  const position = { file: "rollcall.lock.json", line: 6, column: 7 };
+  return ruleTopic(rule, severity, why, () => {
+    return { ...position, rule, severity, message: `maker/large ${example}`, advice };
+  });
 });
 
 /** Returns the problem of a setting in an imported file. */
@@ -147,7 +147,7 @@ const otherRules: readonly (readonly [name: string, severity: Severity, why: str
     "exposed-address",
     "warning",
     "Other machines can reach the address of `rollcall serve`, and its keys travel over plain http.",
-    async () => (await import("../../service/index.ts")).openAddressProblem("0.0.0.0"),
+    async () => (await import("../../service/index.ts")).exposedAddressProblem("0.0.0.0"),
   ],
 ];
 

@@ -1,7 +1,6 @@
-/** Lists of objects that rollcall makes: the rows of a table are the objects of the document, and its columns are their keys. */
+/** Lists of rollcall's own objects. The columns of the table are the keys of the objects in the document. */
 import { type CellTag, type Column, printList, type Screen } from "../../output/index.ts";
 
-/** How a key is shown. */
 interface KeyDisplay<Row> {
   readonly rank: number;
   /** Default: the key. */
@@ -12,13 +11,12 @@ interface KeyDisplay<Row> {
   readonly tag?: ((row: Row) => CellTag | undefined) | undefined;
 }
 
-/** The columns of some keys; a number is the rank of one that needs nothing else. */
+/** The columns of keys. A number is a rank without other settings. */
 type KeyColumns<Row> = { readonly [Key in keyof Row & string]?: number | KeyDisplay<Row> };
 
 const textOf = (value: unknown): string =>
   value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);
 
-/** The columns of keys. */
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
   Object.entries<number | KeyDisplay<Row> | undefined>(keys).flatMap(([name, shown]) => {
     if (shown === undefined) return [];
@@ -28,7 +26,7 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
     return [{ name, heading, ...own, ...(tag === undefined ? {} : { tag }), cell, value }];
   });
 
-/** Prints rows: in JSON, they are under `member`, after the other keys of the document. */
+/** Prints objects. In JSON, they are in `member`, after the other keys. */
 export const printObjects = async <Row extends object>(
   screen: Screen,
   {

@@ -1,4 +1,5 @@
-/** The options that commands with lists have in common, and the kinds of their values: times, ages, tokens. */
+/** Options of commands that print lists, and the kinds of their values: times, durations, numbers of tokens. */
+
 import {
   choice,
   count,
@@ -11,20 +12,20 @@ import {
   withExtra,
   wrongValue,
 } from "../../cli/index.ts";
-import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
+import { parseDecimal } from "../../decimal.ts";
 
 const dayMs = 86_400_000;
 
 const unitMs = new Map(Object.entries({ s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }));
 
-/** Milliseconds of `30m` or `7d`; undefined for anything else. */
+/** Parses `30m` or `7d` into milliseconds. */
 export const parseDurationMs = (value: string): number | undefined => {
   const [, digits = "", unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
   const factor = unitMs.get(unit);
   return factor === undefined ? undefined : Number(digits) * factor;
 };
 
-/** An age such as `7d`, in milliseconds. */
+/** A duration such as `7d`, in milliseconds. */
 export const durationOption = (about: string): Kind<number | undefined> =>
   custom(about, "duration", (word, option) => {
     const ms = parseDurationMs(word);
@@ -32,10 +33,10 @@ export const durationOption = (about: string): Kind<number | undefined> =>
     return ms;
   });
 
-/** A time as people type it: milliseconds since 1970, for the time of now. */
+/** A time that may depend on now. Returns milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
-/** `30d` ago, the start of `yesterday` or `today`, or an ISO 8601 date; days begin at midnight, UTC. */
+/** Parses `30d` (ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. */
 const parseTime = (word: string, option: string): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;
@@ -46,17 +47,15 @@ const parseTime = (word: string, option: string): RelativeTime => {
   throw wrongValue(option, word, "an age such as 12h or 30d, yesterday, or a date such as 2026-01-31");
 };
 
-/** A time. */
 export const timeOption = (about: string, value = "time"): Kind<RelativeTime | undefined> =>
   custom(about, value, parseTime);
 
-/** A time from now on: an age is in the future. */
+/** Parses a time with durations in the future. */
 const parseDeadline = (word: string, option: string): RelativeTime => {
   const ms = parseDurationMs(word);
   return ms === undefined ? parseTime(word, option) : (now) => now + ms;
 };
 
-/** Thousands and millions, as people write them. */
 const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
 /** A number of tokens, such as `128k`. */
@@ -68,80 +67,75 @@ export const tokenCountOption = (about: string, value = "n"): Kind<number | unde
     return Number(digits) * factor;
   });
 
-/** Words of a catalog; undefined if there are none. */
 const wordsOption = (about: string, value = "name"): Kind<readonly string[] | undefined> => {
   const kind = list(about, value);
-  const read = (typed: readonly string[], option: string) => {
+  const parse = (typed: readonly string[], option: string) => {
     const all = kind.parse(typed, option);
-    if (all.includes("")) throw wrongValue(option, all.join(","), "a word, or several with commas between them");
+    if (all.includes("")) throw wrongValue(option, all.join(","), "words separated by commas");
     return all.length === 0 ? undefined : all;
   };
-  return { ...kind, parse: read };
+  return { ...kind, parse };
 };
 
-/** Maximum prices by their names. The least of each counts, because all must hold. */
-const pricesOption = (about: string): Kind<Readonly<Record<string, string>> | undefined> => {
+/** Names of prices and their maximums. */
+const pricesOption = (about: string): Kind<readonly (readonly [name: string, limit: string])[] | undefined> => {
   const kind = list(about, "prices");
-  const read = (typed: readonly string[], option: string) => {
-    const most = new Map<string, { readonly amount: string; readonly price: Decimal }>();
-    for (const one of kind.parse(typed, option)) {
+  const parse = (typed: readonly string[], option: string) => {
+    const prices = kind.parse(typed, option).map((one) => {
       const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
       const price = parseDecimal(amount);
-      if (price === undefined || price.digits < 0n) throw wrongValue(option, one, pricesWanted);
-      const before = most.get(name);
-      if (before === undefined || compareDecimals(price, before.price) < 0) most.set(name, { amount, price });
-    }
-    return most.size === 0 ? undefined : Object.fromEntries(Array.from(most, ([name, { amount }]) => [name, amount]));
+      if (price === undefined || price.digits < 0n) throw wrongValue(option, one, wantedPrices);
+      return [name, amount] as const;
+    });
+    return prices.length === 0 ? undefined : prices;
   };
-  return { ...kind, parse: read };
+  return { ...kind, parse };
 };
 
-const pricesWanted =
-  "the names of prices and the most they may be, such as prompt=0.5,completion=2: US dollars per million tokens, image and request each";
+const wantedPrices =
+  "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens (image and request: each)";
 
-/** The options that pick models. */
+/** The options that select models. */
 export const filterOptions = withExtra(
   { group: "filters" },
   {
-    "input-modality": wordsOption("takes it: text, image, audio, …; several: all of them"),
-    "output-modality": wordsOption("gives it; several: all of them"),
-    feature: wordsOption("has it, such as tools; several: all of them"),
-    parameter: wordsOption("takes this sampling parameter; several: all of them"),
-    quantization: wordsOption("runs in it, such as fp8; several: one of them"),
-    country: wordsOption("has a data centre there, such as FI or EU; several: in one of them", "code"),
-    "only-country": wordsOption("has all its data centres there; several: in one of them", "code"),
-    "min-context": tokenCountOption("has room for so many, such as 128k", "tokens"),
-    "min-output": tokenCountOption("gives up to so many", "tokens"),
-    "max-price": pricesOption("costs at most, in the table's units: prompt=0.5,completion=2"),
-    free: flag("costs nothing"),
-    deprecated: flag("its deprecation date has come"),
-    "not-deprecated": flag("it has not, or none is set"),
+    "input-modality": wordsOption("models that accept it: text, image, audio, …; all must match"),
+    "output-modality": wordsOption("models that return it; all must match"),
+    feature: wordsOption("models with this feature, such as tools; all must match"),
+    parameter: wordsOption("models with this sampling parameter; all must match"),
+    quantization: wordsOption("models in this quantization, such as fp8; one must match"),
+    country: wordsOption("models with a data center there, such as FI or EU; one must match", "code"),
+    "only-country": wordsOption("models with all data centers in these countries", "code"),
+    "min-context": tokenCountOption("models with at least this context, such as 128k", "tokens"),
+    "min-output": tokenCountOption("models with at least this maximum output", "tokens"),
+    "max-price": pricesOption("models up to these prices, in the table's units: prompt=0.5,completion=2"),
+    free: flag("models without cost"),
+    deprecated: flag("models with a past deprecation date"),
+    "not-deprecated": flag("models without a past deprecation date"),
     "deprecated-within": custom(
-      "it has come, or comes within such a time: 30d, or by a date",
+      "models deprecated now or within this time: 30d, or by a date",
       "duration",
       parseDeadline,
     ),
-    "created-since": timeOption("came since then: a date, or an age such as 90d", "when"),
+    "created-since": timeOption("models created since a date or age, such as 90d", "when"),
   },
 );
 
-export const limitOption = count("only the first of them", { wanted: "a whole number from 1 on" });
+export const limitOption = count("only the first n entries", { wanted: "a whole number from 1 on" });
 
-/** The order of a list, and its end. */
 export const orderOptions = withExtra(
   { group: "order" },
-  { sort: list("by a column, then by others; -column for descending", "columns"), limit: limitOption },
+  { sort: list("columns to sort by; -column for descending order", "columns"), limit: limitOption },
 );
 
-/** Where catalogs come from. */
 export const sourceOptions = {
-  "max-age": durationOption("use a copy no older than this, such as 1h"),
-  offline: flag("use the copy, however old, and ask nobody"),
+  "max-age": durationOption("use a cached catalog up to this age, such as 1h"),
+  offline: flag("use the cached catalog of any age, without a request"),
 };
 
-export const catalogOption = choice("only that catalog", ["analysis", "router"]);
+export const catalogOption = choice("only this catalog", ["analysis", "router"]);
 
-export const patternArgument = text("words of the id or name, or a glob over the id such as 'qwen*'");
+export const patternArgument = text("text in the id or name, or a glob over the id such as 'qwen*'");
 
 export type TypedFilter = Values<typeof filterOptions>;
 export type TypedOrder = Values<typeof orderOptions>;

@@ -2,18 +2,16 @@
 import { command, flag, text, type Values, withExtra } from "../../cli/index.ts";
 import { filterOptions, orderOptions } from "../lists/options.ts";
 
-const args = { pattern: text("words of the id, or a glob such as 'qwen*'") };
+const args = { pattern: text("text in the id, or a glob such as 'qwen*'") };
 
 const options = {
-  "with-prices": flag("joined with the catalogs: prices, deprecation and the rest"),
+  "with-prices": flag("join the models with the catalogs: prices, limits, deprecation"),
   ...withExtra({ needs: "with-prices" }, filterOptions),
   ...orderOptions,
 };
 
-/** What was typed for `models`. */
 export type TypedModels = Values<typeof args & typeof options>;
 
-/** `models`. */
 export const models = command({
   words: "models",
   about: "list the models that can be called",

@@ -1,4 +1,4 @@
-/** The run of `rollcall models`. */
+/** Runs `rollcall models`. */
 import { compilePattern, modelFields } from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -15,7 +15,6 @@ import {
 } from "../lists/selection.ts";
 import type { TypedModels } from "./command.ts";
 
-/** Lists the models that can be called, with `--with-prices` joined with the catalogs. @throws Failure */
 export const run = async (context: Context, typed: TypedModels): Promise<void> => {
   if (typed.withPrices) {
     const { listPricedModels: listPriced } = await import("../catalog/list.ts");
@@ -28,17 +27,17 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
   const models = await readModels(context).finally(progress.stop);
   const isMeant = compilePattern(pattern ?? "");
   const matches = ({ id }: InferenceModel) => isMeant({ id: typedValue(id) ?? "", name: "" });
-  const mistypings = openMistypings("shown as it came");
-  const see = (model: InferenceModel) => {
+  const mistypings = openMistypings("printed as they are");
+  const onEntry = (model: InferenceModel) => {
     if (matches(model)) mistypings.add(model.id, mistypedNames(model));
   };
-  const selection = selectEntries({ entries: models, see, matches, order, limit });
+  const selection = selectEntries({ entries: models, onEntry, matches, order, limit });
   mistypings.note(screen);
   noteSelection(screen, selection, {
     pattern,
     of: models.length,
-    filtered: false,
-    none: "the service lists no models",
+    isFiltered: false,
+    emptyText: "the service lists no models",
   });
   const shownPositions = selection.positions.map((at) => models.positions[at] ?? at);
   await printList(screen, {
@@ -52,7 +51,7 @@ const readModels = async (context: Context): Promise<ReplyList<InferenceModel>> 
   const client = await openClient(context, await effectiveSettings(context));
   const { value: models } = await client.send(listModels, { parameters: {}, body: undefined });
   if (models.hasMore) {
-    context.screen.notice("the service has more models than it lists (has_more): this is its first page");
+    context.screen.notice("the service has more models (has_more); this is its first page");
   }
   noteNulls(context.screen, models, "the list of models");
   return models;

@@ -122,7 +122,7 @@ describe("rollcall models --with-prices", () => {
     expect(await runWith(replies, ["models", "--with-prices", "--fields", "id,catalog,pricing.prompt"])).toEqual({
       code: 0,
       stdout: "a/x\tanalysis\t1\na/x\trouter\t\nb/y\tnone\t\nc/z\tnone\t\n\tnone\t\n",
-      stderr: "note: 2 models are in no catalog: b/y (there is B/Y), c/z\n",
+      stderr: "note: 2 models are not in any catalog: b/y, c/z\n",
     });
     expect((await runWith(replies, ["models", "--with-prices", "--json"])).stdout).toBe(
       '{"catalogs":["analysis","router"],"data":[' +
@@ -162,7 +162,7 @@ describe("rollcall models --with-prices", () => {
     ).toEqual({
       code: 0,
       stdout: "a/x\tanalysis\n",
-      stderr: "note: the router catalog is left out: router_provider is not set\n",
+      stderr: "note: skipped the router catalog: router_provider is not set\n",
     });
     const { stderr } = await runWith({ models: list, router: catalogOf() }, ["models", "y", "--with-prices"], {
       ROLLCALL_ANALYSIS_PROVIDER: undefined,

@@ -9,9 +9,9 @@ const catalog = readFileSync("test/commands/catalog/catalog.json", "utf8");
 
 /** The note about the fields of another type. */
 const typeNote =
-  "note: not of the interface's types, shown as it came and matched by no filter: " +
+  "note: fields of unexpected types, printed as they are, ignored by filters: " +
   '"beta/a-model-with-a-name-that-is-longer-than-most-screens-are-wide-instruct-2507" (pricing.completion), ' +
-  '"delta/odd" (created, input_modalities, quantization, context_length, datacenters, pricing.prompt and 1 more)\n';
+  '"delta/odd" (created, input_modalities, quantization, context_length, datacenters, pricing.prompt, deprecation_date)\n';
 
 const serviceWith = async (
   body: string,
@@ -100,7 +100,7 @@ describe("rollcall catalog", () => {
     expect(await router(["nothing-like-it", "--json"])).toEqual({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
     const behind = await router(["--json", "id,name"]);
     expect(behind).toMatchObject({ code: 0, stdout: '{"data":[]}\n' });
-    expect(behind.stderr).toMatch(/^note: no model matches "id,name": --json takes no value.*\n$/);
+    expect(behind.stderr).toMatch(/^note: no model matches "id,name"; --json takes no value.*\n$/);
     expect(await router([], { body: entries([]) })).toEqual({
       code: 0,
       stdout: "",

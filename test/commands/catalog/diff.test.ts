@@ -82,7 +82,7 @@ describe("rollcall catalog diff", () => {
     expect(await diff([one, one])).toEqual({
       code: 0,
       stdout: "",
-      stderr: `note: 2 entries of ${one} are null, and left out\n`.repeat(2).concat("note: nothing is different\n"),
+      stderr: `note: skipped 2 null entries of ${one}\n`.repeat(2).concat("note: no differences\n"),
     });
     expect(await diff([one, lines])).toMatchObject({ code: 3, stdout: "" });
     const { url } = await scriptedServer([{ answer: json({ data: [null, entry("maker/a")] }) }]);
@@ -91,7 +91,7 @@ describe("rollcall catalog diff", () => {
     expect(listed).toEqual({
       code: 0,
       stdout: "id\r\nmaker/a\r\n",
-      stderr: "note: 1 entry of the router catalog is null, and left out\n",
+      stderr: "note: skipped 1 null entry of the router catalog\n",
     });
   });
 
@@ -163,7 +163,7 @@ describe("rollcall catalog diff", () => {
     expect(await diff([], { env })).toEqual({
       code: 0,
       stdout: "a\tonly in analysis\t\t\t\t\nc\tonly in router\t\t\t\t\n",
-      stderr: "note: 1 entry has no id, and was not compared\n",
+      stderr: "note: skipped 1 entry without an id\n",
     });
   });
 
@@ -207,7 +207,7 @@ describe("rollcall catalog diff", () => {
     const none = await runRollcall(["catalog", "diff", "--since", "1d", "--until", between], { env });
     expect(none).toMatchObject({ code: 0, stdout: "" });
     expect(none.stderr).toMatch(
-      /^note: the history of the router catalog begins .* UTC: that is what is compared\nnote: nothing is different\n$/,
+      /^note: comparing with the oldest saved router catalog, of .* UTC\nnote: no differences\n$/,
     );
   });
 
@@ -251,9 +251,9 @@ describe("rollcall catalog diff", () => {
   });
 
   it.each([
-    ["missing", undefined, "can't read"],
+    ["missing", undefined, "cannot read"],
     ["not JSON", '{"data":\n [,]}', "it is not JSON"],
-    ["no catalog", '{"models":[]}', "it holds no list of models"],
+    ["no catalog", '{"models":[]}', "it has no list of models"],
     ["empty", "", "it is not JSON"],
   ])("exits with 3 for a file that is %s", async (_, text, words) => {
     const { older, folder } = files();

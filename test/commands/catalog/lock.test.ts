@@ -14,7 +14,7 @@ describe("rollcall catalog lock", () => {
     await expect(text()).toMatchFileSnapshot("golden/rollcall.lock.json");
     const before = statSync(file).mtimeMs;
     expect(await run("lock")).toMatchObject({
-      stderr: "note: rollcall.lock.json holds 2 models as they are already\n",
+      stderr: "note: rollcall.lock.json is up to date (2 models)\n",
     });
     expect(statSync(file).mtimeMs).toBe(before);
   });
@@ -63,7 +63,7 @@ describe("rollcall catalog lock", () => {
     writeFileSync(file, content);
     const ran = await run("lock", ["maker/same"]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
-    expect(ran.stderr).toContain("rollcall.lock.json is no lock file, and was left as it is");
+    expect(ran.stderr).toContain("rollcall.lock.json is not a lock file; it was not overwritten");
     expect(text()).toBe(content);
   });
 
@@ -82,7 +82,7 @@ describe("rollcall catalog lock", () => {
     for (const verb of ["lock", "verify"]) {
       const ran = await runRollcall(["catalog", verb, "--local", "--file", file]);
       expect(ran).toMatchObject({ code: 3, stdout: "" });
-      expect(ran.stderr).toContain(`can't read the lock file ${file}`);
+      expect(ran.stderr).toContain(`cannot read the lock file ${file}`);
     }
   });
 

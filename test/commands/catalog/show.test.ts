@@ -22,14 +22,14 @@ describe("rollcall catalog show", () => {
   it.each([60, 100])("prints a page with every field of both catalogs that fits %i columns", async (columns) => {
     const ran = await runWith(everything, ["catalog", "show", "a/b", "-o", "table"], { COLUMNS: String(columns) });
     expect(ran.code).toBe(0);
-    expect(ran.stderr).toMatch(/^note: not of the interface's types, .*"a\/b" \(.*\n$/);
+    expect(ran.stderr).toMatch(/^note: fields of unexpected types, .*"a\/b" \(.*\n$/);
     await expect(ran.stdout).toMatchFileSnapshot(`golden/catalog.show.${columns}.txt`);
   });
 
   it("says which catalog does not list the model", async () => {
     const { code, stdout } = await runWith({ analysis, router }, ["catalog", "show", "nvidia/Nemotron-3-Nano-Omni"]);
     expect(code).toBe(0);
-    expect(stdout).toContain("analysis catalog, a\n  does not list it\n");
+    expect(stdout).toContain("analysis catalog, a\n  not listed\n");
   });
 
   it("prints the service's objects in JSON, and rows with --fields", async () => {
@@ -61,7 +61,7 @@ describe("rollcall catalog show", () => {
     ["kimi-k2.5", "moonshotai/Kimi-K2.5"],
     ["openai/gpt-os-120b", "openai/gpt-oss-120b"],
     ["hermes-4-405", "NousResearch/Hermes-4-405B"],
-  ])("suggests an id for %s, which no catalog lists", async (id, near) => {
+  ])("suggests an id for the unknown model %s", async (id, near) => {
     expect(await runWith({ analysis, router }, ["catalog", "show", id])).toEqual({
       code: 9,
       stdout: "",
@@ -83,13 +83,13 @@ describe("rollcall catalog show", () => {
     });
     expect(ran).toMatchObject({ code: 9, stdout: "" });
     expect(ran.stderr).toBe(
-      "note: the router catalog is left out: router_provider is not set\n" +
+      "note: skipped the router catalog: router_provider is not set\n" +
         "rollcall: unknown model qq: not in the analysis catalog\n" +
         "hint: search with `rollcall catalog all <pattern>`\n",
     );
   });
 
-  it("does not say that no catalog lists the model if one cannot be read", async () => {
+  it("does not call a model unknown if one catalog cannot be read", async () => {
     const broken = { analysis: catalogOf({ id: "a" }), router: json({ error: "no" }, 400) };
     expect(await runWith(broken, ["catalog", "show", "b"])).toMatchObject({ code: 6, stdout: "" });
     const found = await runWith(broken, ["catalog", "show", "a", "--json"]);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -27,8 +27,8 @@ const headersOf = ({ received }: { readonly received: readonly { readonly header
 
 /** Makes a copy older than it is. */
 const age = (path: string, ms: number): void => {
-  const then = (statSync(path).mtimeMs - ms) / 1000;
-  utimesSync(path, then, then);
+  const facts = JSON.parse(readFileSync(path, "utf8"));
+  writeFileSync(path, JSON.stringify({ ...facts, checkedAt: facts.checkedAt - ms }));
 };
 
 describe("the cache of catalogs", () => {
@@ -68,9 +68,7 @@ describe("the cache of catalogs", () => {
     age(copy(), 30 * 60_000);
     const young = await router("--max-age", "1h");
     expect(young).toMatchObject({ code: 0, stdout: "one\n" });
-    expect(young.stderr).toMatch(
-      /^note: the router catalog as it was at \d{4}-\d\d-\d\d \d\d:\d\d UTC, 30 minutes ago: the service was not asked\n$/,
-    );
+    expect(young.stderr).toMatch(/^note: .* router catalog .* \d{4}-\d\d-\d\d \d\d:\d\d UTC \(30 minutes ago\)\n$/);
     expect(await router("--max-age", "20m")).toEqual({ code: 0, stdout: "two\n", stderr: "" });
   });
 
@@ -87,7 +85,7 @@ describe("the cache of catalogs", () => {
     age(copy(), 3 * 86_400_000);
     const offline = await router("--offline");
     expect(offline).toMatchObject({ code: 0, stdout: "one\n" });
-    expect(offline.stderr).toContain(", 3 days ago: the service was not asked");
+    expect(offline.stderr).toContain("(3 days ago)");
     expect(await router("--offline", "--json")).toEqual({ code: 0, stdout: `${one}\n`, stderr: "" });
   });
 
@@ -122,7 +120,7 @@ describe("the cache of catalogs", () => {
   it.each([
     ["empty", ""],
     ["something else", "[1]"],
-    ["of a later rollcall", '{"version":3}'],
+    ["of a later rollcall", '{"version":4}'],
   ])("requests a catalog again if its copy is %s", async (_, text) => {
     const { server, router, copy } = await asking([{ headers: { etag: '"v1"' }, body: one }, json(two)]);
     await router();
@@ -166,7 +164,7 @@ describe("the cache of catalogs", () => {
     const first = await local("--json");
     const again = await local("--json", "--debug");
     expect(again).toMatchObject({ code: 0, stdout: first.stdout });
-    expect(again.stderr).toMatch(/> If-None-Match: "[\w-]{22}"\n(> .*\n)*< 304 /);
+    expect(again.stderr).toMatch(/> If-None-Match: "\w+"\n(> .*\n)*< 304 /);
     expect(await local("--json", "--offline")).toEqual({ ...first, stderr: "" });
   });
 

@@ -38,7 +38,7 @@ describe("rollcall catalog verify", () => {
     expect(await verifying([], {}, better)).toMatchObject({
       code: 0,
       stdout: "",
-      stderr: "note: 11 models are as they were locked in rollcall.lock.json\n",
+      stderr: "note: 11 models in rollcall.lock.json verified\n",
     });
   });
 
@@ -167,8 +167,8 @@ describe("rollcall catalog verify", () => {
       const { stdout } = await runHere(verify, { env });
       return JSON.parse(stdout).problems.map(({ message }: { message: string }) => message);
     };
-    expect(await messages("3", "4", dayIn(31))).toEqual([expect.stringContaining("rose by 33.4%")]);
-    expect(await messages("100000", "100001", "")).toEqual([expect.stringContaining("rose by 0.1%")]);
+    expect(await messages("3", "4", dayIn(31))).toEqual([expect.stringContaining("by 33.4%")]);
+    expect(await messages("100000", "100001", "")).toEqual([expect.stringContaining("by 0.1%")]);
     expect(await messages("1", "1", dayIn(30))).toEqual([
       expect.stringContaining(`will be deprecated on ${dayIn(30)}`),
     ]);
@@ -179,7 +179,7 @@ describe("rollcall catalog verify", () => {
     const github = await verifying(["--report", "github"]);
     expect(github.code).toBe(10);
     expect(github.stdout.split("\n")[0]).toBe(
-      "::error file=rollcall.lock.json,line=25,col=23,title=quantization-decreased::maker/coarser ran in fp8, and its quantization is int4%0Athe cheapest that can do the same is maker/cheaper: 0 $/M in, 1.1 $/M out",
+      "::error file=rollcall.lock.json,line=25,col=23,title=quantization-decreased::maker/coarser changed its quantization from fp8 to int4%0Ause maker/cheaper, the cheapest replacement: 0 $/M in, 1.1 $/M out",
     );
     const junit = await verifying(["--report", "junit=report.xml", "-q", "--json"]);
     expect(JSON.parse(junit.stdout).status).toBe("differs");
@@ -198,8 +198,8 @@ describe("rollcall catalog verify", () => {
       await run("lock");
       return await run("verify", ["--report", "github"]);
     })();
-    expect(ran.stdout).toContain("no other model of the router catalog can do the same for less");
-    expect(ran.stdout).toContain("the cheapest that can do the same is a: 1 $/M in, 1 $/M out");
+    expect(ran.stdout).toContain("can replace it for less");
+    expect(ran.stdout).toContain("use a, the cheapest replacement: 1 $/M in, 1 $/M out");
   });
 
   it("compares the better of two models with the same id", async () => {
@@ -217,9 +217,9 @@ describe("rollcall catalog verify", () => {
   it.each([
     ["missing", undefined, "does not exist"],
     ["not JSON", '{"rollcall_lock": 1,\n  oops', "it is not JSON"],
-    ["something else", '{"lockfileVersion": 3}', "it is no lock file"],
+    ["something else", '{"lockfileVersion": 3}', "it is not a lock file"],
     ["of a newer rollcall", '{"rollcall_lock": 2, "models": []}', "a newer rollcall wrote it"],
-    ["without models", '{"rollcall_lock": 1}', "models is not what a lock file has there"],
+    ["without models", '{"rollcall_lock": 1}', "invalid models"],
     [
       "edited wrongly",
       '{"rollcall_lock": 1, "models": [{"catalog": "router", "id": "a", "context_length": "128k"}]}',
@@ -246,7 +246,7 @@ describe("rollcall catalog verify", () => {
     [["--max-rise", "-5%"], "a percentage such as 10%"],
     [["--within", "soon"], "a duration such as"],
     [["--allow", "price-rise"], "price-increased"],
-    [["--report", "xml"], "github, junit"],
+    [["--report", "xml"], "github or junit"],
     [["--report", "github", "--json"], "--report"],
   ])("exits with 2 for %j", async (args, words) => {
     const ran = await runRollcall(["catalog", "verify", "--local", ...args]);

@@ -56,7 +56,7 @@ describe("rollcall models", () => {
       code: 0,
       stdout: "a\tsoon\n7\t\nb\t\n",
       stderr:
-        'note: not of the interface\'s types, shown as it came: "a" (created, root), "an entry without an id" (id)\n',
+        'note: fields of unexpected types, printed as they are: "a" (created, root), an entry without an id (id)\n',
     });
     expect((await models(["b"], { body })).stderr).toBe("");
   });
@@ -83,7 +83,7 @@ describe("rollcall models", () => {
     expect(await models(["--fields", "id"], { body: body(true) })).toEqual({
       code: 0,
       stdout: "a\n",
-      stderr: "note: the service has more models than it lists (has_more): this is its first page\n",
+      stderr: "note: the service has more models (has_more); this is its first page\n",
     });
     expect((await models(["--fields", "id"], { body: body(false) })).stderr).toBe("");
   });
