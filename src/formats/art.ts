@@ -44,13 +44,14 @@ const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   /** Errors by file and position. */
   const faults = new Map<string, string>();
+  const addFault = (file: string, position: number, wrong: string) => faults.set(`${file} ${position}`, wrong);
   /** The first row of another version in each file. */
   const firstRefused = new Map<string, number>();
   /** Caches the digest, because the rows of a group repeat its JSON. */
   let last = { json: "", digest: "" };
 
   /** Collects all rows, because they can have any order. */
-  const lookAtColumns = (row: Columns, { file, position }: Omit<SourceRecord, "value">): void => {
+  const previewColumns = (row: Columns, { file, position }: Omit<SourceRecord, "value">): void => {
     const groupIndex = numberIn(row.group_index);
     if (numberIn(row.format_version) !== supportedVersion || groupIndex === undefined) return;
     const groups = files.get(file) ?? new Map<number, GroupRows>();
@@ -58,7 +59,7 @@ const openRows = (run: FormatRun): Converter => {
     const group = groups.get(groupIndex) ?? { positions: new Map(), digests: new Set(), first: position, empty: 0 };
     groups.set(groupIndex, group);
     const { positions, digests } = group;
-    const fault = (wrong: string): void => void faults.set(`${file} ${position}`, wrong);
+    const fault = (wrong: string) => addFault(file, position, wrong);
     const index = numberIn(row.trajectory_index);
     if (index === undefined) group.empty++;
     else if (positions.has(index)) fault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
@@ -77,15 +78,13 @@ const openRows = (run: FormatRun): Converter => {
     const groups = files.get(file);
     if (groups === undefined) return;
     files.delete(file);
-    const fault = (position: number, wrong: string): void => void faults.set(`${file} ${position}`, wrong);
     for (const [at, [groupIndex, { positions, first }]] of sortByKey(groups).entries()) {
       const ordered = sortByKey(positions);
       const rank = ordered.findIndex(([index], position) => index !== position);
       const [, position] = ordered[rank] ?? [];
-      if (position !== undefined) fault(position, `group ${groupIndex} has no row with trajectory_index ${rank}`);
-      if (groupIndex === at) continue;
-      fault(first, `no row has group_index ${at}`);
-      break;
+      if (position !== undefined)
+        addFault(file, position, `group ${groupIndex} has no row with trajectory_index ${rank}`);
+      if (groupIndex !== at) return void addFault(file, first, `no row has group_index ${at}`);
     }
   };
 
@@ -102,7 +101,7 @@ const openRows = (run: FormatRun): Converter => {
   };
 
   return {
-    previewColumns: lookAtColumns,
+    previewColumns,
     convert: (record) => {
       const { value: row, file, position } = record;
       if (isRefused(record)) return [];

@@ -1,7 +1,14 @@
 /** Rows of chat messages: OpenAI's, TRL's and ShareGPT's, and decoded ones of OpenRLHF, verl, SkyRL and NeMo RL. */
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
-import { type Format, type FormatRun, type LeftOutReasons, type Rollout, reasons } from "./format.ts";
+import {
+  type Format,
+  type FormatRun,
+  type LeftOutReasons,
+  type Rollout,
+  reasons,
+  type SourceRecord,
+} from "./format.ts";
 import {
   choice,
   deriveFinish,
@@ -18,6 +25,7 @@ import { list, literal, type Member, type OutputJson, object } from "./output-js
 import { buildTrajectory, findReward, type RolloutReward, withGroup } from "./rollout.ts";
 import {
   ConversionError,
+  flatMembers,
   itemsAt,
   type Members,
   metricMembers,
@@ -69,15 +77,11 @@ const chatRows = (rows: ChatRows): Format => ({
   filePattern: rows.filePattern,
   isLossy: rows.isLossy === true,
   recognizes: ({ value }) => rows.recognizes(value),
-  open: (run) => ({ convert: ({ value, position }) => rolloutsOf(run, value, { rows, position }) }),
+  open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
   leftOutReasons: [...(rows.hasTools ? fullRowReasons : []), ...(rows.leftOutReasons ?? [])],
 });
 
-const rolloutsOf = (
-  run: FormatRun,
-  row: Value,
-  { rows, position }: { readonly rows: ChatRows; readonly position: number },
-): readonly Rollout[] => {
+const convertRow = (run: FormatRun, rows: ChatRows, { value: row, position }: SourceRecord): readonly Rollout[] => {
   const key = groupKeyOf(row);
   const prompt = withGroup(key, () => rows.readPrompt(row));
   const rollouts = rows.readGroup?.(run, row, position);
@@ -86,7 +90,7 @@ const rolloutsOf = (
   return withGroup(group, () => {
     const own = rows.readReward === undefined ? readNumber(row, rows.reward) : rows.readReward(run, row);
     const reward = findReward(run, { record: row, ids: [row.get(rows.id ?? "id")], own });
-    return [{ group, ...rolloutOf(row, { rows, reward, turns: rows.readTurns(run, row) }) }];
+    return [{ group, ...rolloutOf(row, rows, { reward, turns: rows.readTurns(run, row) }) }];
   });
 };
 
@@ -116,16 +120,15 @@ const readNumber = (row: Value, key: string): Value | undefined => {
   throw new ConversionError(`${key} is ${found}${/\d/.test(value.text ?? "") ? " (remove the quotes)" : ""}`, value);
 };
 
-interface RowRollout {
-  readonly rows: ChatRows;
+interface RowContent {
   readonly reward: RolloutReward;
   readonly turns: readonly OutputJson[];
   readonly more?: Members;
 }
 
-const rolloutOf = (row: Value, { rows, reward, turns, more = [] }: RowRollout): Partial<Rollout> => {
+const rolloutOf = (row: Value, rows: ChatRows, { reward, turns, more = [] }: RowContent): Partial<Rollout> => {
   const top = row.members().filter(([key]) => !rows.usedKeys.includes(key));
-  const metadata = [...top, ...more, ...(row.get("metadata")?.members() ?? [])].filter(([, { isFlat }]) => isFlat);
+  const metadata = [...top, ...more, ...flatMembers(row.get("metadata"))].filter(([, { isFlat }]) => isFlat);
   const tools = rows.hasTools ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
   const metrics = rows.hasTools ? metricMembers(row.get("metrics")) : [];
   return buildTrajectory({ reward, turns, tools, metrics, metadata: new Map<string, Member[1]>(metadata) });
@@ -163,11 +166,7 @@ export const openaiChat = chatRows({
 /** Keys of results of verifiers in addition to a prompt and a completion. */
 const verifiersKeys = ["task", "answer", "info", "metrics", "example_id"];
 
-const readCompletion = (
-  run: FormatRun,
-  row: Value,
-  { value, name }: { readonly value: Value; readonly name: string },
-) => [
+const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]): readonly OutputJson[] => [
   ...toTurns(run, requireKey(row, "prompt"), { name: "prompt" }),
   ...toTurns(run, value, { name, isSampled: true }),
 ];
@@ -185,7 +184,7 @@ const trlRows: ChatRows = {
     (row.get("completions")?.isList === true ||
       (isTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
   readPrompt: (row) => [requireKey(row, "prompt")],
-  readTurns: (run, row) => readCompletion(run, row, { value: requireKey(row, "completion"), name: "completion" }),
+  readTurns: (run, row) => readCompletion(run, row, ["completion", requireKey(row, "completion")]),
   readGroup: (run, row, position) => {
     if (row.get("completions") === undefined) return undefined;
     const group = `row ${position}`;
@@ -218,23 +217,18 @@ const completionsOf = (run: FormatRun, row: Value): readonly Partial<Rollout>[] 
     const ofOne = { ...run, options: { ...options, rewardFrom: options.rewardFrom && [...options.rewardFrom, at] } };
     const reward = findReward(ofOne, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
     const more = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
-    const turns = readCompletion(run, row, { value: completion, name: `completions[${at}]` });
-    return rolloutOf(row, { rows: trlRows, reward, turns, more });
+    const turns = readCompletion(run, row, [`completions[${at}]`, completion]);
+    return rolloutOf(row, trlRows, { reward, turns, more });
   });
 };
 
 /** Roles by the names of ShareGPT. */
-const roles: Readonly<Record<string, string>> = {
-  system: "system",
-  human: "user",
-  user: "user",
-  gpt: "assistant",
-  assistant: "assistant",
-  function_call: "assistant",
-  tool: "tool",
-  observation: "tool",
-  function_response: "tool",
-};
+const roles: ReadonlyMap<string, string> = new Map([
+  ["system", "system"],
+  ...["human", "user"].map((from) => [from, "user"] as const),
+  ...["gpt", "assistant", "function_call"].map((from) => [from, "assistant"] as const),
+  ...["tool", "observation", "function_response"].map((from) => [from, "tool"] as const),
+]);
 
 export const shareGpt = chatRows({
   name: "sharegpt",
@@ -249,12 +243,12 @@ export const shareGpt = chatRows({
     return turns.length > 0 && turns.every((turn) => turn.textAt("from") !== undefined);
   },
   readPrompt: (row) => {
-    const isAnswer = (turn: Value) => roles[turn.textAt("from") ?? ""] === "assistant";
+    const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
     return [row.get("system") ?? [], takeBefore(requireItems(row, "conversations"), isAnswer)].flat();
   },
   readTurns: (run, row) => {
     const system = row.get("system");
-    return [system === undefined ? [] : systemMessage(system), ...shareGptTurns(run, row)].flat();
+    return [...(system === undefined ? [] : [systemMessage(system)]), ...shareGptTurns(run, row)];
   },
 });
 
@@ -263,8 +257,8 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
   return requireItems(row, "conversations").map((turn, at) => {
     const from = requireKey(turn, "from");
     const value = requireKey(turn, "value");
-    const known = from.text !== undefined && Object.hasOwn(roles, from.text) ? roles[from.text] : undefined;
-    if (known === undefined) throw new ConversionError(`from is not one of ${Object.keys(roles).join(", ")}`, from);
+    const known = roles.get(from.text ?? "");
+    if (known === undefined) throw new ConversionError(`from is not one of ${[...roles.keys()].join(", ")}`, from);
     const id = known === "tool" ? open.shift() : undefined;
     // Without an open call, the call is a part of a text.
     const role = known === "tool" && id === undefined ? "user" : known;
@@ -280,7 +274,7 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
     }
     const message = object({
       role: literal(role, from),
-      tool_call_id: id === undefined ? undefined : literal(id),
+      tool_call_id: id === undefined ? id : literal(id),
       content: value,
     });
     return role === "assistant" ? choice(message, deriveFinish(run, false)) : message;
@@ -288,17 +282,13 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
 };
 
 /** Rows with a decoded prompt and answer: one turn of the user and one of the assistant. */
-const decodedRows = ({
-  prompt,
-  answer,
-  finish,
-  recognizes,
-  ...rows
-}: Omit<ChatRows, "usedKeys" | "hasTools" | "readPrompt" | "readTurns" | "sampled"> & {
+interface DecodedRows extends Omit<ChatRows, "usedKeys" | "hasTools" | "readPrompt" | "readTurns" | "sampled"> {
   readonly prompt: string;
   readonly answer: string;
   readonly finish?: (row: Value) => Value | undefined;
-}): Format =>
+}
+
+const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRows): Format =>
   chatRows({
     ...rows,
     usedKeys: [prompt, answer, rows.reward],
@@ -306,15 +296,15 @@ const decodedRows = ({
     hasTools: false,
     isLossy: true,
     recognizes: (row) => row.get(prompt)?.isText === true && row.get(answer)?.isText === true && recognizes(row),
-    readPrompt: (row) => [neededText(row, prompt)],
+    readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
-      userMessage(neededText(row, prompt)),
-      textChoice(run, neededText(row, answer), finish?.(row)),
+      userMessage(requireText(row, prompt)),
+      textChoice(run, requireText(row, answer), finish?.(row)),
     ],
     leftOutReasons: [[reasons.nested, "metadata"], ...(rows.leftOutReasons ?? [])],
   });
 
-const neededText = (row: Value, key: string): Value => {
+const requireText = (row: Value, key: string): Value => {
   const value = requireKey(row, key);
   if (!value.isText) throw new ConversionError(`${key} is not a string`, value);
   return value;

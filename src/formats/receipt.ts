@@ -36,8 +36,8 @@ interface Target {
 /** The state that a value inherits from its parent. */
 interface InheritedState {
   readonly path: string;
-  readonly target: Target | undefined;
-  readonly reason: string | undefined;
+  readonly target?: Target | undefined;
+  readonly reason?: string | undefined;
 }
 
 interface ConvertedRecord {
@@ -48,7 +48,6 @@ interface ConvertedRecord {
 }
 
 const unconverted = "the record could not be converted";
-const atRoot: InheritedState = { path: "", target: undefined, reason: undefined };
 
 export type Receipt = ReturnType<typeof openReceipt>;
 
@@ -97,10 +96,10 @@ export const openReceipt = (format: Format, records: () => Iterable<RecordMappin
         else if (target !== undefined) increment(target.isChanged ? changed : carried, { file, path, to: target.to });
         else increment(left, { file, path, reason: reason ?? (own.isNull ? "the value is null" : reasonAt(path)) });
       };
-      countAll(file, value, atRoot);
+      countAll(file, value, { path: "" });
       for (const document of rollouts?.flatMap((rollout) => rollout.documents ?? []) ?? []) {
         const name = document.document ?? "";
-        if (!documents.has(name)) countAll(name, document, atRoot);
+        if (!documents.has(name)) countAll(name, document, { path: "" });
         documents.add(name);
       }
       reasons.clear();

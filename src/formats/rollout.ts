@@ -87,7 +87,7 @@ export const stemOf = (file: string): string => basename(file).replace(/\.json(?
 
 interface RewardQuery {
   readonly record: Value;
-  /** Ids that `--rewards` may contain. */
+  /** Ids for `--rewards`. */
   readonly ids: readonly (Value | string | undefined)[];
   /** The reward of the format itself. */
   readonly own?: OutputJson | undefined;
@@ -124,25 +124,28 @@ export const findReward = (
 export const missingReward = (record: Value, path = "<path>"): ConversionError =>
   new ConversionError(`the reward is missing (pass --reward-from ${path}, or --rewards <file>)`, record);
 
-/** Limits of the search for numbers in a record. */
+/** Limits of a search: its depth, and the number of values whose members are searched at each depth. */
 const maxSearchDepth = 4;
 const maxSearchedValues = 200;
-
 const maxNamedPaths = 4;
+
+/** Returns the paths of the values of a record that match, from the top. */
+const listPaths = (record: Value, matches: (value: Value) => boolean): readonly string[] => {
+  const found: string[] = [];
+  let level = record.members();
+  for (let depth = 0; depth < maxSearchDepth; depth++) {
+    found.push(...level.filter(([, value]) => matches(value)).map(([path]) => path));
+    const searched = level.slice(0, maxSearchedValues);
+    level = searched.flatMap(([path, value]) => value.members().map(([key, one]) => [`${path}.${key}`, one] as const));
+  }
+  return found;
+};
 
 /** Names the numbers of a record, or its lists of numbers if the path ends with a position, the most similar first. */
 const describeNumbers = (record: Value, path: Path): string => {
   const isOfList = typeof path.at(-1) === "number";
-  const found: string[] = [];
-  let level = record.members();
-  for (let depth = 0, searched = 0; depth < maxSearchDepth && searched < maxSearchedValues; depth++) {
-    const values = level.slice(0, maxSearchedValues - searched);
-    searched += values.length;
-    found.push(...values.filter(([, one]) => (isOfList ? one.get(0) : one)?.isNumber).map(([name]) => name));
-    level = values.flatMap(([name, one]) => one.members().map(([key, inner]) => [`${name}.${key}`, inner] as const));
-  }
-  const typed = path.slice(0, isOfList ? -1 : undefined).join(".");
-  const near = findNearest(typed, found);
+  const found = listPaths(record, (value) => (isOfList ? value.get(0) : value)?.isNumber === true);
+  const near = findNearest(path.slice(0, isOfList ? -1 : undefined).join("."), found);
   const named = [...new Set([near ?? [], found].flat())].slice(0, maxNamedPaths).map(shortName);
   if (named.length === 0) return "the record has no numbers";
   const more = found.length > named.length ? ` and ${found.length - named.length} more` : "";

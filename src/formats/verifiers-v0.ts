@@ -18,16 +18,9 @@ export const verifiersV0: Format = {
     value.get("reward")?.isNumber === true &&
     (value.get("example_id") ?? value.get("id")) !== undefined &&
     (value.get("task") ?? value.get("answer") ?? value.get("info") ?? value.get("metrics")) !== undefined,
-  open: (run) => {
-    let last: { readonly file: string; readonly settings: Value | undefined } | undefined;
-    return {
-      convert: (record) => {
-        if (last?.file !== record.file)
-          last = { file: record.file, settings: run.readDocument(record, "metadata.json") };
-        return [rolloutOf(run, record.value, last.settings)];
-      },
-    };
-  },
+  open: (run) => ({
+    convert: (record) => [rolloutOf(run, record.value, run.readDocument(record, "metadata.json"))],
+  }),
   leftOutReasons: [
     [reasons.onlyFunctions, "tool_defs[]"],
     [reasons.nested, "info"],
@@ -43,16 +36,11 @@ const rolloutOf = (run: FormatRun, row: Value, settings: Value | undefined): Rol
   if (error !== undefined) {
     return { group, exception: error.isObject ? error : buildException(toErrorMessage(error)) };
   }
-  return withGroup(group, () => {
+  return withGroup(group, (): Rollout => {
     const reward = findReward(run, { record: row, ids: [id], own: row.get("reward") });
     const metrics = metricsOf(row);
-    const trajectory = buildTrajectory({
-      reward,
-      turns: turnsOf(run, row),
-      tools: toolsOf(row),
-      metrics,
-      metadata: metadataOf(row, metrics, settings),
-    });
+    const metadata = metadataOf(row, metrics, settings);
+    const trajectory = buildTrajectory({ reward, turns: turnsOf(run, row), tools: toolsOf(row), metrics, metadata });
     return { group, ...trajectory, repeatedValues: () => listRepeatedMetrics(row, metrics) };
   });
 };
