@@ -197,6 +197,7 @@ const convertFiles = async (
     skip: (value, what) => {
       note(`left out ${what}`);
       leaveOut(value, what);
+      return [];
     },
   };
   const converter = format.open(run);

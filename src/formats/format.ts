@@ -60,8 +60,8 @@ export interface FormatRun {
   markRewardUsed(id: string): void;
   /** Sets the reason for the receipt why a value is not converted. */
   leaveOut(value: Value | undefined, reason: string): void;
-  /** Does the same, and notes it. @param what a noun phrase */
-  skip(value: Value, what: string): void;
+  /** Does the same, notes it, and returns an empty list. @param what a noun phrase */
+  skip(value: Value, what: string): readonly never[];
 }
 
 export interface Converter {

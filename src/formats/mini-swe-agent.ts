@@ -76,10 +76,7 @@ const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
   if (message.textAt("type") === "function_call_output") return [convertItem(message)];
   const role = requireKey(message, "role").text;
   if (role === "assistant") return sampledTurn(run, message);
-  if (role === "exit") {
-    run.skip(message, "a message with the role exit, which tells how the agent ended");
-    return [];
-  }
+  if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
   const refused = message.get("extra", "response");
   if (refused !== undefined) run.skip(refused, "a response with a format error, which the agent did not see again");
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];

@@ -51,10 +51,7 @@ const openRows = (run: FormatRun): Converter => {
       }
       const settled = firstResults.get(id) ?? place;
       firstResults.set(id, settled);
-      if (settled !== place) {
-        run.skip(value, "a failed attempt at a rollout that succeeded, or failed before");
-        return [];
-      }
+      if (settled !== place) return run.skip(value, "a failed attempt at a rollout that succeeded, or failed before");
       return [{ group, exception: buildFailure(value) }];
     },
   };

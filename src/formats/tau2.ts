@@ -126,23 +126,20 @@ const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
     run.note("the agent's system prompt is not recorded, so the messages begin without it");
   }
   const opening = all.findIndex((message) => message.textAt("role") !== "system");
-  return all.flatMap((message, at) => turnOf(run, message, at === opening) ?? []);
+  return all.flatMap((message, at) => turnOf(run, message, at === opening));
 };
 
-const turnOf = (run: FormatRun, message: Value, isOpening: boolean): OutputJson | undefined => {
+const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly OutputJson[] => {
   const [role, content] = [message.get("role"), message.get("content")];
   if (role?.isText !== true) throw new ConversionError("a message has no role", message);
-  if (role.text === "assistant") return agentTurn(run, message, isOpening);
+  if (role.text === "assistant") return [agentTurn(run, message, isOpening)];
   const isUsersOwn =
     role.text === "user"
       ? (message.get("tool_calls")?.items() ?? []).length > 0 && (content?.text ?? "").trim() === ""
       : message.textAt("requestor") === "user";
-  if (isUsersOwn) {
-    run.skip(message, "a message of the simulated user's own tools, which the agent did not see");
-    return undefined;
-  }
+  if (isUsersOwn) return run.skip(message, "a message of the simulated user's own tools, which the agent did not see");
   const tool_call_id = role.text === "tool" ? message.get("id") : undefined;
-  return object({ role, tool_call_id, content: content ?? literal("") });
+  return [object({ role, tool_call_id, content: content ?? literal("") })];
 };
 
 /** Converts a turn of the agent. The choice of its provider replaces it. */

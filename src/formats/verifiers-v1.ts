@@ -7,6 +7,7 @@ import { buildException, buildTrajectory, findReward, withGroup } from "./rollou
 import {
   ConversionError,
   flatMembers,
+  itemsAt,
   type Members,
   metricMembers,
   requireItems,
@@ -48,34 +49,28 @@ const openEpisodes = (run: FormatRun): Converter => {
   const firstPositions = new Map<string, string>();
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
-  const rolloutOf = (trace: Value, episode: Value, key: string): Rollout | undefined => {
+  const rolloutsOf = (trace: Value, episode: Value, key: string): readonly Rollout[] => {
     const agent = trace.get("agent");
-    if (agent?.get("trainable")?.data === false) {
-      run.skip(trace, "a trace of an agent that is not trainable");
-      return undefined;
-    }
+    if (agent?.get("trainable")?.data === false) return run.skip(trace, "a trace of an agent that is not trainable");
     const name = agent?.textAt("name") ?? "agent";
     const first = agents.get(key) ?? name;
     agents.set(key, first);
     const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
-    if (isFailed(trace)) return { group, part: trace, exception: buildFailure(run, trace) };
-    return withGroup(group, () => ({ group, part: trace, ...ownTrajectory(run, trace, episode) }));
+    if (isFailed(trace)) return [{ group, part: trace, exception: buildFailure(run, trace) }];
+    return withGroup(group, () => [{ group, part: trace, ...ownTrajectory(run, trace, episode) }]);
   };
   return {
     convert: (record) => {
       const { value, file, position } = record;
       const id = value.get("id")?.raw;
       const place = `${position} ${file}`;
-      const first = id === undefined ? place : (firstPositions.get(id) ?? place);
-      if (id !== undefined) firstPositions.set(id, first);
-      if (first !== place) {
-        run.skip(value, "an episode that was already read");
-        return [];
-      }
+      const first = firstPositions.get(id ?? place) ?? place;
+      firstPositions.set(id ?? place, first);
+      if (first !== place) return run.skip(value, "an episode that was already read");
       const key = keyOf(record);
       return withGroup(key, () => {
         const traces = requireItems(value, "traces");
-        const rollouts = traces.flatMap((trace) => rolloutOf(trace, value, key) ?? []);
+        const rollouts = traces.flatMap((trace) => rolloutsOf(trace, value, key));
         const isError = traces.length === 0 && value.get("errors", 0) !== undefined;
         const isLost = rollouts.length === 0 && (isError || isFailed(value));
         return isLost ? [{ group: key, exception: buildFailure(run, value) }] : rollouts;
@@ -122,7 +117,7 @@ const isFailed = (holder: Value): boolean => {
 
 /** Returns the last error of an episode or a trace. Others belong to earlier attempts. */
 const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
-  const errors = holder.get("errors")?.items() ?? [];
+  const errors = itemsAt(holder, "errors");
   for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? literal("no error is recorded"));
 };
@@ -182,7 +177,7 @@ const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson
   const parents = nodes.map(parentOf);
   const inner = new Set(parents);
   const leaves = nodes.flatMap((_, at) => (inner.has(at) ? [] : [at]));
-  const calls = new Map((trace.get("calls")?.items() ?? []).map((call) => [call.get("node")?.number, call]));
+  const calls = new Map(itemsAt(trace, "calls").map((call) => [call.get("node")?.number, call]));
   const seen = new Set<number>();
   const turn = (at: number): OutputJson => {
     const node = nodes[at] ?? trace;
@@ -214,7 +209,7 @@ const parentOf = (node: Value, at: number): number | undefined => {
 const sampledLogprobs = (run: FormatRun, node: Value): OutputJson | undefined => {
   const logprobs = node.get("logprobs");
   if (logprobs?.get(0) === undefined) return undefined;
-  const [ids, mask] = [node.get("token_ids")?.items() ?? [], node.get("mask")?.items() ?? []];
+  const [ids, mask] = [itemsAt(node, "token_ids"), itemsAt(node, "mask")];
   if (ids.length === 0) {
     run.skip(logprobs, "logprobs without token ids");
     return undefined;
