@@ -132,7 +132,7 @@ const openKeys = async (
   const maxWaitMs = settings.require("max_wait");
   const storeSettings = settings.service();
   const { keys } = context.closeAtEnd(
-    await openStore(storeSettings, { host: context.host, maxWaitMs, onAway: () => undefined }),
+    await openStore(storeSettings, { host: context.host, maxWaitMs, onUnavailable: () => undefined }),
   );
   return { keys, path: storePath(storeSettings) };
 };

@@ -70,7 +70,7 @@ export interface DatabaseWaitOptions {
   /** For other processes, which lock a file for half a minute at most, or for a server that does not answer. */
   readonly maxWaitMs: number;
   /** Called once per statement that a server does not answer, with the code of the error. */
-  readonly onAway: (code: string) => void;
+  readonly onUnavailable: (code: string) => void;
 }
 
 export interface OpenedDatabase {

@@ -77,7 +77,7 @@ const maxRetryWaitMs = 5000;
 const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
 const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOptions): Database => {
-  const { host, maxWaitMs, onAway, path } = options;
+  const { host, maxWaitMs, onUnavailable, path } = options;
   const about = { path, title };
   const pool = openPool(options, server.maxConnections ?? defaultMaxConnections);
   let isClosing = false;
@@ -109,7 +109,7 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
         const { code, isConflict } = retryable;
         const waitedMs = host.elapsed() - from;
         if (isClosing || waitedMs >= maxWaitMs) throw databaseUnavailable({ ...about, code, waitedMs });
-        if (wait === firstWaitMs && !isConflict) onAway(code);
+        if (wait === firstWaitMs && !isConflict) onUnavailable(code);
         await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
       }
     }

@@ -26,7 +26,7 @@ export interface RunLedgerOptions {
   /** Called before a wait for another run of the same scope. */
   readonly onWait: () => void;
   /** Called with the error code if the database does not answer. */
-  readonly onAway: (code: string) => void;
+  readonly onUnavailable: (code: string) => void;
 }
 
 interface RunTarget {

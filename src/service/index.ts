@@ -59,7 +59,7 @@ export const openService = async (options: ServiceOptions) => {
   const key = ownKey?.key ?? options.key ?? "";
   const { elapsed, sleep } = host;
   // Requests in flight when the service is stopped are still stored. The answer reports a failure of the store.
-  const store = await openStore(options, { host: { ...host, signal: host.urgent }, onAway: () => undefined });
+  const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   const telemetry = openTelemetry(options.onEnd);
   let lastError: unknown;
   let closed: Promise<boolean> | undefined;

@@ -44,7 +44,7 @@ const open = async (
   file: Partial<DatabaseSchema["file"]> = {},
   maxWaitMs = 30_000,
 ): Promise<Database> => {
-  const waiting = { host: testHost(), maxWaitMs, onAway: () => undefined };
+  const waiting = { host: testHost(), maxWaitMs, onUnavailable: () => undefined };
   const opened = await openDatabase(part(file), { ...waiting, path, make: true });
   if (opened === undefined) throw new Error("it was not made");
   return opened.database;
@@ -109,7 +109,7 @@ describe("a file in a read-only folder", () => {
     await addNote(database, "one");
     chmodSync(folder, 0o500);
     if (mayWrite(folder)) return context.skip("root may write everywhere");
-    const waiting = { host: testHost(), maxWaitMs: 0, onAway: () => undefined };
+    const waiting = { host: testHost(), maxWaitMs: 0, onUnavailable: () => undefined };
     const opened = await openDatabase(part(), { ...waiting, path, make: false, toRead: true });
     expect(opened?.isCopy).toBe(true);
     expect(opened && (await notes(opened.database))).toEqual(["one"]);

@@ -37,7 +37,7 @@ const given = async (store: Store, name: string, more: Partial<StoredKey> = {}):
 /** A service, and its store from outside. */
 const opened = async (place: NonNullable<Parameters<typeof running>[0]>) => {
   const service = await running(place);
-  const waiting = { host: testHost(), onAway: () => undefined };
+  const waiting = { host: testHost(), onUnavailable: () => undefined };
   const store = await openStore({ dataDir: service.dataDir, store: place.store }, waiting);
   onTestFinished(async () => await store.close());
   return { service, store };

@@ -200,7 +200,7 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   compression: undefined,
   onSlow: () => undefined,
   onWait: () => undefined,
-  onAway: () => undefined,
+  onUnavailable: () => undefined,
   onProgress: () => undefined,
   onResend: () => undefined,
 });

@@ -196,7 +196,7 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
         `resending ${which} of unknown outcome; the service honors Idempotency-Key, so it logs nothing twice`,
       );
     },
-    onAway: (code) =>
+    onUnavailable: (code) =>
       screen.notice(`cannot reach the ledger database (${code}); sending nothing, retrying until --max-wait elapses`),
     onWait: () => screen.notice("waiting for another run that logs the same model and split"),
     onProgress: (progress) => {

@@ -140,7 +140,7 @@ export const storeIdentity = async (
     path,
     host,
     maxWaitMs: isDatabaseUrl(path) ? 0 : maxLockMs,
-    onAway: () => undefined,
+    onUnavailable: () => undefined,
     make: false,
     toRead: true,
   });
