@@ -297,7 +297,7 @@ describe("opening an unusable file", () => {
 });
 
 describe("a lock that another holder has", () => {
-  it("is taken when it is free, and the wait is told once", async () => {
+  it("is taken when it is free, and the wait is reported once", async () => {
     const file = { path: `${newPath()}.lock`, title: "a lock" };
     const holder = tryLock(file);
     let [elapsed, told] = [0, 0];
@@ -331,7 +331,7 @@ describe("a write that fails", () => {
     holder.close();
   });
 
-  it("leaves nothing behind if the disk is full, and says so", async () => {
+  it("leaves nothing behind if the disk is full, and fails with that reason", async () => {
     const database = await open(newPath());
     await addNote(database, "kept");
     await database.query("PRAGMA max_page_count = 20");

@@ -1,22 +1,20 @@
-/** Writes zip archives, sound and damaged ones, of members in the order given. */
+/** Writes zip archives, valid and damaged ones. */
 import { crc32, deflateRawSync } from "node:zlib";
 
-/** A member of an archive. */
 export interface Member {
   readonly name: string;
   readonly text: string;
-  /** How it is packed; deflate where nothing is said. */
+  /** Its compression. Default: deflate. */
   readonly method?: "stored" | "deflate" | "zstd" | "bzip2";
-  /** What is written instead of its length and checksum. */
+  /** Replace its length and checksum. */
   readonly claims?: { readonly length?: number; readonly crc?: number };
-  /** What becomes of its packed bytes. */
+  /** Replaces its compressed bytes. */
   readonly packed?: (bytes: Buffer) => Buffer;
   readonly isEncrypted?: boolean;
 }
 
 const methods = { stored: 0, deflate: 8, bzip2: 12, zstd: 93 };
 
-/** An archive. */
 export const archiveOf = (members: readonly Member[]): Buffer => {
   const [files, list]: [Buffer[], Buffer[]] = [[], []];
   let at = 0;
@@ -46,7 +44,7 @@ export const archiveOf = (members: readonly Member[]): Buffer => {
   return Buffer.concat([...files, ...list, end]);
 };
 
-/** A frame of zstd that holds its bytes as they are, behind one that holds none. */
+/** A frame of zstd with uncompressed bytes. */
 const zstdFrame = (content: Buffer): Buffer => {
   const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0, 0, 0, 0]);
   head.writeUInt32LE(content.length, 5);

@@ -24,7 +24,7 @@ const schema: SchemaElement[] = [
 
 type Row = Readonly<Record<string, number | bigint | string | null>>;
 
-/** Writes rows into a Parquet file, each with a row group of its own; what a row does not have is null. */
+/** Writes rows into a Parquet file, each in its own row group; missing values are null. */
 const parquetOf = (rows: readonly Row[], { claimedBytes }: { readonly claimedBytes?: bigint } = {}): string => {
   const writer = new ByteWriter();
   const file = new ParquetWriter({ writer, schema });
@@ -39,7 +39,7 @@ const parquetOf = (rows: readonly Row[], { claimedBytes }: { readonly claimedByt
   return path;
 };
 
-/** A number as Thrift writes it, in as many bytes as it needs. */
+/** A number in the variable length of Thrift. */
 const digitsOf = (value: number): Buffer => {
   const digits: number[] = [];
   for (let left = 2 * value; left > 0; left = Math.floor(left / 128)) digits.push((left % 128) | 128);
@@ -47,18 +47,18 @@ const digitsOf = (value: number): Buffer => {
   return Buffer.from(digits);
 };
 
-/** Has the page of a column say that it unpacks to so many bytes. */
+/** Changes the declared decompressed size of the page of a column. */
 const claiming = (file: string, length: number): string => {
   const bytes = readFileSync(file);
   const [group] = parquetMetadata(bufferOf(file)).row_groups;
   const column = group?.columns.find(({ meta_data }) => meta_data?.path_in_schema[0] === "trajectory_json");
   const start = Number(column?.meta_data?.data_page_offset);
   const size = Number(column?.meta_data?.total_compressed_size);
-  // The page's type, what it unpacks to, and its bytes, each behind the byte of its field.
+  // The page's type, its decompressed size and its bytes, each after the byte of its field.
   const behind = (at: number) => at + bytes.subarray(at).findIndex((byte) => byte < 128) + 1;
   const [own, packed] = [start + 3, behind(start + 3) + 1];
   const said = bytes.subarray(packed, behind(packed)).reduceRight((sum, byte) => sum * 128 + (byte & 127), 0) / 2;
-  // What the header is longer by, the page is shorter by, which is not read before that.
+  // The page is shorter by the additional length of the header.
   const left = digitsOf(said - digitsOf(length).length + (packed - 1 - own));
   const header = [bytes.subarray(start, own), digitsOf(length), bytes.subarray(packed - 1, packed), left];
   const page = Buffer.concat([...header, bytes.subarray(behind(packed), start + size)]).subarray(0, size);
@@ -78,7 +78,7 @@ const rowOf = (group: number, index: number | null, more: Row = {}): Row => ({
   ...more,
 });
 
-/** What is said of rows, without the file's folder. */
+/** Returns the errors of rows, without the folder of the file. */
 const wrongIn = async (rows: readonly Row[]): Promise<readonly string[]> => {
   const { code, stderr } = await convertFile(parquetOf(rows));
   expect(code).toBe(3);

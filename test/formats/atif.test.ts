@@ -125,7 +125,7 @@ describe("an ATIF document", () => {
     ]);
     const [first, , copied] = groups.map(({ trajectories }) => trajectories[0]);
     expect(first?.tools).toHaveLength(6);
-    // A document that was copied from another begins with turns that are given.
+    // A document that was copied from another begins with messages.
     expect(
       copied?.messages_and_choices.map((one) => ("finish_reason" in one ? "choice" : Reflect.get(one, "role"))),
     ).toEqual(["user", "user", "assistant", "user", ..."choice user choice user choice user choice user".split(" ")]);

@@ -1,21 +1,20 @@
-/** Converts files of other tools with the built program, as a person would, and gives all that came of it. */
+/** Converts files of other tools with the built program, and returns all results. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import { runRollcall } from "../support/run.ts";
 
-/** What a conversion gave. */
 export interface Conversion {
   readonly code: number | null;
-  /** The groups as they were written, a line each. */
+  /** The written groups, one per line. */
   readonly lines: readonly string[];
   /** The same, parsed. */
   readonly groups: readonly Group[];
   readonly notes: readonly string[];
-  /** Errors: place and sentence, the folder taken away. */
+  /** Errors: position and message, without the folder. */
   readonly errors: readonly string[];
-  /** Paths of values without a place, by the reason. */
+  /** Paths of values that were left out, by the reason. */
   readonly left: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -33,10 +32,9 @@ export interface Trajectory {
 /** Files by their names: rows that become lines, or their text. */
 export type Files = Readonly<Record<string, readonly unknown[] | string>>;
 
-/** The text of a sample that came from a tool. */
 export const sampleText = (name: string): string => readFileSync(resolve("test/samples/formats", name), "utf8");
 
-/** Writes files into a folder that is gone when the test is finished; gives it. */
+/** Writes files into a folder for this test; returns the folder. */
 export const folderOf = (files: Files): string => {
   const folder = mkdtempSync(join(tmpdir(), "converting-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -48,7 +46,7 @@ export const folderOf = (files: Files): string => {
   return folder;
 };
 
-/** Converts files; those named, or all in their order. */
+/** Converts the named files, or all in their order. */
 export const convertFiles = async (
   files: Files,
   {
@@ -87,7 +85,7 @@ const leftIn = (receipt: string): Readonly<Record<string, readonly string[]>> =>
   );
 };
 
-/** A turn that was sampled. */
+/** A choice. */
 export const sampled = (message: string | object, finish_reason = "stop") => ({
   finish_reason,
   index: 0,
@@ -96,7 +94,7 @@ export const sampled = (message: string | object, finish_reason = "stop") => ({
 
 export const user = (content: string) => ({ role: "user", content });
 
-/** A call of a tool as the interface has it. */
+/** A call in the form of the interface. */
 export const called = (id: string, name: string, args = "{}") => ({
   id,
   type: "function",

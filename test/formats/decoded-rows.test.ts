@@ -3,7 +3,7 @@ import { convertFile, convertRows, fileOf, turn, user } from "./rows.ts";
 
 const trajectoriesOf = (lines: readonly string[]) => lines.flatMap((line) => JSON.parse(line).trajectories);
 
-/** A row of each format, what becomes of it, and what of it has no place. */
+/** A row of each format, its trajectory, and the paths that are left out. */
 const rows: readonly (readonly [format: string, row: object, trajectory: object, left: readonly string[]])[] = [
   [
     "sharegpt",

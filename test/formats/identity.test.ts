@@ -16,7 +16,7 @@ const rows = [0, 1].flatMap((task) =>
   })),
 );
 
-/** Logs a file again and again into one ledger; gives how many groups were logged, and how many were known. */
+/** Logs a file repeatedly into one ledger; returns how many groups were logged, and how many already were. */
 const logger = (file: string) => {
   const env = newHome();
   return async (...words: readonly string[]) => {
@@ -35,7 +35,7 @@ describe("the dedup key of a converted group", () => {
       const { stdout } = await runRollcall(["convert", file, "--from", from, "-q"]);
       return stdout;
     };
-    // The two put what the rows say into different places.
+    // The two formats convert the rows to different trajectories.
     expect(await made("verifiers-v0")).not.toBe(await made("trl"));
     const log = logger(file);
     expect(await log("--from", "verifiers-v0")).toEqual({ logged: 2, already_logged: 0 });

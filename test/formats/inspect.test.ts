@@ -30,7 +30,7 @@ const log = (own: readonly object[]): string =>
 
 const logFile = (text: string): string => fileOf([text], "log.json");
 
-/** Messages as a sample's, each with an id, and the outputs of a model that they are. */
+/** Messages of a sample, each with an id, and the outputs of the model. */
 const sampled = (...stops: readonly (readonly [id: string, stop: string | undefined])[]) => ({
   messages: stops.map(([id]) => ({ id, role: "assistant", content: id })),
   events: stops.map(([id, stop_reason]) => ({

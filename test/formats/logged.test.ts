@@ -4,36 +4,58 @@ import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
 import { samples, wordsOf } from "./samples.ts";
 
-/** Samples, but for what stands beside one of them. */
+/** Samples without the files next to them. */
 const names = readdirSync(samples).filter((name) => name !== "README.md" && !name.endsWith("metadata.json"));
 
-describe("a sample of another tool", () => {
-  it.each(names)("in %s is logged like its conversion, and is read back as the same trajectory", async (name) => {
-    const env = newHome();
-    const file = join(samples, name);
-    const words = wordsOf(name);
-    const run = async (...args: readonly string[]) => await runRollcall(args, { env });
-    const converted = await run("convert", file, ...words);
-    expect(converted).toMatchObject({ code: 0 });
-    const own = converted.stdout.trimEnd().split("\n");
-    const trajectories = own.flatMap((line): readonly object[] => JSON.parse(line).trajectories);
+/** The format of each sample by the start of its name. */
+const formats: Readonly<Record<string, string>> = {
+  art: "art",
+  atif: "atif",
+  inspect: "inspect",
+  "mini-swe": "mini-swe-agent-messages",
+  "nemo-gym": "nemo-gym",
+  tau2: "tau2",
+  "verifiers-v0": "verifiers-v0",
+  "verifiers-v1": "verifiers-v1",
+};
 
-    const logged = await run("log", "m", file, ...words, "--split", "train", "--local", "--json");
-    const { responses }: { responses: readonly { body: { call_ids: readonly string[] } }[] } = JSON.parse(
-      logged.stdout,
-    );
-    const ids = responses.flatMap(({ body }) => body.call_ids);
-    expect(ids).toHaveLength(trajectories.length);
-    const read = await run("call", "read", ids[0] ?? "", "--as", "trajectory", "--local");
-    // One sample holds nothing that an assistant said: there is no output to read.
-    const hasOutput = JSON.stringify(trajectories[0]).includes('"role":"assistant"');
-    if (hasOutput) expect(JSON.parse(read.stdout)).toMatchObject(trajectories[0] ?? {});
-    else expect(read).toMatchObject({ stdout: "", stderr: expect.stringContaining("it has no output") });
-  });
+describe("a sample of another tool", () => {
+  it.each(names)(
+    "in %s is recognized, logged like its conversion, and read back as the same trajectory",
+    async (name) => {
+      const env = newHome();
+      const file = join(samples, name);
+      const words = wordsOf(name);
+      const run = async (...args: readonly string[]) => await runRollcall(args, { env });
+      const converted = await run("convert", file, ...words);
+      const start = Object.keys(formats).find((own) => name.startsWith(own)) ?? "";
+      expect(converted).toMatchObject({ code: 0, stderr: expect.stringContaining(`(--from ${formats[start]})`) });
+      const own = converted.stdout.trimEnd().split("\n");
+      const trajectories = own.flatMap((line): readonly object[] => JSON.parse(line).trajectories);
+
+      const logged = await run("log", "m", file, ...words, "--split", "train", "--local", "--json");
+      const { responses }: { responses: readonly { body: { call_ids: readonly string[] } }[] } = JSON.parse(
+        logged.stdout,
+      );
+      const ids = responses.flatMap(({ body }) => body.call_ids);
+      expect(ids).toHaveLength(trajectories.length);
+      const read = await run("call", "read", ids[0] ?? "", "--as", "trajectory", "--local");
+      // One sample has no turn of the assistant, so it has no output.
+      const hasOutput = JSON.stringify(trajectories[0]).includes('"role":"assistant"');
+      if (hasOutput) expect(JSON.parse(read.stdout)).toMatchObject(trajectories[0] ?? {});
+      else expect(read).toMatchObject({ stdout: "", stderr: expect.stringContaining("it has no output") });
+    },
+  );
 
   it("is not converted with --exact if values have no place, which the error names", async () => {
     const { code, stdout, stderr } = await runRollcall(["convert", join(samples, "tau2.results.json"), "--exact"]);
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toContain("323 values have no place in a trajectory: ");
+  });
+
+  it("is not recognized if it is in rollcall's format", async () => {
+    for (const name of ["airline.groups.jsonl", "airline.trajectories.jsonl", "wordle.trajectories.jsonl"]) {
+      expect((await runRollcall(["check", join("test/samples", name)])).stderr).not.toContain("--from");
+    }
   });
 });

@@ -101,7 +101,7 @@ describe("rows of another tool", () => {
     expect(stderr).toContain(`a.jsonl:3: ${at}: cannot convert this record of ${name}`);
   });
 
-  it("have their positions behind a row that is longer than a block of a file", async () => {
+  it("have their positions after a row that is longer than a block of a file", async () => {
     const long = { ...chat(1), id: "x".repeat(2 ** 21) };
     const folder = folderOf({ "a.jsonl": [chat(0), long, chat("none")] });
     const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folder });
@@ -111,7 +111,7 @@ describe("rows of another tool", () => {
   it("are converted up to the end of a list that is cut off, which is reported", async () => {
     const text = JSON.stringify(rows).slice(0, -20);
     const { code, errors, groups } = await convertFiles({ "a.json": text }, { args: ["--on-invalid", "skip"] });
-    // The row that is cut off may be of the group before it.
+    // The row that is cut off may belong to the group before it.
     expect({ code, rules: errors.map((error) => error.replace(/.*\[/, "[")), groups }).toEqual({
       code: 3,
       rules: ["[ambiguous-group]", "[record-invalid]"],

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
 import { isTree, type Json, recordsOf, samples, wordsOf } from "./samples.ts";
 
-/** Samples that are JSON lines or one document of JSON, and that one file is all of. */
+/** Samples of one file with JSON lines or one JSON document. */
 const texts = readdirSync(samples).filter((name) => /\.jsonl?$/.test(name) && !/metadata\.json$/.test(name));
 
 /** Leaves of a value: scalars, and empty lists and objects. */
@@ -15,7 +15,7 @@ const leavesIn = (value: Json): number => {
   return children.length === 0 ? 1 : children.reduce((sum: number, child) => sum + leavesIn(child), 0);
 };
 
-/** Puts a marked value into the objects of a record that the positions choose; gives the marks. */
+/** Adds a marked value to the objects at some positions of a record; returns the marks. */
 const marked = (
   record: Json,
   places: readonly number[],
@@ -55,7 +55,7 @@ describe("a receipt", () => {
     expect(counted(receipt.carried) + counted(receipt.changed)).toBe(placed);
     expect(counted(receipt.left_out)).toBe(left_out);
     expect(receipt.left_out.filter(({ reason }: { reason: string }) => reason === "")).toEqual([]);
-    // Texts that hold JSON may count as the values in them.
+    // Strings that contain JSON may count as the values in them.
     expect(read).toBeGreaterThanOrEqual(recordsOf(name).reduce((sum: number, record) => sum + leavesIn(record), 0));
   });
 
@@ -69,7 +69,7 @@ describe("a receipt", () => {
       const file = join(folder, `${seed}-${name}`);
       writeFileSync(file, all.map(({ record }) => JSON.stringify(record)).join("\n"));
       const { code, stderr, text, receipt } = await converted(file, [...wordsOf(name), "--on-invalid", "stop"]);
-      // What was added to rewards or metrics by name breaks them, which is told.
+      // A value that was added to rewards or metrics breaks them, which is reported.
       expect({ draw, stderr, isTold: code === 0 || stderr.includes("[record-invalid]") }).toEqual({
         draw,
         stderr,

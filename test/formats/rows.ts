@@ -1,28 +1,26 @@
-/** Converts files of another tool with the built program, as a person would, and gives all that came of it. */
+/** Converts files of another tool with the built program, and returns all results. */
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runRollcall } from "../support/run.ts";
 
-/** What a conversion gave. */
 export interface Converted {
   readonly code: number | null;
-  /** The groups' lines, as they were written. */
+  /** The written groups. */
   readonly lines: readonly string[];
   readonly notes: readonly string[];
-  /** Paths of values without a place, and the reason. */
+  /** Paths of values that were left out, with the reasons. */
   readonly left: readonly (readonly [path: string, reason: string])[];
   readonly stderr: string;
 }
 
-/** Writes rows into a file of its own, a line each. */
+/** Writes rows into a new file, one per line. */
 export const fileOf = (rows: readonly (object | string)[], name = "rows.jsonl"): string => {
   const file = join(mkdtempSync(join(tmpdir(), "rows-")), name);
   writeFileSync(file, rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n"));
   return file;
 };
 
-/** Converts a file. */
 export const convertFile = async (file: string, args: readonly string[] = []): Promise<Converted> => {
   const folder = mkdtempSync(join(tmpdir(), "converted-"));
   const [out, receipt] = [join(folder, "groups.jsonl"), join(folder, "receipt.json")];
@@ -39,13 +37,12 @@ export const convertFile = async (file: string, args: readonly string[] = []): P
   };
 };
 
-/** Converts rows. */
 export const convertRows = async (
   rows: readonly (object | string)[],
   args: readonly string[] = [],
 ): Promise<Converted> => await convertFile(fileOf(rows), args);
 
-/** A turn that was sampled. */
+/** A choice. */
 export const turn = (content: string, finish_reason = "stop") => ({
   finish_reason,
   index: 0,

@@ -1,18 +1,16 @@
-/** The files that tools wrote, and what a conversion of each has to be told. */
+/** The files that tools wrote, and the options that their conversion needs. */
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Where they are. */
 export const samples = "test/samples/formats";
 
-/** What a sample holds. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export const isTree = (value: Json): value is readonly Json[] | { readonly [key: string]: Json } =>
   typeof value === "object" && value !== null;
 
-/** The records of a sample that is text. */
+/** Returns the records of a sample that is text. */
 export const recordsOf = (name: string): readonly Json[] => {
   const text = readFileSync(join(samples, name), "utf8");
   return name.endsWith(".jsonl")
@@ -23,14 +21,14 @@ export const recordsOf = (name: string): readonly Json[] => {
     : [JSON.parse(text)];
 };
 
-/** What a sample needs beside its name. */
+/** Returns the options that a sample needs. */
 export const wordsOf = (name: string): readonly string[] => [
   ...(name.startsWith("inspect.log_formats") ? ["--reward-from", "scores.match.value"] : []),
   ...(/^(?:atif|mini-swe|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
   ...(/^mini-swe/.test(name) ? ["--lossy"] : []),
 ];
 
-/** A reward for every id that a sample may ask for. */
+/** Writes a reward for every id that a sample may have. */
 const rewardsOf = (name: string): string => {
   const file = join(mkdtempSync(join(tmpdir(), "rewards-")), "rewards.jsonl");
   const ids = new Set<string>([name.replace(/\.[^.]*$/, "")]);

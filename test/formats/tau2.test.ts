@@ -202,7 +202,7 @@ describe("results of tau2-bench", () => {
 
   it("are refused by name if they are too long to be read", async () => {
     const file = resultsFile('{"info":\n');
-    // A file with a hole takes no room on the disk.
+    // A sparse file needs no space on the disk.
     truncateSync(file, 2 ** 29);
     for (const words of [[], ["--from", "tau2"]]) {
       const { code, stderr } = await convertFile(file, words);

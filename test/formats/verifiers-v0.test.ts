@@ -267,7 +267,7 @@ describe("results of verifiers v0", () => {
     );
     writeFileSync(join(folder, "results.jsonl"), rows.join("\n"));
     expect(await log()).toMatchObject({ read: 3, logged: 1, already_logged: 2 });
-    // Where groups stand mixed, or nothing shows that they don't, it may be of any of them.
+    // If groups are mixed, or could be, the row may belong to any of them.
     const lone = [0, 1, 2].map((example_id) => JSON.stringify({ ...row, example_id }));
     const { code } = await convertFiles({ "results.jsonl": [...lone, '{"example'].join("\n") }, { args: skipping });
     expect(code).toBe(3);
@@ -286,7 +286,7 @@ describe("results of verifiers v0", () => {
     const env = { HOME: folder, XDG_CONFIG_HOME: `${folder}/config`, XDG_DATA_HOME: `${folder}/data` };
     const log = async (...args: readonly string[]) =>
       await runRollcall(["log", "m", ...args, "--split", "train", "--local", "--json"], { env, cwd: folder });
-    // What can't be converted and what breaks a rule is told in one run.
+    // One run reports records that cannot be converted and values that break a rule.
     const stopped = await log("results.jsonl", "--strict");
     const { problems } = JSON.parse(stopped.stderr.trim().split("\n").at(-1) ?? "").error;
     const told = problems.map(({ rule, line }: Record<string, unknown>) => `${line}: ${rule}`);
@@ -294,7 +294,7 @@ describe("results of verifiers v0", () => {
     const skipped = await log("results.jsonl", "--on-invalid", "skip");
     expect([skipped.code, JSON.parse(skipped.stdout).groups]).toMatchObject([7, { read: 4, logged: 3, rejected: 1 }]);
     expect(readFileSync(join(folder, "results.jsonl.rejected"), "utf8")).toBe(`${JSON.stringify(broken)}\n`);
-    // A record whose group is known is no more than a part of that.
+    // A record whose group is known does not count separately.
     expect(JSON.parse(skipped.stdout)).not.toHaveProperty("unreadable_lines");
     const { message, hint, next } = JSON.parse(skipped.stderr.trim().split("\n").at(-1) ?? "").error;
     expect(message).toMatch(/^1 group rejected \(see .*\), 3 logged$/);
