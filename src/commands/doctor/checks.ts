@@ -237,7 +237,12 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
   }
   const { path } = place;
   if (isDatabaseUrl(path)) {
-    const ledger = await openExistingLedger(place, { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true });
+    const ledger = await openExistingLedger(place, {
+      host,
+      maxWaitMs: 0,
+      onUnavailable: () => undefined,
+      toRead: true,
+    });
     const held = await ledger?.countRequests().finally(ledger.close);
     return [held === undefined ? missingLedgerFinding(path) : ledgerFinding(path, "answers", held)];
   }

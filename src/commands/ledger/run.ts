@@ -248,7 +248,8 @@ const withLedger = async <Result>(
     toRead,
     // A quick command does not wait, unless --max-wait is set.
     maxWaitMs: isQuick ? 0 : settings.require("max_wait"),
-    onUnavailable: (code) => screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
+    onUnavailable: (code) =>
+      screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
   });
   if (ledger === undefined) screen.notice(`no ledger at ${place.path}`);
   const { model, split, batch, since, until, before = until } = typed;
