@@ -106,7 +106,7 @@ describe("trial folders of Harbor", () => {
     ]);
     expect(notes[0]).toContain("6 files are read as trials of Harbor (--from harbor): group from task_checksum");
     expect(notes).toContain("skipped the result of a job, which is not a trial");
-    expect(notes).toContain("left out, since no rollouts are in them: job/a/config.json, job/config.json");
+    expect(notes).toContain("skipped files without rollouts: job/a/config.json, job/config.json");
     expect(left["the metadata contains only its type, because there are rewards"]).toEqual([
       "exception_info.exception_message",
       "exception_info.exception_traceback",

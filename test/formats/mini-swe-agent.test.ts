@@ -87,7 +87,7 @@ describe("a trajectory of mini-swe-agent", () => {
       "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
       "left out a message with the role exit, which tells how the agent ended",
       "--rewards has 3 ids without a rollout: 1, 2, old",
-      "left out, since no rollouts are in them: run-2/other.json",
+      "skipped files without rollouts: run-2/other.json",
     ]);
     expect(Object.keys(left)).toEqual([
       "a message with the role exit, which tells how the agent ended",

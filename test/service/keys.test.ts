@@ -117,7 +117,7 @@ describe("a key", () => {
   it("causes a note that names the store if the store has none", async () => {
     const env = newHome();
     const { stdout, stderr } = await runRollcall(["serve", "keys", "list"], { env });
-    expect([stdout, stderr]).toEqual(["", `note: there are no keys in ${env.XDG_DATA_HOME}/rollcall/local.db\n`]);
+    expect([stdout, stderr]).toEqual(["", `note: no keys in ${env.XDG_DATA_HOME}/rollcall/local.db\n`]);
   });
 
   it("appears in the store only as a digest", async () => {
