@@ -94,8 +94,12 @@ export const openRows = async (
       const columns = existingColumns(named) ?? wantedColumns;
       // A damaged file has no other records, because a part of a group is not a group.
       if (damaged !== undefined) damaged = { cut: damaged.cut, at: 0 };
+      let total = 0;
       for (const range of damaged === undefined ? ranges : []) {
-        const why = await loadRows(range, columns);
+        const failure = await loadRows(range, columns);
+        // A text of the dictionary is in memory once, however many rows have it.
+        for (const row of loaded?.rows ?? []) total += measureValue(row);
+        const why = failure ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (why !== undefined) {
           damaged = { cut: damagedRecord(why), at: range.start };
           break;
@@ -113,6 +117,16 @@ export const openRows = async (
     positionOf: (position) => ({ label: position === damaged?.at ? name : labelOf(position), line: 1 }),
     close: async () => await bytes.close(),
   };
+};
+
+/** Bytes of a value of a column as JSON, at least. */
+const measureValue = (value: unknown): number => {
+  if (value instanceof LazyText) return value.bytes.length;
+  if (typeof value === "string" || value instanceof Uint8Array) return value.length;
+  if (Array.isArray(value) && typeof value[0] !== "number" && typeof value[0] !== "bigint")
+    return value.reduce<number>((sum, one) => sum + measureValue(one), value.length);
+  if (Array.isArray(value)) return value.length;
+  return isObject(value) ? Object.values(value).reduce<number>((sum, one) => sum + measureValue(one), 1) : 1;
 };
 
 function* makeRows({ start, end }: RowRange, cutOf: (row: number) => RawRecord): Generator<RawRecord, void> {
@@ -143,13 +157,20 @@ class RowRecord implements RawRecord {
 const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
   try {
     const metadata = await parquetMetadataAsync(toAsyncBuffer(bytes));
-    const large = metadata.row_groups.findIndex((group) => Number(group.total_byte_size) > maxRowGroupBytes);
+    const sizes = metadata.row_groups.map(measureRowGroup);
+    const large = sizes.findIndex((size) => size > maxRowGroupBytes);
     if (large < 0) return metadata;
-    const mebibytes = Math.ceil(Number(metadata.row_groups[large]?.total_byte_size) / 2 ** 20);
+    const mebibytes = Math.ceil((sizes[large] ?? 0) / 2 ** 20);
     return `its row group ${large + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB, so write smaller row groups`;
   } catch (thrown) {
     return toReason(thrown);
   }
+};
+
+/** Bytes of a row group in memory, at least: its pages, or 8 bytes for each value, since a page can repeat one value. */
+const measureRowGroup = ({ columns, num_rows, total_byte_size }: FileMetaData["row_groups"][number]): number => {
+  const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
+  return Math.max(Number(total_byte_size), 8 * values, 8 * Number(num_rows));
 };
 
 const readRows = async (

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
+import { runRollcall } from "../support/run.ts";
 import { convertFile, convertRows, fileOf, turn, user } from "./rows.ts";
 
 const groupsOf = (lines: readonly string[]) => lines.map((line) => JSON.parse(line).trajectories);
@@ -66,6 +67,15 @@ describe("rows of TRL", () => {
     expect((await convertFile(file, ["--exact"])).lines).toEqual([
       `{"trajectories":[${made("a", '"reward":1,"metadata":{"seed":9007199254740993}')},${made("b", '"reward":0.5')}]}`,
     ]);
+  });
+
+  it("are refused if a small Parquet file repeats a value too often", async () => {
+    const prompt = JSON.stringify([user("x".repeat(200_000))]);
+    const texts = { name: "messages", data: Array(1000).fill(prompt), type: "STRING" as const };
+    const file = join(mkdtempSync(join(tmpdir(), "rollcall-trl-")), "rows.parquet");
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData: [{ ...texts, encoding: "RLE_DICTIONARY" }] })));
+    const { code, stderr } = await runRollcall(["check", file, "--from", "openai-chat"]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("its rows decompress to more than 64 MiB")]);
   });
 
   it("are refused at their position if lists differ in length, labels accompany lists, or rewards are not numbers", async () => {
