@@ -71,7 +71,12 @@ export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOpt
       throw thrown;
     }
   }
-  return makeLedger(database, { created: isNew, writer });
+  // Clocks of uploaders may be wrong, so a shared ledger measures the age of requests by the database's clock.
+  const { host } = options;
+  const startMs = host.elapsed();
+  const clockMs = await writer.readClock();
+  const now = clockMs === undefined ? undefined : () => clockMs + host.elapsed() - startMs;
+  return makeLedger(database, { created: isNew, writer, now });
 };
 
 /** Opens the ledger of a command; undefined if there is none. Requests of dead runs become unknown. */
@@ -89,7 +94,12 @@ const isReadOnly = (thrown: unknown): boolean =>
 
 const maxForgottenPerStatement = 500;
 
-const makeLedger = (database: Database, { created, writer }: { created: boolean; writer: Writer }) => ({
+type Clock = (() => number) | undefined;
+
+const makeLedger = (
+  database: Database,
+  { created, writer, now }: { created: boolean; writer: Writer; now: Clock },
+) => ({
   path: database.path,
   /** True if the ledger is new. An empty file is not a ledger. */
   created,
@@ -97,6 +107,8 @@ const makeLedger = (database: Database, { created, writer }: { created: boolean;
   isShared: database.isShared,
   /** False if it was deleted or replaced since it was opened. */
   isIntact: database.isUnchanged,
+  /** The time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
+  now,
   /** A number that changes when another process writes. */
   countChanges: writer.countChanges,
   /** Counts requests, and runs that are writing. */

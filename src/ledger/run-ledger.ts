@@ -63,6 +63,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
   const isShared = ledger?.isShared === true;
   // Makes the keys of a deliberate second logging different. Without a ledger, each run is deliberate.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
+  const now = ledger?.now ?? host.now;
   let scopeLedger: ScopeLedger | undefined;
   let destinationFacts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   let lock: Lock | undefined;
@@ -110,9 +111,11 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     get echoesKey(): boolean {
       return destinationFacts.echoesKey;
     },
+    /** The time in milliseconds since 1970, by the clock of a shared ledger. */
+    now,
     /** The largest body to send; undefined without a known limit. */
     get maxBodyBytes(): number | undefined {
-      return findSizeLimit(destinationFacts.sizes, host.now());
+      return findSizeLimit(destinationFacts.sizes, now());
     },
 
     /**
@@ -167,20 +170,20 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
       readonly envelopeDigest: string;
     }): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
       requireIntact();
-      const now = host.now();
+      const firstTried = now();
       const key = idempotency ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
-      const entry = { ...request, key, input, now, generation: resendLogged ? generation : "" };
+      const entry = { ...request, key, input, now: firstTried, generation: resendLogged ? generation : "" };
       const id = await scopeLedger?.recordRequest(entry);
       if (typeof id === "object") return id;
       if (id !== undefined) ownRequests.add(id);
-      return { id, key, firstTried: now };
+      return { id, key, firstTried };
     },
     /** Must be called before each piece of a body. @throws Failure `lease-lost` */
     requireLease,
     /** Records another attempt; false if a person resolved the request in the meantime. */
     async recordRetry({ id }: RecordedRequest): Promise<boolean> {
       requireIntact();
-      return id === undefined || scopeLedger === undefined || (await scopeLedger.recordRetry(id, host.now()));
+      return id === undefined || scopeLedger === undefined || (await scopeLedger.recordRetry(id, now()));
     },
     async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome): Promise<void> {
       if (id !== undefined) await scopeLedger?.recordOutcome(id, outcome);
@@ -188,7 +191,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     recordKeyEcho: async (): Promise<void> => await saveFacts({ ...destinationFacts, echoesKey: true }),
     /** Records that a body was accepted, or was too large. */
     async recordSize(bytes: number, outcome: "passed" | "refused"): Promise<void> {
-      const sizes = addSize(destinationFacts.sizes, { bytes, outcome, now: host.now() });
+      const sizes = addSize(destinationFacts.sizes, { bytes, outcome, now: now() });
       if (sizes !== destinationFacts.sizes) await saveFacts({ ...destinationFacts, sizes });
     },
     close,

@@ -108,6 +108,7 @@ export const makeSharedWriter = (
       (await database.query(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`))[0]?.integer(
         "runs",
       ) ?? 0,
+    readClock: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
     countChanges: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
     releaseClaims: (requests) => [
       {

@@ -55,6 +55,8 @@ export interface Writer {
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   /** Counts runs that are writing. */
   countRuns(): Promise<number>;
+  /** Reads the clock of a shared database, in milliseconds since 1970; undefined for a file. */
+  readClock(): Promise<number | undefined>;
   /** A number that changes when another process writes. */
   countChanges(): Promise<number>;
   /** Deletes the claims of released and deleted requests. */
@@ -91,6 +93,7 @@ export const makeFileWriter = (database: Database): Writer => {
       await database.query(`UPDATE rollcall.request SET ${outcomeSql} WHERE id = ?`, values);
     },
     countRuns: async () => countWriters(database.path),
+    readClock: async () => undefined,
     countChanges: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
     releaseClaims: () => [],
     end: async () => undefined,

@@ -35,17 +35,16 @@ export const isFinalOutcome = (outcome: Outcome): boolean => ["logged", "too-lar
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
 interface KeyFacts {
-  readonly host: Host;
-  readonly runLedger: Pick<RunLedger, "echoesKey">;
+  readonly runLedger: Pick<RunLedger, "echoesKey" | "now">;
   readonly idempotency: boolean;
 }
 
 /** True if the service is known to log a request once even if it is sent twice. */
 export const isKeyHonored = (
   { key, firstTried }: Pick<RecordedRequest, "key" | "firstTried">,
-  { host, runLedger, idempotency }: KeyFacts,
+  { runLedger, idempotency }: KeyFacts,
 ): boolean => {
-  const ageMs = host.now() - firstTried;
+  const ageMs = runLedger.now() - firstTried;
   // The age of an attempt in the future is unknown, because the clock was set back.
   return idempotency && key !== "" && runLedger.echoesKey && ageMs >= 0 && ageMs < keyHonoredMs;
 };

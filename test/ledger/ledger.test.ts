@@ -296,6 +296,18 @@ describe("the ledger of a run", () => {
     return run;
   };
 
+  it.skipIf(!hasPostgres)("has the database's time if the ledger is shared", { tags: "database" }, async () => {
+    const behindMs = 10 * 60 * 60 * 1000;
+    const run = await openRun(await newDatabase(), Date.now() - behindMs);
+    expect(Math.abs(run.now() - Date.now())).toBeLessThan(behindMs / 2);
+    const begun = await run.recordRequest({
+      dedupKeys: new Uint8Array(dedupKeyBytes),
+      bytes: 10,
+      envelopeDigest: "",
+    });
+    expect("firstTried" in begun && Date.now() - begun.firstTried).toBeLessThan(behindMs / 2);
+  });
+
   it("gives every unknown request of earlier runs, however often it is asked", async () => {
     const path = join(newFolder(), "ledger.db");
     const earlier = await openRun(path);
