@@ -8,7 +8,7 @@ import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/inde
 import { compress, readBody } from "./body.ts";
 import type { OnUnknown, SendOptions } from "./options.ts";
 import type { PlannedRequest } from "./plan.ts";
-import { emptyCallList, findCallList } from "./send-result.ts";
+import { type CallListLimits, emptyCallList, findCallList } from "./send-result.ts";
 
 /**
  * The outcome of a request. `logged`: the service has it. `not-sent`, `not-processed`: the service does not have it, and
@@ -87,11 +87,12 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   const chunks = () => readBody(dataset, { envelope, request });
   const pieces = compression === undefined ? undefined : await compress(chunks(), compression);
   const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
+  const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
   let firstEndMs: number | undefined;
   for (;;) {
     const attempt = await attemptOnce(sent, { ...run, length, chunks: () => pieces ?? chunks() });
     const outcome = classifyAttempt(attempt);
-    sent.lastOutcome = toRecordedOutcome(attempt);
+    sent.lastOutcome = toRecordedOutcome(attempt, { maxCalls, redact: run.redact });
     if (outcome === "unknown") {
       sent.mayBeLogged = true;
       sent.unknownFailure = attempt.failure;
@@ -119,9 +120,9 @@ export const recordAttempt = async (
   if (echoes && !runLedger.echoesKey) await runLedger.recordKeyEcho();
 };
 
-const toRecordedOutcome = (attempt: Attempt): Omit<RecordedOutcome, "state"> => {
+const toRecordedOutcome = (attempt: Attempt, limits: CallListLimits): Omit<RecordedOutcome, "state"> => {
   if (attempt.kind === "broken") return { status: null, cause: attempt.code, calls: emptyCallList };
-  const calls = attempt.failure === undefined ? findCallList(attempt.body) : emptyCallList;
+  const calls = attempt.failure === undefined ? findCallList(attempt.body, limits) : emptyCallList;
   return { status: attempt.status, cause: null, calls };
 };
 

@@ -108,15 +108,29 @@ export const addReply = (
 
 export const emptyCallList = "[]";
 
+/** Longest call id, in bytes. */
+const maxCallIdBytes = 200;
+
+export interface CallListLimits {
+  /** The trajectories of the request: the service makes at most one call for each. */
+  readonly maxCalls: number;
+  /** Redacts secrets in JSON. */
+  readonly redact: (json: string) => string;
+}
+
 /**
- * Returns the JSON list of call ids in a reply, unparsed, because there may be hundreds of thousands.
- * Assumed: `call_ids`, a list of strings, as in the local service.
+ * Returns the JSON list of call ids in a reply, unparsed, because there may be hundreds of thousands; an empty list if it
+ * exceeds a limit. Assumed: `call_ids`, a list of strings, as in the local service.
  */
-export const findCallList = (body: Uint8Array): string => {
+export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLimits): string => {
   const list = memberAt(readRoot(body), "call_ids");
   if (list === undefined || firstByteOf(list) !== openBracket) return emptyCallList;
-  for (const [, call] of childrenOf(list)) if (firstByteOf(call) !== quote) return emptyCallList;
-  return sliceText(body, spanOf(list));
+  let left = maxCalls;
+  for (const [, call] of childrenOf(list)) {
+    const { start, end } = spanOf(call);
+    if (--left < 0 || firstByteOf(call) !== quote || end - start - 2 > maxCallIdBytes) return emptyCallList;
+  }
+  return redact(sliceText(body, spanOf(list)));
 };
 
 const findFirstCall = (calls: string): string | undefined => {

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, placeAt } from "../../promises/place.ts";
 import { filesOf } from "../../support/inputs.ts";
-import { faultyService } from "../../support/raw-server.ts";
+import { faultyService, refuse } from "../../support/raw-server.ts";
 import { type Answer, json } from "../../support/server.ts";
 
 import { account, group, log, none, parsed, two, usage } from "./logging.ts";
@@ -38,6 +38,20 @@ describe("an answer to rollcall log", () => {
       status: "partial",
       groups: { ...none, read: 2, logged: 1, not_sent: 1 },
     });
+  });
+
+  it("records the call ids of an answer without secrets, but none of an answer that names too many", async (context) => {
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const log = async (reward: number, ids: readonly string[]) => {
+      service.next(refuse(200, { body: JSON.stringify({ call_ids: ids }) }));
+      await place.log([place.write("a.jsonl", linesOf(groupOf(reward)))]);
+    };
+    await log(1, ["call-key-1"]);
+    await log(2, ["a", "b"]);
+    await log(3, ["x".repeat(201)]);
+    const { stdout } = await place.run(["ledger", "calls", "--json"]);
+    expect(JSON.parse(stdout).calls).toMatchObject([{ id: "call-***" }]);
   });
 
   it("names the address after a 404, and an option that helps after a 413", async () => {

@@ -140,7 +140,7 @@ describe("a failing run of rollcall log", () => {
     const env = { ...newHome(), ...account("http://127.0.0.1:1") };
     const { code, stdout, stderr } = await runRollcall(["log", id, two(), "--split", "t"], { env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(`"${id}" can't be a model id`);
+    expect(stderr).toContain(`invalid model id: "${id}"`);
     expect((await runRollcall(["ledger", "status", "--json"], { env })).stdout).toBe('{"groups":null,"entries":[]}\n');
   });
 
