@@ -1,4 +1,4 @@
-/** Messages and choices as a conversation: who spoke, what was said, which tools were called and what they answered. */
+/** Converts messages and choices to a conversation of turns with texts, tool calls and their answers. */
 import {
   findValue,
   itemsOf,
@@ -11,26 +11,26 @@ import {
 } from "../json/raw-json.ts";
 
 export interface Turn {
-  /** Its position among the messages. */
+  /** The position of its message. */
   readonly at: number;
-  /** Undefined if it is not a message. */
+  /** Undefined for an item that is not a message. */
   readonly role: string | undefined;
-  /** True for a choice: what the model sampled. */
+  /** True for a choice. */
   readonly isSampled: boolean;
   readonly name: string | undefined;
-  /** The id of the call of a tool that it answers. */
+  /** The id of the tool call that it answers. */
   readonly toolCallId: string | undefined;
-  /** What the choice says next to its message, such as why the model stopped. */
+  /** The members of a choice besides its message, such as finish_reason. */
   readonly around: readonly RawMember[];
   readonly parts: readonly Part[];
 }
 
 export type Part =
-  /** What was said: a text, or the value in the place of one. */
+  /** A text, or another value in its position. */
   | { readonly kind: "said"; readonly value: RawJson }
   | { readonly kind: "thought" | "refusal"; readonly text: string }
   | Media
-  /** A call of a tool, with the message in which the tool answered. */
+  /** A tool call, with the message that answers it. */
   | {
       readonly kind: "call";
       readonly name: string | undefined;
@@ -39,11 +39,11 @@ export type Part =
       readonly result: Turn | undefined;
     }
   | { readonly kind: "no call"; readonly value: RawJson }
-  /** An answer of a tool that is a part of a message. */
+  /** The answer of a tool within a message. */
   | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
   | { readonly kind: "also"; readonly members: readonly RawMember[] };
 
-/** An image, a sound or a file: its address, or its data in base64, or its name. */
+/** An image, a sound or a file, as a URL, base64 data or a name. */
 export interface Media {
   readonly kind: "media";
   readonly mediaType: string;
@@ -53,17 +53,17 @@ export interface Media {
   readonly name: string | undefined;
 }
 
-/** What went into a call or came out of it. */
+/** The messages in the input or output of a call. */
 interface Conversation {
-  /** Its messages and choices; undefined if it is not a conversation. */
+  /** Messages and choices; undefined if there are none. */
   readonly items: readonly RawJson[] | undefined;
   readonly rest: RawJson | undefined;
 }
 
-/** Keys of inputs that may have messages. */
+/** Keys of messages in inputs. */
 export const messageKeys = ["messages", "messages_and_choices"] as const;
 
-/** What went into a call. */
+/** Returns the messages in the inputs of a call. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = messageKeys.find((one) => hasMessages(itemsOf(findValue(inputs, one))));
@@ -71,7 +71,7 @@ export const readInputs = (call: RawJson): Conversation => {
   return { items: itemsOf(findValue(inputs, key)), rest: omitMembers(inputs, [key]) };
 };
 
-/** What came out of a call: a completion with choices, one message, or several. */
+/** Returns the messages in the output of a call: choices, one message, or several. */
 export const readOutput = (call: RawJson): Conversation => {
   const output = findValue(call, "output");
   const choices = findValue(output, "choices");
@@ -83,7 +83,7 @@ export const readOutput = (call: RawJson): Conversation => {
 
 const hasMessages = (items: readonly RawJson[]): boolean => items.some((item) => findMessage(item) !== undefined);
 
-/** An object without some of its members; undefined if none is left. */
+/** Returns an object without some members; undefined if none is left. */
 export const omitMembers = (value: RawJson | undefined, keys: readonly string[]): RawJson | undefined => {
   const kept = membersOf(value).filter(({ key }) => !keys.includes(key));
   return kept.length === 0 ? undefined : composeObject(kept);
@@ -92,47 +92,59 @@ export const omitMembers = (value: RawJson | undefined, keys: readonly string[])
 export const composeObject = (members: readonly RawMember[]): RawJson =>
   parseRawJson(`{${members.map(({ key, value }) => `${JSON.stringify(key)}:${value.json}`).join(",")}}`);
 
-/** The conversation of messages and choices from one on. A result is a part of the call that it answers. */
+/** Returns the message of an item, or in a choice; undefined if there is none. Assumed: a choice has no `role`. */
+export const findMessage = (item: RawJson): RawJson | undefined =>
+  [item, findValue(item, "message")].find((one) => textAt(one, "role") !== undefined);
+
+/** Converts messages and choices from a position on. The answer of a tool becomes a part of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
-  const results = openToolResults(items, from);
+  /** The positions of the answers to each call id, ascending. */
+  const answers = new Map<string | undefined, number[]>();
+  for (let at = from; at < items.length; at++) {
+    const id = textAt(items[at], "role") === "tool" ? textAt(items[at], "tool_call_id") : undefined;
+    if (id === undefined) continue;
+    const positions = answers.get(id) ?? [];
+    positions.push(at);
+    answers.set(id, positions);
+  }
+  const taken = new Set<number>();
+  /** Takes the first answer after a call. */
+  const takeAnswer = (id: string | undefined, call: number): Turn | undefined => {
+    const positions = answers.get(id) ?? [];
+    let at = positions.shift();
+    while (at !== undefined && at <= call) at = positions.shift();
+    const item = at === undefined ? undefined : items[at];
+    if (at === undefined || item === undefined) return undefined;
+    taken.add(at);
+    return toTurn(item, at);
+  };
+  const toTurn = (item: RawJson, at: number): Turn => {
+    const message = findMessage(item);
+    const isSampled = message !== undefined && message !== item;
+    return {
+      at,
+      role: textAt(message, "role"),
+      isSampled,
+      name: textAt(message, "name"),
+      toolCallId: textAt(message, "tool_call_id"),
+      around: isSampled ? withoutAbsent(item.members).filter(({ key }) => key !== "message") : [],
+      parts:
+        message === undefined
+          ? [{ kind: "said", value: item }]
+          : [...readSaid(message), ...readCalls(message, (id) => takeAnswer(id, at)), ...readOtherMembers(message)],
+    };
+  };
   const turns: Turn[] = [];
   for (let at = from; at < items.length; at++) {
-    const turn = results.isTaken(at) ? undefined : toTurn(items, at, results);
-    if (turn !== undefined) turns.push(turn);
+    const item = items[at];
+    if (item !== undefined && !taken.has(at)) turns.push(toTurn(item, at));
   }
   return turns;
 };
 
-/** The message of an item, or in a choice; undefined if it is neither. Assumed: a choice has no role of its own. */
-export const findMessage = (item: RawJson): RawJson | undefined =>
-  [item, findValue(item, "message")].find((one) => textAt(one, "role") !== undefined);
-
-const toTurn = (items: readonly RawJson[], at: number | undefined, results: ToolResults): Turn | undefined => {
-  const item = at === undefined ? undefined : items[at];
-  if (at === undefined || item === undefined) return undefined;
-  const message = findMessage(item);
-  const sampled = message !== undefined && message !== item;
-  return {
-    at,
-    role: textAt(message, "role"),
-    isSampled: sampled,
-    name: textAt(message, "name"),
-    toolCallId: textAt(message, "tool_call_id"),
-    around: sampled ? withoutAbsent(item.members).filter(({ key }) => key !== "message") : [],
-    parts:
-      message === undefined
-        ? [{ kind: "said", value: item }]
-        : [
-            ...readSaid(message),
-            ...readCalls(message, (id) => toTurn(items, results.take(id, at), results)),
-            ...readOtherMembers(message),
-          ],
-  };
-};
-
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** Keys of a message that have their own place in a turn, and the kinds of values that are shown there. */
+/** Keys of a message that have a field in a turn, with the kind of value that the field can have. */
 const placedKeys: Readonly<Record<string, RawJson["kind"]>> = {
   role: "text",
   tool_calls: "list",
@@ -158,7 +170,7 @@ const toContentParts = (content: RawJson | undefined): readonly Part[] => {
     : [{ kind: "said", value: content }];
 };
 
-/** One part of a content that has several, in the spellings that clients use. */
+/** Converts one part of a content, in the spellings of several clients. */
 const toParts = (part: RawJson): readonly Part[] => {
   const type = textAt(part, "type") ?? "";
   const text = findValue(part, "text");
@@ -176,40 +188,28 @@ const toParts = (part: RawJson): readonly Part[] => {
 };
 
 const toMedia = (part: RawJson, type: string): Media | undefined => {
-  const what = /image|audio|video|file|document/.exec(type)?.[0];
-  if (what === undefined) return undefined;
+  const mediaType = /image|audio|video|file|document/.exec(type)?.[0];
+  if (mediaType === undefined) return undefined;
   const body = findValue(part, type) ?? findValue(part, "source") ?? part;
-  const address = body.kind === "text" ? body.text : (textAt(body, "url") ?? textAt(body, "file_data"));
+  const url = body.kind === "text" ? body.text : (textAt(body, "url") ?? textAt(body, "file_data"));
   const data = textAt(body, "data");
   const name = textAt(body, "filename") ?? textAt(body, "file_id");
-  if (address === undefined && data === undefined && name === undefined) return undefined;
-  return {
-    kind: "media",
-    mediaType: what,
-    url: address,
-    data,
-    name,
-    format: textAt(body, "media_type") ?? textAt(body, "format"),
-  };
+  if (url === undefined && data === undefined && name === undefined) return undefined;
+  return { kind: "media", mediaType, url, data, name, format: textAt(body, "media_type") ?? textAt(body, "format") };
 };
 
-const readCalls = (message: RawJson, resultOf: (id: string | undefined) => Turn | undefined): readonly Part[] => {
+const readCalls = (message: RawJson, takeAnswer: (id: string | undefined) => Turn | undefined): readonly Part[] => {
   const calls = itemsOf(findValue(message, "tool_calls")).map((call): Part => {
     const of = findValue(call, "function") ?? findValue(call, "custom") ?? call;
     const [name, id] = [textAt(of, "name"), textAt(call, "id")];
     if (name === undefined) return { kind: "no call", value: call };
-    return {
-      kind: "call",
-      name,
-      id,
-      callArguments: findValue(of, "arguments") ?? findValue(of, "input"),
-      result: resultOf(id),
-    };
+    const callArguments = findValue(of, "arguments") ?? findValue(of, "input");
+    return { kind: "call", name, id, callArguments, result: takeAnswer(id) };
   });
   const single = findValue(message, "function_call");
   if (single?.kind !== "object") return calls;
-  const [name, given] = [textAt(single, "name"), findValue(single, "arguments")];
-  return [...calls, { kind: "call", name, id: undefined, callArguments: given, result: undefined }];
+  const [name, callArguments] = [textAt(single, "name"), findValue(single, "arguments")];
+  return [...calls, { kind: "call", name, id: undefined, callArguments, result: undefined }];
 };
 
 const readOtherMembers = (message: RawJson): readonly Part[] => {
@@ -217,34 +217,4 @@ const readOtherMembers = (message: RawJson): readonly Part[] => {
     ({ key, value }) => key !== "content" && !(Object.hasOwn(placedKeys, key) && placedKeys[key] === value.kind),
   );
   return members.length === 0 ? [] : [{ kind: "also", members }];
-};
-
-/** The answers of tools, each of which is shown with the call that it answers. */
-interface ToolResults {
-  /** The position of the first answer after a call that answers no other one. */
-  take(id: string | undefined, call: number): number | undefined;
-  isTaken(at: number): boolean;
-}
-
-const openToolResults = (items: readonly RawJson[], from: number): ToolResults => {
-  /** The positions of the answers to an id, the first one last. */
-  const waiting = new Map<string | undefined, number[]>();
-  for (let at = items.length - 1; at >= from; at--) {
-    const id = textAt(items[at], "role") === "tool" ? textAt(items[at], "tool_call_id") : undefined;
-    if (id === undefined) continue;
-    const answers = waiting.get(id);
-    if (answers === undefined) waiting.set(id, [at]);
-    else answers.push(at);
-  }
-  const taken = new Set<number>();
-  return {
-    take(id, call) {
-      const answers = waiting.get(id) ?? [];
-      let at = answers.pop();
-      while (at !== undefined && at <= call) at = answers.pop();
-      if (at !== undefined) taken.add(at);
-      return at;
-    },
-    isTaken: (at) => taken.has(at),
-  };
 };

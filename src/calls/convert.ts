@@ -1,4 +1,4 @@
-/** Turns a traced call into a trajectory that can be logged (interface 2.1), and into messages: every value as it was written. */
+/** Converts a traced call to a trajectory (interface 2.1) or to messages. Every value keeps its spelling. */
 import { composeArray, composeMembers } from "../json/compose.ts";
 import { findMember, findValue, isAbsent, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
 import { findMessage, messageKeys } from "./conversation.ts";
@@ -6,33 +6,33 @@ import { findOperation } from "./facts.ts";
 import type { ConversionObstacle } from "./failures.ts";
 import { type CallPath, findPath } from "./path.ts";
 
-/** Where a trajectory's reward comes from: a number as it was typed, a path in the call, or the call's `attributes.reward`. */
+/** The source of a reward: a typed number, a path in the call, or its `attributes.reward`. */
 export type RewardSource =
   | { readonly kind: "number"; readonly text: string }
   | { readonly kind: "path"; readonly path: CallPath }
   | { readonly kind: "attributes" };
 
-/** One line of JSON without its line end, or why there is none. */
+/** One line of JSON without its line end, or the obstacle. */
 export type ConversionResult =
   | { readonly kind: "converted"; readonly line: string }
   | { readonly kind: "unfit"; readonly why: ConversionObstacle };
 
 const notConvertible = (why: ConversionObstacle): ConversionResult => ({ kind: "unfit", why });
 
-/** JSON on one line: only strings can hold other line ends, and theirs are escapes. */
+/** Puts JSON on one line. Line ends in strings are escapes. */
 const converted = (json: string): ConversionResult => ({
   kind: "converted",
   line: json.replaceAll(/[\r\n][ \t\r\n]*/g, ""),
 });
 
-/** The messages of a call as a JSON list; of choices, the messages in them. */
+/** Converts a call to a JSON list of messages, which for a choice is its message. */
 export const toMessages = (call: RawJson): ConversionResult => {
   const items = readConversation(call);
   if (typeof items === "string") return notConvertible(items);
   return converted(composeArray(items.map(({ message, json }) => message?.json ?? json)));
 };
 
-/** A call as a trajectory. */
+/** Converts a call to a trajectory. */
 export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResult => {
   const items = readConversation(call);
   if (typeof items === "string") return notConvertible(items);
@@ -55,12 +55,12 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
 
 const rewardPath = ["attributes", "reward"];
 
-/** The operation under which rollcall's own service records what was logged to it. */
+/** The operation of logged trajectories in the local service. */
 const loggedOperation = "rollcall.log";
 
 type Fields = readonly (readonly [key: string, json: string | undefined])[];
 
-/** Where the trajectory of a traced call came from, as texts, so that `log --group-by` can use them. */
+/** The origin of a traced call, as strings for `log --group-by`. */
 const tracedFields = (call: RawJson, reward: string): Fields => {
   const text = (value: RawJson | undefined) => (value?.kind === "text" ? value.json : undefined);
   const model = findMember(findValue(call, "output"), "model") ?? findMember(findValue(call, "inputs"), "model");
@@ -74,7 +74,7 @@ const tracedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/** All but the conversation of a trajectory that was logged to rollcall's own service. */
+/** The members besides the conversation of a trajectory that was logged to the local service. */
 const loggedFields = (call: RawJson, reward: string): Fields => {
   const attributes = findValue(call, "attributes");
   const others = new Map(membersOf(findValue(attributes, "other")).map(({ key, value }) => [key, value.json]));
@@ -98,7 +98,7 @@ interface Item {
   readonly isFromModel: boolean;
 }
 
-/** The items of a logged trajectory: its service has the choices apart from their messages. */
+/** Restores choices from their messages, because the local service stores choices separately. */
 const restoreChoices = (items: readonly Item[], call: RawJson): readonly string[] => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   return items.map(({ json }) =>
@@ -106,7 +106,7 @@ const restoreChoices = (items: readonly Item[], call: RawJson): readonly string[
   );
 };
 
-/** Messages, and choices in the places of the model's own messages; or why there are none. */
+/** Returns messages and choices, or the obstacle. */
 const readConversation = (call: RawJson): readonly Item[] | ConversionObstacle => {
   if (findValue(call, "deleted_at") !== undefined) return "deleted";
   const messages = readMessages(findValue(call, "inputs"));
@@ -120,18 +120,18 @@ const readConversation = (call: RawJson): readonly Item[] | ConversionObstacle =
   if (exception !== undefined && exception.json !== '""') return "failed";
   if (findValue(call, "ended_at") === undefined) return "running";
   if (messages === undefined) return "no-messages";
-  // A whole rollout may end with a message that is not the model's.
-  return messages.some(({ isFromModel: isModels }) => isModels) ? messages : "no-answer";
+  // The inputs may be a complete rollout, whose last message is not from the model.
+  return messages.some(({ isFromModel }) => isFromModel) ? messages : "no-answer";
 };
 
-/** Items, if all of them are messages or choices, and there is one. */
+/** Converts values if there are any, and all are messages or choices. */
 const toItems = (values: readonly RawJson[]): readonly Item[] | undefined => {
   const items = values.flatMap((value): readonly Item[] => {
     const message = findMessage(value);
     if (message === undefined) return [];
     const isChoice = message !== value && findMember(value, "role") === undefined;
-    const isModels = isChoice || textAt(message, "role") === "assistant";
-    return [{ json: value.json, message: isChoice ? message : undefined, isFromModel: isModels }];
+    const isFromModel = isChoice || textAt(message, "role") === "assistant";
+    return [{ json: value.json, message: isChoice ? message : undefined, isFromModel }];
   });
   return items.length === 0 || items.length < values.length ? undefined : items;
 };
@@ -148,7 +148,7 @@ const messageItem = (role: string, content: RawJson): Item => ({
 const readMessages = (inputs: RawJson | undefined): readonly Item[] | undefined => {
   const lists = messageKeys.map((key) => itemsOf(findValue(inputs, key)));
   const list = lists.find((values) => toItems(values) !== undefined) ?? [];
-  // Some clients give the system's message next to the others.
+  // Some clients have the system message next to the list.
   const system = findValue(inputs, "system");
   const roles = list.map((item) => textAt(findMessage(item), "role"));
   const isApart =
@@ -157,7 +157,7 @@ const readMessages = (inputs: RawJson | undefined): readonly Item[] | undefined 
   return items !== undefined && isApart ? [messageItem("system", system), ...items] : items;
 };
 
-/** What the model answered: a choice, a message, several messages, or a text. */
+/** Reads the model's answer: a choice, a message, several messages, or a text. */
 const readAnswer = (output: RawJson): readonly Item[] | ConversionObstacle => {
   const choices = findValue(output, "choices");
   if (choices?.kind === "list")

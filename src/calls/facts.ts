@@ -1,4 +1,4 @@
-/** The facts of a traced call: its name, how it ended, how long it took, its models, tokens and costs (interface 2.4). */
+/** Reads the facts of a traced call: name, state, duration, models, tokens and costs (interface 2.4). */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
 import { composeMembers, composeObject } from "../json/compose.ts";
 import {
@@ -14,7 +14,7 @@ import {
 
 export type CallState = "ok" | "failed" | "running" | "deleted";
 
-/** Tokens that one model took, as they were spelled. */
+/** The tokens of one model, in their original spelling. */
 export interface Usage {
   readonly model: string | undefined;
   readonly prompt: string | undefined;
@@ -22,35 +22,35 @@ export interface Usage {
   readonly total: string | undefined;
 }
 
-/** What one model cost. */
+/** The cost of one model. */
 export interface Cost {
   readonly model: string;
-  /** The amounts by what they are for, such as `prompt`, as they were spelled. */
+  /** The amounts for each purpose, such as `prompt`, in their original spelling. */
   readonly parts: readonly { readonly what: string; readonly amount: string }[];
   readonly unit: string;
-  /** The exact sum of the parts; undefined if one of them is not an amount of money. */
+  /** The exact sum of the parts; undefined if one of them is not an amount. */
   readonly total: Decimal | undefined;
 }
 
-/** The name people know a call by: its own, else that of its operation. */
+/** Returns the display name of a call, else the name of its operation. */
 export const findCallName = (call: RawJson): string | undefined => textAt(call, "display_name") || findOperation(call);
 
-/** The operation's name. Assumed: its reference is `<scheme>:///team/project/op/name:digest`. */
+/** Returns the operation's name. Assumed: its reference is `<scheme>:///team/project/op/name:digest`. */
 export const findOperation = (call: RawJson): string | undefined => {
   const operation = textAt(call, "op_name") || undefined;
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
-/** The status word of the summary. Assumed: it is `summary.<prefix>.status`. */
+/** Returns the status in the summary. Assumed: it is `summary.<prefix>.status`. */
 export const readStatus = (call: RawJson, prefix: string): string | undefined =>
   textAt(findInSummary(call, prefix, "status"));
 
-/** Deleted, failed, running or ok, in this order. Assumed: `success`, `error` and `running` are the words of a status. */
+/** Returns the first state that applies: deleted, failed, running, ok. Assumed: a status is success, error or running. */
 export const findState = (call: RawJson, prefix: string): CallState => {
-  const said = readStatus(call, prefix);
+  const status = readStatus(call, prefix);
   if (findValue(call, "deleted_at") !== undefined) return "deleted";
-  if (said === "error" || hasException(call)) return "failed";
-  return said === "running" || findValue(call, "ended_at") === undefined ? "running" : "ok";
+  if (status === "error" || hasException(call)) return "failed";
+  return status === "running" || findValue(call, "ended_at") === undefined ? "running" : "ok";
 };
 
 const hasException = (call: RawJson): boolean => {
@@ -58,18 +58,18 @@ const hasException = (call: RawJson): boolean => {
   return exception !== undefined && formatInline(exception) !== "";
 };
 
-/** True if a call may still change. */
+/** True if a call can still change. */
 export const isRunning = (call: RawJson): boolean =>
   findValue(call, "ended_at") === undefined && findValue(call, "deleted_at") === undefined && !hasException(call);
 
-/** Microseconds from start to end; undefined if one is unknown, negative if it ended before it started. */
+/** Returns the microseconds from start to end; undefined if one is unknown, negative if the end comes first. */
 export const findDurationMicros = (call: RawJson): number | undefined => {
   const started = parseMicros(textAt(call, "started_at"));
   const ended = parseMicros(textAt(call, "ended_at"));
   return started === undefined || ended === undefined ? undefined : ended - started;
 };
 
-/** Microseconds since 1970. Assumed: a time without a zone is UTC. */
+/** Parses a time to microseconds since 1970. Assumed: a time without an offset is UTC. */
 const parseMicros = (text: string | undefined): number | undefined => {
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text ?? "");
   if (match === null) return undefined;
@@ -78,7 +78,7 @@ const parseMicros = (text: string | undefined): number | undefined => {
   return Number.isNaN(whole) ? undefined : whole * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6));
 };
 
-/** The models a call used: those of its usage and costs, else the one that its output or its inputs name. */
+/** Returns the models in usage and costs, else the model of the output or the inputs. */
 export const findModels = (call: RawJson, prefix: string): readonly string[] => {
   const used = [findValue(call, "summary", "usage"), findInSummary(call, prefix, "costs")].flatMap(membersOf);
   if (used.length > 0) return [...new Set(used.map(({ key }) => key))];
@@ -89,13 +89,13 @@ export const findModels = (call: RawJson, prefix: string): readonly string[] => 
 const findNamedModel = (call: RawJson): string | undefined =>
   textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Tokens by model. Assumed: `summary.usage[model]`, else `output.usage`. */
+/** Returns the tokens by model. Assumed: `summary.usage[model]`, else `output.usage`. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
 };
 
-/** The tokens of a usage, in either of two spellings; empty if it has none. */
+/** Returns the tokens of a usage object with either of two spellings; empty if it has none. */
 export const readUsage = (value: RawJson | undefined, model: string | undefined): readonly Usage[] => {
   const usage = {
     model,
@@ -107,8 +107,8 @@ export const readUsage = (value: RawJson | undefined, model: string | undefined)
 };
 
 /**
- * Costs by model; empty if the service gave none. Assumed: `<what>_tokens_total_cost` are amounts, in USD unless a
- * `…_cost_unit` next to them says otherwise.
+ * Returns the costs by model. Assumed: `<what>_tokens_total_cost` are amounts, in USD unless a `…_cost_unit` next to them
+ * is another currency.
  */
 export const readCosts = (call: RawJson, prefix: string): readonly Cost[] =>
   membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
@@ -119,17 +119,17 @@ export const readCosts = (call: RawJson, prefix: string): readonly Cost[] =>
     return [{ model, parts, unit, total: addAmounts(parts) }];
   });
 
-/** The cost in a usage, or in another count. Assumed: `cost` or `total_cost`, else amounts as in `readCosts`. */
+/** Returns the cost in a usage object. Assumed: `cost` or `total_cost`, else amounts as in `readCosts`. */
 export const readCost = (value: RawJson | undefined): Decimal | undefined => {
-  const said = digitsAt(value, "cost") ?? digitsAt(value, "total_cost");
-  const parts = said === undefined ? readAmounts(value) : [{ amount: said }];
+  const cost = digitsAt(value, "cost") ?? digitsAt(value, "total_cost");
+  const parts = cost === undefined ? readAmounts(value) : [{ amount: cost }];
   return parts.length === 0 ? undefined : addAmounts(parts);
 };
 
 const costSuffix = "_tokens_total_cost";
 const firstParts = ["prompt", "completion"];
 
-/** The amounts of a cost, each once, also those that are spelled as texts. */
+/** Returns the amounts of a cost, which are numbers or strings. */
 const readAmounts = (value: RawJson | undefined): Cost["parts"] => {
   const found = new Map<string, string>();
   for (const { key } of membersOf(value)) {
@@ -148,7 +148,7 @@ const addAmounts = (parts: readonly { readonly amount: string }[]): Decimal | un
   );
 };
 
-/** The exact sum of what several models cost, in USD; undefined if one of them can't be added. */
+/** Returns the exact sum of several costs in USD; undefined if one has another unit or no total. */
 export const addCosts = (costs: readonly Cost[]): string | undefined => {
   let sum = zero;
   for (const { total, unit } of costs) {
@@ -158,14 +158,14 @@ export const addCosts = (costs: readonly Cost[]): string | undefined => {
   return formatDecimal(sum);
 };
 
-/** Assumed: it is under the deployment's own word, or at the top of the summary, or one level down; no model is called so. */
+/** Finds a value in the summary. Assumed: it is below the vendor prefix, at the top, or one level down, and not a model's name. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): RawJson | undefined => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
-/** Fields that are content, or may be (interface 2.4). */
+/** Fields that can be content (interface 2.4). */
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 
 const ownFields: readonly string[] = [
@@ -175,13 +175,13 @@ const ownFields: readonly string[] = [
 
 const vendorFields = ["user_id", "username", "run_id", "run_step", "run_step_end"];
 
-/** The key of the sizes of what was left out, in bytes of JSON. */
+/** The key of the sizes of omitted values, in bytes of JSON. */
 export const omittedKey = "omitted_bytes";
 
 /**
- * A call without what people and models wrote. `inputs`, `output`, `exception`, `attributes` and `display_name` go whole; of
- * `summary` and unknown fields every text goes that is not a number, a state or a currency; ids and names stay if they are
- * a few words. `omitted_bytes` has the size of what went, by field. `prefix` is the deployment's own word.
+ * Removes what people and models wrote: `inputs`, `output`, `exception`, `attributes`, `display_name`; and all texts in
+ * `summary` and unknown fields, except numbers, states and currencies. Ids and names stay if they are a few words.
+ * Adds `omitted_bytes`, the sizes of omitted values by field. `prefix` is the setting vendor_prefix.
  */
 export const omitContent = (call: RawJson, prefix: string): RawJson => {
   const kept: [key: string, json: string][] = [];
@@ -204,10 +204,10 @@ const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>):
   return isShort ? value.json : undefined;
 };
 
-/** Numbers are not nested deeper. */
+/** Deeper values are omitted. */
 const maxLevels = 16;
 
-/** A value without the texts in it; undefined if nothing is left. */
+/** Returns a value without its texts; undefined if nothing is left. */
 const omitTexts = (key: string, value: RawJson, levels: number): string | undefined => {
   if (value.kind === "text") return isFact(key, value.json.slice(1, -1)) ? value.json : undefined;
   if (value.kind !== "object" && value.kind !== "list") return value.json;
@@ -222,19 +222,19 @@ const omitTexts = (key: string, value: RawJson, levels: number): string | undefi
   return kept.length > 0 && kept.every(([, json]) => json === undefined) ? undefined : composeMembers(kept);
 };
 
-/** True if a text is a number, the word of a state, or a currency. */
+/** True if a text is a number, a state or a currency. */
 const isFact = (key: string, text: string): boolean =>
   /^[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?$/.test(text) ||
   (key === "status" && /^[a-z_]{1,32}$/i.test(text)) ||
   (key.endsWith("_unit") && /^[A-Z]{3}$/.test(text));
 
-/** True if a text can be an id, a time or a name: a few words, and not long. */
+/** True if a text can be an id, a time or a name: at most four words and 300 characters. */
 const isName = (text: string): boolean => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
 
-/** A call without its content, of which states, durations, models, tokens and costs are still known. */
+/** Removes the content of a call, but not its state, duration, models, tokens and costs. */
 export const omitContentKeepFacts = (call: RawJson, prefix: string): RawJson => {
   const shown = omitContent(call, prefix);
-  const leftOut = ["exception", "ended_at", "deleted_at"].filter((key) => {
+  const omitted = ["exception", "ended_at", "deleted_at"].filter((key) => {
     const value = findValue(call, key);
     return value !== undefined && formatInline(value) !== "" && findValue(shown, key) === undefined;
   });
@@ -248,7 +248,7 @@ export const omitContentKeepFacts = (call: RawJson, prefix: string): RawJson => 
   return parseRawJson(
     composeMembers([
       ...shown.members.map(({ key, value }) => [key, value.json] as const),
-      ...leftOut.map((key) => [key, JSON.stringify("left out")] as const),
+      ...omitted.map((key) => [key, JSON.stringify("left out")] as const),
       ["output", output],
     ]),
   );

@@ -1,4 +1,4 @@
-/** Traced calls: which are meant, what they come to, and what they can be turned into. */
+/** Traced calls as values: facts, summaries, conversations and conversions. */
 
 export {
   composeObject,

@@ -7,22 +7,23 @@ import { findNearest } from "../nearest.ts";
 /** Keys, and positions in lists (negative ones count from the end). */
 export type CallPath = readonly (string | number)[];
 
-/** The value at a path, or how far one comes. */
+/** The value at a path, or the step that is missing. */
 export type PathResult =
   | { readonly kind: "found"; readonly value: RawJson }
   | {
       readonly kind: "missing";
-      /** The part of the path up to the step that leads nowhere. */
+      /** The path up to the missing step. */
       readonly at: string;
+      /** The path with the nearest key. */
       readonly near: string | undefined;
-      /** What there is instead: keys, or how long the list is. */
+      /** The available keys, or the kind or length of the value. */
       readonly there: readonly string[];
     };
 
 const step =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
 
-/** Reads a path. Keys with dots or brackets are written as `["a.b"]`. @throws Failure `invalid-option-value` */
+/** Parses a path. Keys with dots or brackets are written as `["a.b"]`. @throws Failure `invalid-option-value` */
 export const parsePath = (text: string, option: string): CallPath => {
   const path: (string | number)[] = [];
   step.lastIndex = 0;
@@ -37,11 +38,11 @@ export const parsePath = (text: string, option: string): CallPath => {
   throw invalidOptionValue({
     option,
     value: text,
-    wanted: 'a path such as output.choices[0].message.content; a key with dots stands as inputs["a.b"]',
+    wanted: 'a path such as output.choices[0].message.content; for a key with dots, inputs["a.b"]',
   });
 };
 
-/** Finds the value at a path. Keys that hold dots are found too. */
+/** Finds the value at a path, also below keys with dots. */
 export const findPath = (call: RawJson, path: CallPath): PathResult => findFrom(call, path, 0);
 
 const findFrom = (value: RawJson, path: CallPath, done: number): PathResult => {
@@ -60,7 +61,7 @@ const findFrom = (value: RawJson, path: CallPath, done: number): PathResult => {
   }
   let firstMissing: PathResult | undefined;
   let key = "";
-  // A key may hold dots itself: the steps up to any of the next are tried as one.
+  // A key can contain dots, so several steps are also tried as one.
   for (let end = done; end < path.length && typeof path[end] === "string"; end++) {
     key = end === done ? next : `${key}.${path[end]}`;
     const own = findMember(value, key);

@@ -1,21 +1,21 @@
-/** Reads the ids of calls from lines, and a few calls at a time, in the order they were asked for. */
+/** Parses the ids of calls from lines, and reads several calls at a time in the given order. */
 import type { Host } from "../host.ts";
 import { isObject, newline, openBrace, parseJson } from "../json/walk.ts";
 import { callIdsMissing, invalidCallId } from "./failures.ts";
 
-/** Longest text that can be an id: what is longer is another file. */
+/** Characters of an id. A longer text is another kind of file. */
 const maxIdLength = 1024;
 
-/** Longest line: a whole call, as `call read -o jsonl` prints it, is one. */
+/** Bytes of a line, which can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
 /**
- * Reads the ids of lines: plain, the first field of a row, or the `id` of a JSON object. Blank lines are skipped.
- * @throws Failure `invalid-call-id`, and `call-ids-missing` unless there may be none
+ * Yields the ids in lines: plain, the first field of a row, or the `id` of a JSON object. Skips blank lines.
+ * @throws Failure `invalid-call-id`, and `call-ids-missing` unless `canBeEmpty`
  */
 export async function* parseCallIds(
   chunks: AsyncIterable<Uint8Array>,
-  { mayBeEmpty: canBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
+  { canBeEmpty = false }: { readonly canBeEmpty?: boolean } = {},
 ): AsyncGenerator<string, void> {
   let line = 0;
   let isEmpty = true;
@@ -32,19 +32,20 @@ export async function* parseCallIds(
 const tab = 0x09;
 
 const parseLine = (bytes: Uint8Array, line: number): readonly string[] => {
+  // White space and the bytes of a byte order mark.
   const start = bytes.findIndex((byte) => byte > 0x20 && byte !== 0xef && byte !== 0xbb && byte !== 0xbf);
   if (start < 0) return [];
-  if (bytes[start] === openBrace) return parseObjectIds(textOf(bytes.subarray(start), line), line);
+  if (bytes[start] === openBrace) return parseObjectIds(decodeText(bytes.subarray(start), line), line);
   const end = bytes.indexOf(tab, start);
   const field = bytes.subarray(start, end < 0 ? bytes.length : end);
   if (field.length > maxIdLength) throw invalidCallId({ line, why: "too long" });
-  const text = textOf(field, line).trim();
-  // `jq '.id'` prints a text of JSON.
+  const text = decodeText(field, line).trim();
+  // `jq '.id'` prints a JSON string.
   const value = /^".+"$/.test(text) ? parseJson(text)?.value : undefined;
   return [typeof value === "string" && value.trim() !== "" ? value.trim() : text];
 };
 
-/** The id of an object, or those in the `call` or `calls` of rollcall's own documents. */
+/** Returns the id of an object, or the ids in the `call` or `calls` of rollcall's documents. */
 const parseObjectIds = (text: string, line: number): readonly string[] => {
   const value = parseJson(text)?.value;
   if (value === undefined) throw invalidCallId({ line, why: "broken JSON" });
@@ -55,7 +56,7 @@ const parseObjectIds = (text: string, line: number): readonly string[] => {
   return ids;
 };
 
-const textOf = (bytes: Uint8Array, line: number): string => {
+const decodeText = (bytes: Uint8Array, line: number): string => {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -63,60 +64,60 @@ const textOf = (bytes: Uint8Array, line: number): string => {
   }
 };
 
-/** Lines without their line feed. A line that is too long is given as soon as that is known. */
+/** Yields lines without their line feed, and a line that is too long before its end. */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  let begun: Uint8Array[] = [];
+  let pieces: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunks) {
     let from = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
-      yield Buffer.concat([...begun, chunk.subarray(from, end)]);
-      [begun, length, from] = [[], 0, end + 1];
+      yield Buffer.concat([...pieces, chunk.subarray(from, end)]);
+      [pieces, length, from] = [[], 0, end + 1];
     }
     if (from === chunk.length) continue;
-    begun.push(chunk.subarray(from));
+    pieces.push(chunk.subarray(from));
     length += chunk.length - from;
-    const [first = chunk] = begun;
-    const mayBeLong = first.includes(openBrace) || first.subarray(0, maxIdLength).includes(tab);
-    if (length > (mayBeLong ? maxLineLength : maxIdLength)) yield Buffer.concat(begun);
+    const [first = chunk] = pieces;
+    const canBeLong = first.includes(openBrace) || first.subarray(0, maxIdLength).includes(tab);
+    if (length > (canBeLong ? maxLineLength : maxIdLength)) yield Buffer.concat(pieces);
   }
-  if (length > 0) yield Buffer.concat(begun);
+  if (length > 0) yield Buffer.concat(pieces);
 }
 
 interface OrderedRun<Input, Output> {
   readonly run: (input: Input) => Promise<Output>;
-  /** How many run, or wait for their turn, at any time. */
-  readonly atOnce: number;
-  /** True if nothing is to be started after an output; what runs by then is given still. */
-  readonly endsAll: (output: Output) => boolean;
+  /** Inputs whose outputs are running or waiting for their turn. */
+  readonly concurrency: number;
+  /** True if nothing else should start after an output. Running inputs still yield their outputs. */
+  readonly shouldStop: (output: Output) => boolean;
 }
 
-/** The outputs in the order of the inputs, each as soon as its turn comes. An input that is slow to come keeps nothing back. */
+/** Yields the outputs in the order of the inputs, as early as possible, also while the next input is awaited. */
 export async function* runInOrder<Input, Output>(
   inputs: AsyncIterable<Input>,
-  { run, atOnce, endsAll }: OrderedRun<Input, Output>,
+  { run, concurrency, shouldStop }: OrderedRun<Input, Output>,
 ): AsyncGenerator<Output, void> {
   const source = inputs[Symbol.asyncIterator]();
   const running: Promise<Output>[] = [];
   let next: Promise<IteratorResult<Input>> | undefined;
   let end: { readonly fault?: unknown } | undefined;
-  let isOver = false;
+  let isStopped = false;
   const start = async (input: Input): Promise<Output> => {
     const output = await run(input);
-    isOver ||= endsAll(output);
+    isStopped ||= shouldStop(output);
     return output;
   };
   try {
     for (;;) {
       const [first] = running;
-      const mayStart = !isOver && end === undefined && running.length < atOnce;
-      if (first === undefined && !mayStart) break;
-      if (mayStart) next ??= deferRejection(source.next());
-      // What can be started is, before an output is given: the service is not to wait for whoever prints.
-      if (first !== undefined && (!mayStart || next === undefined || (await settlesFirst(first, next)))) {
+      const canStart = !isStopped && end === undefined && running.length < concurrency;
+      if (first === undefined && !canStart) break;
+      if (canStart) next ??= deferRejection(source.next());
+      // Start before an output is printed, so that the service does not wait for the printer.
+      if (first !== undefined && (!canStart || next === undefined || (await settlesFirst(first, next)))) {
         running.shift();
         yield await first.catch((thrown: unknown) => {
-          // What was wrong with the input came first.
+          // The fault of the input came first.
           throw end !== undefined && "fault" in end ? end.fault : thrown;
         });
         continue;
@@ -132,47 +133,47 @@ export async function* runInOrder<Input, Output>(
     }
     if (end !== undefined && "fault" in end) throw end.fault;
   } finally {
-    // What still waits for its next input must not keep the run alive.
+    // A pending input must not keep the process alive.
     if (end === undefined) void deferRejection(Promise.resolve(source.return?.()));
   }
 }
 
-/** A promise whose failure is noticed when its turn comes; another may end the run before. */
+/** Marks a rejection as handled until the promise is awaited. */
 export const deferRejection = <Value>(promise: Promise<Value>): Promise<Value> => {
   promise.catch(() => undefined);
   return promise;
 };
 
-/** True if `one` is settled while `other` is not. */
+/** True if `one` is settled and `other` is not. */
 const settlesFirst = async (one: Promise<unknown>, other: Promise<unknown>): Promise<boolean> => {
-  const settled = async (promise: Promise<unknown>, isOne: boolean) =>
-    await promise.then(
+  const settle = (promise: Promise<unknown>, isOne: boolean) =>
+    promise.then(
       () => isOne,
       () => isOne,
     );
-  return await Promise.race([settled(other, false), settled(one, true)]);
+  return await Promise.race([settle(other, false), settle(one, true)]);
 };
 
-/** The first wait between two reads of a running call; each further one is half as long again, up to the longest. */
+/** The waits between two reads of a running call grow up to a maximum. */
 const firstWaitMs = 1000;
 const waitGrowth = 1.5;
 const maxWaitMs = 15_000;
 
-/** So much of a wait is left to chance, so that many calls are not asked for at the same moment. */
+/** The random part of a wait, so that many calls are not read at the same time. */
 const waitJitter = 0.25;
 
-/** Reads again and again until `isGoingOn` says no, or the bound is reached; gives what was read last. */
-type PollCall = <Read>(read: () => Promise<Read>, isGoingOn: (one: Read) => boolean) => Promise<Read>;
+/** Repeats a read while `isPending`, or until the total time is over, and returns the last result. */
+type PollCall = <Result>(read: () => Promise<Result>, isPending: (result: Result) => boolean) => Promise<Result>;
 
-/** Opens a bound that begins now: it is one for all that wait. */
+/** Starts the total time for all polled calls together. */
 export const openPolling = (host: Host, totalMs: number): PollCall => {
   const endMs = host.elapsed() + totalMs;
-  return async (read, isGoingOn) => {
+  return async (read, isPending) => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, waitMs * waitGrowth)) {
-      const one = await read();
+      const result = await read();
       const leftMs = endMs - host.elapsed();
-      if (leftMs <= 0 || !isGoingOn(one)) return one;
-      // The last look is at the bound itself.
+      if (leftMs <= 0 || !isPending(result)) return result;
+      // The last read is at the end of the total time.
       await host.sleep(Math.min(leftMs, waitMs * (1 - waitJitter * host.random())), host.signal);
     }
   };

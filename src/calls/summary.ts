@@ -1,4 +1,4 @@
-/** Counts calls as they come: how many, how they ended, how long they took, what they used and cost, by operation and model. */
+/** Summarizes calls by operation and model: states, durations, tokens and costs. */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
 import type { RawJson } from "../json/raw-json.ts";
 import {
@@ -13,44 +13,42 @@ import {
   type Usage,
 } from "./facts.ts";
 
-/** Sums of calls. Seconds, and US dollars as exact decimals. */
+/** Sums of calls, in seconds and in US dollars as exact decimals. */
 export interface CallCount {
   readonly calls: number;
   readonly states: Readonly<Record<CallState, number>>;
-  /** `calls` are those of known duration; the percentiles are durations that occurred (nearest rank). */
+  /** `calls` of known duration, and percentiles by nearest rank. */
   readonly duration: { readonly calls: number; readonly p50: number | undefined; readonly p95: number | undefined };
-  /** `calls` are those of known tokens; a sum is undefined if no call has such a number. */
+  /** `calls` of known tokens, and sums; undefined if no call has such a number. */
   readonly tokens: Readonly<Record<TokenKind, bigint | undefined>> & { readonly calls: number };
-  /** `calls` are those of known cost. */
+  /** `calls` of known cost, and their sum. */
   readonly cost: { readonly calls: number; readonly usd: string | undefined };
 }
 
-/** Calls of one operation that used one model. A call of several models is counted with each of them. */
+/** Calls of one operation that used one model. A call of several models counts for each of them. */
 export interface CallGroup extends CallCount {
-  /** Empty if the calls name none. */
+  /** Empty if unknown. */
   readonly op: string;
   readonly model: string;
 }
 
 export interface CallSummary {
-  /** Each call once. */
   readonly all: CallCount;
-  /** Those with most calls first. */
+  /** The groups with most calls first. */
   readonly groups: readonly CallGroup[];
-  /** Calls in which a number of tokens, an amount or a time could not be used. */
+  /** Calls with an invalid number of tokens, amount or time. */
   readonly odd: number;
 }
 
 const tokenKinds = ["prompt", "completion", "total"] as const;
 type TokenKind = (typeof tokenKinds)[number];
 
-/** Takes calls one by one, and keeps no content of any. */
 interface CallSummarizer {
   add(call: RawJson): void;
   summary(): CallSummary;
 }
 
-/** Opens an empty summary. `prefix` is the deployment's own word in the summary of a call. */
+/** Opens an empty summary. `prefix` is the setting vendor_prefix. */
 export const openSummary = (prefix: string): CallSummarizer => {
   const all = newTally("", "");
   const groups = new Map<string, Tally>();
@@ -60,15 +58,15 @@ export const openSummary = (prefix: string): CallSummarizer => {
       const micros = findDurationMicros(call);
       const used = measureUse(call, prefix);
       const isTimed = micros !== undefined && micros >= 0;
-      if (used.isOdd || (micros !== undefined && !isTimed)) odd++;
-      const counted = { state: findState(call, prefix), micros: isTimed ? micros : undefined };
-      addToTally(all, { ...counted, used: used.all });
+      if (used.isInvalid || (micros !== undefined && !isTimed)) odd++;
+      const facts = { state: findState(call, prefix), micros: isTimed ? micros : undefined };
+      addToTally(all, { ...facts, used: used.all });
       const op = findOperation(call) ?? "";
       for (const [model, own] of used.models) {
         const key = JSON.stringify([op, model]);
         const tally = groups.get(key) ?? newTally(op, model);
         groups.set(key, tally);
-        addToTally(tally, { ...counted, used: own });
+        addToTally(tally, { ...facts, used: own });
       }
     },
     summary: () => ({
@@ -83,37 +81,29 @@ export const openSummary = (prefix: string): CallSummarizer => {
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-type UsedAmounts = Record<TokenKind, bigint | undefined> & { cost: Decimal | undefined };
+type Amounts = Partial<Record<TokenKind, bigint | undefined>> & { cost?: Decimal };
 
-const emptyAmounts = (): UsedAmounts => ({
-  prompt: undefined,
-  completion: undefined,
-  total: undefined,
-  cost: undefined,
-});
-
-const addOptional = (sum: bigint | undefined, more: bigint | undefined): bigint | undefined =>
-  more === undefined ? sum : (sum ?? 0n) + more;
-
-const addAmounts = (sum: UsedAmounts, more: Partial<UsedAmounts>): void => {
-  for (const kind of tokenKinds) sum[kind] = addOptional(sum[kind], more[kind]);
+const addAmounts = (sum: Amounts, more: Amounts): void => {
+  for (const kind of tokenKinds) {
+    const tokens = more[kind];
+    if (tokens !== undefined) sum[kind] = (sum[kind] ?? 0n) + tokens;
+  }
   if (more.cost !== undefined) sum.cost = addDecimals(sum.cost ?? zero, more.cost);
 };
 
-/** What a call used, in all and by model. */
+/** Measures the tokens and costs of a call, in total and by model. */
 const measureUse = (call: RawJson, prefix: string) => {
-  const models = new Map(findModels(call, prefix).map((model) => [model, emptyAmounts()]));
-  const all = emptyAmounts();
+  const models = new Map<string, Amounts>(findModels(call, prefix).map((model) => [model, {}]));
+  const all: Amounts = {};
   let isInvalid = false;
-  const add = (model: string, used: Partial<UsedAmounts>): void => {
-    const own = models.get(model) ?? emptyAmounts();
+  const add = (model: string, used: Amounts): void => {
+    const own = models.get(model) ?? {};
     models.set(model, own);
     addAmounts(own, used);
     addAmounts(all, used);
   };
   for (const usage of readUsages(call)) {
-    if (tokenKinds.some((kind) => usage[kind] !== undefined && parseTokens(usage[kind]) === undefined))
-      isInvalid = true;
+    isInvalid ||= tokenKinds.some((kind) => usage[kind] !== undefined && parseTokens(usage[kind]) === undefined);
     const [prompt, completion] = [parseTokens(usage.prompt), parseTokens(usage.completion)];
     add(usage.model ?? "", { prompt, completion, total: totalTokens(usage) });
   }
@@ -122,75 +112,73 @@ const measureUse = (call: RawJson, prefix: string) => {
     else isInvalid = true;
   }
   if (models.size === 0) models.set("", all);
-  return { all, models, isOdd: isInvalid };
+  return { all, models, isInvalid };
 };
 
-/** The total that is said, else that of prompt and completion if both are known. */
+/** Returns the given total, or the sum of prompt and completion if both are known. */
 const totalTokens = (usage: Usage): bigint | undefined => {
   const [prompt, completion] = [parseTokens(usage.prompt), parseTokens(usage.completion)];
-  return (
-    parseTokens(usage.total) ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion)
-  );
+  const sum = prompt === undefined || completion === undefined ? undefined : prompt + completion;
+  return parseTokens(usage.total) ?? sum;
 };
 
-/** The tokens in all of a usage, as a model's reply has it; undefined if it has none. */
+/** Returns the total tokens of a usage object; undefined if it has none. */
 export const countTokens = (value: RawJson | undefined): bigint | undefined =>
   readUsage(value, undefined).map(totalTokens)[0];
 
-/** A whole number of tokens, however it is spelled. */
+/** Parses a whole number of tokens in any spelling. */
 const parseTokens = (text = ""): bigint | undefined => {
   const decimal = parseDecimal(text);
   const whole = decimal === undefined ? "" : formatDecimal(decimal);
   return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
 };
 
-/** Sums of many calls, and eight bytes for the duration of each. */
+/** Sums of many calls, and the duration of each. */
 interface Tally {
   readonly op: string;
   readonly model: string;
   calls: number;
   readonly states: Record<CallState, number>;
   readonly micros: number[];
-  counted: number;
-  priced: number;
-  readonly used: UsedAmounts;
+  callsWithTokens: number;
+  callsWithCost: number;
+  readonly used: Amounts;
 }
 
 const newTally = (op: string, model: string): Tally => {
   const states = { ok: 0, failed: 0, running: 0, deleted: 0 };
-  return { op, model, calls: 0, states, micros: [], counted: 0, priced: 0, used: emptyAmounts() };
+  return { op, model, calls: 0, states, micros: [], callsWithTokens: 0, callsWithCost: 0, used: {} };
 };
 
-const addToTally = (
-  tally: Tally,
-  {
-    state,
-    micros,
-    used,
-  }: { readonly state: CallState; readonly micros: number | undefined; readonly used: UsedAmounts },
-): void => {
+interface CallFacts {
+  readonly state: CallState;
+  readonly micros: number | undefined;
+  readonly used: Amounts;
+}
+
+const addToTally = (tally: Tally, { state, micros, used }: CallFacts): void => {
   tally.calls++;
   tally.states[state]++;
   if (micros !== undefined) tally.micros.push(micros);
-  if (tokenKinds.some((kind) => used[kind] !== undefined)) tally.counted++;
-  if (used.cost !== undefined) tally.priced++;
+  if (tokenKinds.some((kind) => used[kind] !== undefined)) tally.callsWithTokens++;
+  if (used.cost !== undefined) tally.callsWithCost++;
   addAmounts(tally.used, used);
 };
 
-const toCount = ({ calls, states, micros, counted, priced, used }: Tally): CallCount => {
-  const { cost, ...tokens } = used;
+const toCount = ({ calls, states, micros, callsWithTokens, callsWithCost, used }: Tally): CallCount => {
+  const { cost, prompt, completion, total } = used;
   const sorted = Float64Array.from(micros).sort();
   return {
     calls,
     states: { ...states },
     duration: { calls: sorted.length, p50: percentileSeconds(sorted, 0.5), p95: percentileSeconds(sorted, 0.95) },
-    tokens: { calls: counted, ...tokens },
-    cost: { calls: priced, usd: cost === undefined ? undefined : formatDecimal(cost) },
+    tokens: { calls: callsWithTokens, prompt, completion, total },
+    cost: { calls: callsWithCost, usd: cost === undefined ? undefined : formatDecimal(cost) },
   };
 };
 
-/** The nearest rank: the smallest duration that at least this part of them does not exceed. */
-const percentileSeconds = (sorted: Float64Array, part: number): number | undefined => {
-  const micros = sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)];
+/** Returns the smallest duration that at least this share of the durations does not exceed. */
+const percentileSeconds = (sorted: Float64Array, share: number): number | undefined => {
+  const micros = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
   return micros === undefined ? undefined : micros / 1_000_000;
 };

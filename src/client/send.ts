@@ -209,7 +209,7 @@ const readReply = <R>(
   if (found !== undefined && "value" in found) {
     return { status, value: found.value, bytes, validators: readValidators(tried.headers) };
   }
-  throw invalidReply(context, { status, bytes, fault, at: found?.wrongAt });
+  throw invalidReply(context, { status, bytes, fault, at: found?.invalidPath });
 };
 
 const buildConditions = ({ validators: { etag, lastModified } = {} }: Partial<CachedReply> = {}) => ({

@@ -7,7 +7,7 @@ const dateTime = withDescription(text, "date and time, ISO 8601");
 
 /**
  * One traced call (interface 2.4).
- * Assumed: `vendor_` stands for a prefix that deployments choose, so those five are also read under the prefix of the settings.
+ * Assumed: deployments replace `vendor_` by their own prefix, so these five fields are also read with the setting vendor_prefix.
  */
 export const call = object({
   id: text,

@@ -3,10 +3,10 @@ import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { integer, listOf, listReader, object, text, texts, type ValueOf, withDescription } from "./replies.ts";
 
-/** Prices (interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit. There may be others. */
+/** Prices (interface 2.5). Assumed: decimal strings, US dollars per token, `image` and `request` per unit. Others are possible. */
 const pricing = object({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
 
-/** A model of a catalog (interface 2.5). Assumed: `created` is Unix seconds; enumerated fields have any string. */
+/** A model of a catalog (interface 2.5). Assumed: `created` is Unix seconds; enumerated fields can have any string. */
 export const catalogModel = object({
   id: text,
   name: text,

@@ -1,9 +1,8 @@
-/** Dates and times of the interface: in a module of their own, so that whoever checks them need not load the schemas. */
+/** Dates and times of the interface, in a module that loads no schemas. */
 
-/** Days of a month, from 1, of a year whose leap years are known. */
 const daysInMonth = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
 
-/** Whether a text is a date and time as ISO 8601 writes it, with or without a zone: a day, hour and minute that there are. */
+/** True for an existing date and time in ISO 8601, with or without an offset. */
 export const isDateTime = (text: string): boolean => {
   const [, year, month, day] =
     /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/.exec(

@@ -1,4 +1,4 @@
-/** The service's error bodies (interface 7, and what deployed services send beside it). */
+/** The service's error bodies (interface 7). */
 import * as z from "zod/mini";
 
 /**

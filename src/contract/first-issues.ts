@@ -1,11 +1,11 @@
-/** Finds the first faults of a value by a schema: no more of a list of millions is looked at than they take. */
+/** Finds the first issues of a value without checking the rest of a long list. */
 import * as z from "zod/mini";
 import { isObject } from "../json/walk.ts";
 
-/** A fault of a value, and its path. */
+/** An issue of a value, with its path. */
 export type Issue = z.core.$ZodIssue;
 
-/** Returns the first faults, in the order of the value; none if the schema takes it. */
+/** Returns the first issues, in the order of the value. */
 export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
   const found: Issue[] = [];
   for (const issue of findIssues(schema, value, [])) if (found.push(issue) >= max) break;
@@ -32,7 +32,7 @@ function* findIssues(schema: z.core.$ZodType, value: unknown, path: readonly Pro
   }
 }
 
-/** True if the schema of an object checks nothing but its fields. */
+/** True if the schema of an object checks only its fields. */
 const checksOnlyFields = (schema: z.core.$ZodType): schema is z.ZodMiniObject =>
   schema instanceof z.ZodMiniObject &&
   schema.def.catchall instanceof z.ZodMiniUnknown &&

@@ -3,12 +3,12 @@ import * as z from "zod/mini";
 import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
 
-/** A number as JSON spells it: one too large for a double, such as `1e400`, is read as infinite and is a number still. */
+/** A number of JSON. One that is too large for a double, such as `1e400`, is infinite. */
 const JsonNumber = z.custom<number>().check(({ value, issues }) => {
   if (typeof value !== "number") issues.push({ code: "invalid_type", expected: "number", input: value });
 });
 
-/** A whole number of any size: above 2^53 its digits are kept by whoever passes its bytes on. */
+/** A whole number of any size. */
 const JsonInteger = z.custom<number>().check(({ value, issues }) => {
   if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
 });
@@ -19,7 +19,7 @@ const DateTime = z.custom<string>().check(({ value, issues }) => {
   else if (!isDateTime(value)) issues.push({ code: "custom", message: "must be an ISO 8601 date-time", input: value });
 });
 
-// Made once for all fields: the first millisecond of a run is made of such.
+// Created once for all fields, to save start-up time.
 const [text, list] = [z.string(), z.array(z.unknown())];
 const nullish = {
   text: z.nullish(text),

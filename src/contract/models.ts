@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { integer, listReader, object, text, type ValueOf, withDescription } from "./replies.ts";
 
-/** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 if it is not known. */
+/** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 if unknown. */
 export const inferenceModel = object({
   id: text,
   object: withDescription(text, '"model"'),

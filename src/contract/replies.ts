@@ -1,4 +1,4 @@
-/** Reads replies of the service into values over their bytes: strict about what is around its objects, tolerant of their fields. */
+/** Reads replies of the service: strict about lists and objects, tolerant of fields. Values are decoded from the bytes on access. */
 import {
   childrenOf,
   firstByteOf,
@@ -19,7 +19,7 @@ import {
   sliceText,
 } from "../json/walk.ts";
 
-/** A value that is not of the interface's type: shown as it came, never calculated with. */
+/** A value of another type than in the interface. It is shown unchanged, and never used in a calculation. */
 export class MistypedValue {
   readonly value: unknown;
   constructor(value: unknown) {
@@ -30,19 +30,19 @@ export class MistypedValue {
 /** The value of a field. Each field may be absent or null. */
 export type Field<Value> = Value | MistypedValue | null | undefined;
 
-/** The value of a field if it is of its type. */
+/** Returns the value of a field; undefined if it is absent, null or mistyped. */
 export const typedValue = <Value>(value: Field<Value>): Value | undefined =>
   value instanceof MistypedValue || value === null ? undefined : value;
 
-/** The names of an object's fields that are not of their types. */
+/** Returns the names of an object's mistyped fields. */
 export const mistypedNames = (object: object): readonly string[] =>
   Object.entries(object).flatMap(([name, value]) => (value instanceof MistypedValue ? [name] : []));
 
 /** A type of the interface. */
 interface FieldType<Value> {
-  /** Its JSON Schema, a part of one of draft 2020-12. */
+  /** Its JSON Schema (draft 2020-12). */
   readonly schema: JsonObject;
-  /** Returns the value itself, or a copy with what is not of its type as `MistypedValue`. */
+  /** Returns the value, or a copy with its mistyped parts as `MistypedValue`. */
   readonly read: (value: unknown) => Value | MistypedValue;
 }
 
@@ -61,28 +61,28 @@ const isTexts = (value: unknown): value is readonly string[] => Array.isArray(va
 
 export const text = defineType({ type: "string" }, isText);
 
-/** A number that the interface says is whole. Others are taken too. */
+/** A whole number. Others are accepted. */
 export const integer = defineType({ type: "integer" }, isNumber);
 
 export const texts = defineType({ type: "array", items: { type: "string" } }, isTexts);
 
-/** An object of anything. */
+/** An object with any members. */
 export const freeObject = defineType({ type: "object", additionalProperties: {} }, isObject);
 
 export const anything = defineType({}, (_: unknown): _ is unknown => true);
 
-/** A type with a description. */
+/** Adds a description to a type. */
 export const withDescription = <Value>({ schema, read }: FieldType<Value>, description: string): FieldType<Value> => {
   const { type, ...others } = schema;
   return { schema: { type, description, ...others }, read };
 };
 
-/** The types of an object's fields. It may have other fields too. */
+/** The types of an object's fields. Other fields are accepted. */
 type Shape = Readonly<Record<string, FieldType<unknown>>>;
 
 type ObjectValue<Of extends Shape> = JsonObject & { readonly [Name in keyof Of]?: Field<ValueOf<Of[Name]>> };
 
-/** An object of the interface. */
+/** Defines an object of the interface. */
 export const object = <Of extends Shape>(shape: Of): FieldType<ObjectValue<Of>> => {
   const fields = Object.entries(shape);
   const properties = fields.map(([name, { schema }]) => {
@@ -97,7 +97,6 @@ export const object = <Of extends Shape>(shape: Of): FieldType<ObjectValue<Of>> 
     }
     return changes;
   };
-  // `changes` are what is still to be changed in the value.
   const hasShape = (value: JsonObject, changes: readonly unknown[]): value is ObjectValue<Of> =>
     isObject(value) && changes.length === 0;
   return {
@@ -107,14 +106,14 @@ export const object = <Of extends Shape>(shape: Of): FieldType<ObjectValue<Of>> 
       const changes = findChanges(value);
       if (hasShape(value, changes)) return value;
       const mistyped = Object.fromEntries(changes);
-      // First in the order of the interface.
+      // The mistyped fields come first, in the order of the interface.
       const changed = { ...mistyped, ...value, ...mistyped };
       return hasShape(changed, []) ? changed : new MistypedValue(value);
     },
   };
 };
 
-/** A list of objects. */
+/** Defines a list of objects. */
 export const listOf = <Value>({ schema, read }: FieldType<Value>): FieldType<readonly Value[]> => ({
   schema: { type: "array", items: schema },
   read: (value) => {
@@ -129,19 +128,19 @@ export const listOf = <Value>({ schema, read }: FieldType<Value>): FieldType<rea
   },
 });
 
-/** A reply that was read: its value, or the dotted path of what has another shape; undefined if the bytes are not JSON. */
-type ReplyResult<Value> = { readonly value: Value } | { readonly wrongAt: string } | undefined;
+/** The value of a reply, or the dotted path of an invalid part; undefined if the bytes are not JSON. */
+type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 
 /** Reads the bytes of a reply. */
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
-/** Objects in their order. Each is decoded again whenever it is looked at, and none is kept. */
+/** Objects that are decoded at each access. */
 export interface Entries<Entry> extends Iterable<Entry> {
   readonly length: number;
   at(position: number): Entry | undefined;
 }
 
-/** Entries that `entryAt` makes when they are looked at. */
+/** Creates entries from a function. */
 export const toEntries = <Entry>(length: number, entryAt: (position: number) => Entry): Entries<Entry> => ({
   length,
   at: (position) => (position >= 0 && position < length ? entryAt(position) : undefined),
@@ -150,7 +149,7 @@ export const toEntries = <Entry>(length: number, entryAt: (position: number) => 
   },
 });
 
-/** The same entries, each as `change` makes it when it is looked at. */
+/** Converts entries at each access. */
 export const mapEntries = <From, To>(entries: Entries<From>, change: (entry: From) => To): Entries<To> => ({
   length: entries.length,
   at(position) {
@@ -162,18 +161,18 @@ export const mapEntries = <From, To>(entries: Entries<From>, change: (entry: Fro
   },
 });
 
-/** The objects of a list in a reply. Elements that are null are not among them. */
+/** The objects in the list of a reply, without null elements. */
 export interface ReplyList<Entry> extends Entries<Entry> {
   /** The reply. */
   readonly bytes: Uint8Array;
-  /** Returns an entry as the service spelled it. */
+  /** Returns the bytes of an entry. */
   bytesAt(position: number): Uint8Array;
-  /** The bytes of each element in the list of the reply, and the position of each entry among them. */
+  /** The elements of the list, and the position of each entry among them. */
   readonly elements: readonly Span[];
   readonly positions: readonly number[];
-  /** Elements that are null. */
+  /** The number of null elements. */
   readonly nulls: number;
-  /** Assumed: a service that pages its list says so as others do. The interface has no way to ask for the next page. */
+  /** Assumed: `has_more` marks a list with pages. The interface cannot request the next page. */
   readonly hasMore: boolean;
 }
 
@@ -184,14 +183,14 @@ export const listReader =
     const root = readRootWithLeaf("data", bytes);
     const data = memberAt(root, "data");
     if (root === undefined) return undefined;
-    if (data === undefined) return { wrongAt: firstByteOf(root) === openBrace ? "data" : "" };
-    if (firstByteOf(data) !== openBracket) return { wrongAt: "data" };
+    if (data === undefined) return { invalidPath: firstByteOf(root) === openBrace ? "data" : "" };
+    if (firstByteOf(data) !== openBracket) return { invalidPath: "data" };
     const spans: Span[] = [];
     const positions: number[] = [];
     const elements = listElementSpans(bytes, spanOf(data));
     for (const [position, span] of elements.entries()) {
       if (bytes[span.start] === letterN) continue;
-      if (bytes[span.start] !== openBrace) return { wrongAt: `data.${position}` };
+      if (bytes[span.start] !== openBrace) return { invalidPath: `data.${position}` };
       spans.push(span);
       positions.push(position);
     }
@@ -210,33 +209,31 @@ export const listReader =
     return { value: { ...entries, bytes, bytesAt, elements, positions, nulls, hasMore } };
   };
 
-const isNull = (place: JsonValue): boolean => firstByteOf(place) === letterN;
-
-/** The first byte of `null`, and of no other value. */
+/** The first byte of `null`. */
 const letterN = 0x6e;
 
-/** An object in a reply whose content stays bytes: one of many megabytes is in memory once. */
+/** An object in a reply, as bytes, because it can have many megabytes. */
 interface ReplyObject {
   readonly bytes: Uint8Array;
   readonly mistyped: readonly string[];
 }
 
-/** Reads `{"<member>":{…}}`, or null in place of the object. */
+/** Reads `{"<member>":{…}}`, or null instead of the object. */
 export const objectReader =
   ({ read }: FieldType<object>, member: string): ReplyReader<ReplyObject | null> =>
   (bytes) => {
     const root = readRoot(bytes);
     if (root === undefined) return undefined;
     const place = memberAt(root, member);
-    if (place !== undefined && isNull(place)) return { value: null };
-    if (place === undefined) return { wrongAt: firstByteOf(root) === openBrace ? member : "" };
+    if (place !== undefined && firstByteOf(place) === letterN) return { value: null };
+    if (place === undefined) return { invalidPath: firstByteOf(root) === openBrace ? member : "" };
     const outline = read(readOutline(place));
-    if (outline instanceof MistypedValue) return { wrongAt: member };
+    if (outline instanceof MistypedValue) return { invalidPath: member };
     const { start, end } = spanOf(place);
     return { value: { bytes: bytes.subarray(start, end), mistyped: mistypedNames(outline) } };
   };
 
-/** The fields of an object, with nothing in those that are objects or lists. */
+/** Returns the fields of an object. Nested objects and lists are empty. */
 const readOutline = (place: JsonValue): unknown =>
   firstByteOf(place) === openBrace
     ? Object.fromEntries(Array.from(childrenOf(place), ([name, field]) => [name, emptyIfNested(field)]))

@@ -85,7 +85,7 @@ describe("inOrder", () => {
           running--;
           return at;
         };
-        expect(await collected(runInOrder(inputs(), { run, atOnce, endsAll: () => false }))).toEqual(
+        expect(await collected(runInOrder(inputs(), { run, concurrency: atOnce, shouldStop: () => false }))).toEqual(
           all.map((_, at) => at),
         );
         expect(most).toBeLessThanOrEqual(atOnce);
@@ -99,7 +99,7 @@ describe("inOrder", () => {
       yield "a";
       await new Promise(() => undefined);
     }
-    const results = runInOrder(inputs(), { run: async (one) => one, atOnce: 8, endsAll: () => false });
+    const results = runInOrder(inputs(), { run: async (one) => one, concurrency: 8, shouldStop: () => false });
     expect(await results.next()).toEqual({ done: false, value: "a" });
   });
 
@@ -111,7 +111,11 @@ describe("inOrder", () => {
     }
     const seen: string[] = [];
     const all = async () => {
-      for await (const one of runInOrder(inputs(), { run: async (input) => input, atOnce: 8, endsAll: () => false }))
+      for await (const one of runInOrder(inputs(), {
+        run: async (input) => input,
+        concurrency: 8,
+        shouldStop: () => false,
+      }))
         seen.push(one);
     };
     await expect(all()).rejects.toThrow("broken");

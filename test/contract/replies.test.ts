@@ -96,8 +96,8 @@ describe("a reply with a list", () => {
     ['{"data":{}}', "data"],
     ["{}", "data"],
     ["[]", ""],
-  ])("names the path of another shape in %s", (text, wrongAt) => {
-    expect(read(text)).toEqual({ wrongAt });
+  ])("names the path of another shape in %s", (text, invalidPath) => {
+    expect(read(text)).toEqual({ invalidPath });
   });
 
   it("omits entries that are null, and counts them", () => {

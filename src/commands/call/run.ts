@@ -45,12 +45,12 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   };
   const reading = {
     run: async (id: string) => (waiting === undefined ? await read(id) : await waiting(() => read(id), isStillRunning)),
-    atOnce: typed.concurrency ?? defaultConcurrency,
-    endsAll: (outcome: Outcome) => outcome.kind === "failed" && outcome.isFatal,
+    concurrency: typed.concurrency ?? defaultConcurrency,
+    shouldStop: (outcome: Outcome) => outcome.kind === "failed" && outcome.isFatal,
   };
   const stop = new AbortController();
   try {
-    const ids = readCallIds(host, { words, mayBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
+    const ids = readCallIds(host, { words, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
     for await (const outcome of runInOrder(typed.summary ? distinctIds(ids) : ids, reading)) {
       recordOutcome(state, outcome);
       showProgress();
@@ -93,7 +93,7 @@ const parseCallId = (word: string): string => {
 /** Yields the ids in order; `-` stands for the ids from stdin. @throws Failure `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(
   host: Host,
-  { words, mayBeEmpty }: { readonly words: readonly string[]; readonly mayBeEmpty: boolean },
+  { words, canBeEmpty }: { readonly words: readonly string[]; readonly canBeEmpty: boolean },
   stop: AbortSignal,
 ): AsyncGenerator<string, void> {
   const input = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -107,7 +107,7 @@ async function* readCallIds(
   };
   for (const [at, word] of words.entries()) {
     if (word !== "-") yield word;
-    else if (words.indexOf("-") === at) yield* parseCallIds(input(), { mayBeEmpty });
+    else if (words.indexOf("-") === at) yield* parseCallIds(input(), { canBeEmpty });
   }
 }
 
