@@ -180,7 +180,7 @@ describe("--fields in JSON", () => {
     await expect(printed(bytes, { json: true, fields: "p.z", rows: 2 })).rejects.toBeInstanceOf(Failure);
   });
 
-  it("accepts any name if there is neither a column nor an object to compare it with", async () => {
+  it("accepts any name if neither a column nor an object has names", async () => {
     const none = Buffer.from('{"data":[]}');
     await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
     const host = testHost();

@@ -54,7 +54,7 @@ const text = fc.string({
 const withoutCr = (value: string): string => value.replace(/\r\n?/g, "\n");
 
 describe("csv", () => {
-  it("reads back as the values that it was made from", async () => {
+  it("can be parsed to its original values", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ id: text, tags: fc.array(text.filter((one) => !one.includes(";"))) })),
@@ -95,7 +95,7 @@ describe("csv", () => {
     expect(records.slice(1)).toEqual(rows.map(({ id }) => [id, id]));
   });
 
-  it("has only a header if there are no rows", async () => {
+  it("has only a header without rows", async () => {
     expect(await printed([], { output: "csv" })).toBe("id,n,tags,p.x\r\n");
   });
 

@@ -13,7 +13,7 @@ describe("the progress bar", () => {
     [50, "sending 50% 25.0 MB of 50.0 MB 16.7 MB/s 2 s left"],
     [37, "sending ████████░░░░░░░░ 50% 2 s left"],
     [7, "sending"],
-  ])("shows the parts that fit %i columns, each of them whole", (columns, text) => {
+  ])("shows the parts that fit completely into %i columns", (columns, text) => {
     expect(formatBar(half, { ms: 1500, columns })).toBe(text);
   });
 

@@ -40,8 +40,8 @@ describe("output to a pipe", () => {
   };
   const otherForms = ["-o tsv", "-o csv", "-o table", "-o jsonl"];
 
-  it("reaches a slow reader whole with --json", async () => await expectAllForSlowReader("--json"));
-  it.each(otherForms)("reaches a slow reader whole with %s", { tags: "slow" }, expectAllForSlowReader);
+  it("reaches a slow reader completely with --json", async () => await expectAllForSlowReader("--json"));
+  it.each(otherForms)("reaches a slow reader completely with %s", { tags: "slow" }, expectAllForSlowReader);
 
   const expectQuietEnd = async (form: string): Promise<void> => {
     const child = startRollcall(["catalog", "router", ...form.split(" ")], { env: await environment() });
@@ -80,7 +80,7 @@ describe("output to a pipe", () => {
   });
 });
 
-it("screen.text keeps characters whole that lie across two pieces of a write", async () => {
+it("screen.printText does not split characters between two pieces of a write", async () => {
   for (const before of [0, 1, 2, 3]) {
     // Pieces of one write are a power of two long.
     const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;

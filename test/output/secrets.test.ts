@@ -180,7 +180,7 @@ describe("the redaction of a secret", () => {
     },
   );
 
-  it("does not include the path of a valid address", async () => {
+  it("does not cover the path of a valid URL", async () => {
     const host = testHost();
     const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision"];
     await openScreen({ host, options: parseScreenOptions({}), argv }).writeError(() => argv.join(" "));

@@ -91,7 +91,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("omits empty columns first, then by rank, and cuts only what is left", async () => {
+  it("omits empty columns first, then by rank, then truncates cells", async () => {
     expect((await drawn(columns, rows, { width: 32 }))[1]).toBe("id                   $/M  word");
     expect((await drawn(columns, rows, { width: 30 }))[1]).toBe("id                   $/M");
     expect(await drawn(columns, rows, { width: 16 })).toEqual(["id", "an-id-of-a-model", "b", "c"]);
@@ -132,7 +132,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("marks a cell with a word and a color", async () => {
+  it("adds a colored tag to a cell", async () => {
     const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
     const marked = columnAt(0, { tag: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
     await printList(openScreen({ host, options: parseScreenOptions({ pager: false }) }), {
@@ -142,7 +142,7 @@ describe("a table", () => {
     expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
   });
 
-  it("puts a mark next to the first column if its own does not fit, and cuts the text before the mark", async () => {
+  it("adds a tag to the first column if its own does not fit, and truncates the text before the tag", async () => {
     const tag = ([, date]: readonly string[]) =>
       date === "2020" ? { text: "past", textInFirstColumn: "gone", tone: "bad" as const } : undefined;
     const columns = [columnAt(0), columnAt(1, { rank: 1, tag })];
@@ -167,7 +167,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("prints nothing if there are no rows", async () => {
+  it("prints nothing without rows", async () => {
     expect(await drawn(columns, [], { width: 80 })).toEqual([]);
   });
 

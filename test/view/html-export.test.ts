@@ -104,14 +104,14 @@ describe("rollcall view --html", () => {
     expect(ran).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(says) });
   });
 
-  it("leaves out groups after the first 2,000, and says so", async () => {
+  it("omits groups after the first 2,000, and prints a note", async () => {
     const many = fileOf("many.jsonl", Array.from({ length: 2003 }, () => groupLine([0])).join("\n"));
     const one = await written([many]);
     expect(one.said).toContain("has 2000 of the 2003 groups");
     expect(one.said).toContain("at most 2000 groups, and 20 MB of them");
   });
 
-  it("leaves out groups after the first 20 MB, and counts them", { tags: "slow" }, async () => {
+  it("omits groups after the first 20 MB, and counts them", { tags: "slow" }, async () => {
     const large = groupLine([0, 1], { prompt: "x".repeat(11_000_000) });
     const ran = await runRollcall([
       "view",
@@ -150,7 +150,7 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     expect(troubles).toEqual([]);
   });
 
-  it("names what it leaves out, also in the place of a missing group", async () => {
+  it("counts omitted trajectories and groups, and reports a missing group", async () => {
     const lines = [groupLine([0, 1]), groupLine([0, 1], { prompt: "x".repeat(21_000_000) })];
     const { file } = await written([fileOf("large.jsonl", lines.join("\n")), "--where", "reward > 0.5"]);
     const { page, troubles } = await opened(file);

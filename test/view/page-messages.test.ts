@@ -98,7 +98,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
-  it("marks where the trajectories of a group differ, and folds their common start", async () => {
+  it("shows at which message the trajectories of a group differ, and folds their common start", async () => {
     const said = (...texts: readonly string[]) => texts.map((content) => ({ role: "user", content }));
     const trajectories = [said("a", "b", "c"), said("a", "b", "d"), said("a", "b")].map((messages, reward) => ({
       messages_and_choices: messages,

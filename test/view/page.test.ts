@@ -12,7 +12,7 @@ const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown>
   await shownPage(await viewing(args), size);
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
-  it("shows the groups, and removes the token from the address", async () => {
+  it("shows the groups, and removes the token from the URL", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
     await expect.poll(async () => await hash(page)).toBe("#/");
     expect(await page.getByRole("region", { name: "summary" }).innerText()).toMatch(/20 groups[\s\S]*80 traj/);
@@ -93,7 +93,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
-  it("searches from the keyboard, and keeps the search in the address", async () => {
+  it("searches from the keyboard, and keeps the search in the URL", async () => {
     const { page, troubles } = await shown([airline]);
     await typed(page, "/");
     await page.keyboard.type("change my return flight");
@@ -139,7 +139,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
-  it("returns to the table as it was left, and steps through groups in its order", async () => {
+  it("restores the table on return, and steps through groups in its order", async () => {
     const lines = Array.from({ length: 200 }, (_, at) => groupLine([at % 2, at], { prompt: `task ${at + 1}` }));
     const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     const query = addressOf({ sort: "most", descending: true, page: 2, trainable: true, text: "task" });
@@ -312,7 +312,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await count.innerText()).toBe("0 of 20 groups");
   });
 
-  it("says that there are no groups for a file of blank lines, and shows no figures", async () => {
+  it("reports that a file of blank lines contains no groups, and shows no figures", async () => {
     const served = await viewing([fileOf("blank.jsonl", "\n\n\n")]);
     const { page } = await shownPage(served, {}, served.address, "main h1");
     await page.getByText("the input contains no groups").waitFor();
@@ -322,7 +322,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator("main svg, main table").count()).toBe(0);
   });
 
-  it("continues in the tab of an earlier run with a new address, and says if a group does not exist", async () => {
+  it("works in the tab of an earlier run with the new URL, and reports a missing group", async () => {
     const { page, viewing: served } = await shown([airline]);
     served.child.kill("SIGINT");
     await served.ended;
@@ -337,7 +337,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("no such group").waitFor();
   });
 
-  it("says if rollcall view has ended", async () => {
+  it("reports that rollcall view has ended", async () => {
     const { page, viewing: served } = await shown([airline]);
     served.child.kill("SIGINT");
     await served.ended;

@@ -8,7 +8,7 @@ import { asked, fileOf, groupLine, serving, viewing, whenRead } from "./viewing.
 const groups = fileOf("groups.jsonl", `${groupLine([0, 1])}\n${groupLine([1, 1])}\n`);
 
 describe("rollcall view", () => {
-  it("prints only its address, and exits with 0 after Ctrl-C", async () => {
+  it("prints only its URL, and exits with 0 after Ctrl-C", async () => {
     const page = await viewing([groups]);
     expect(page.printed()).toBe(`${page.address}\n`);
     page.child.kill("SIGINT");
@@ -16,7 +16,7 @@ describe("rollcall view", () => {
     expect(page.said()).toContain("until Ctrl-C");
   });
 
-  it("prints its address as one document with --json", async () => {
+  it("prints its URL as one document with --json", async () => {
     const page = await viewing([groups, "--json"]);
     expect(JSON.parse(page.printed())).toEqual({ status: "serving", url: page.address });
     page.child.kill("SIGTERM");
@@ -70,7 +70,7 @@ describe("the browser that rollcall view opens", () => {
   it.each<[what: string, script: string | undefined]>([
     ["xdg-open does not exist", undefined],
     ["xdg-open fails", "#!/bin/sh\nexit 3\n"],
-  ])("leaves the page available if it cannot start because %s", async (_, script) => {
+  ])("serves the page if the browser cannot start because %s", async (_, script) => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     if (script !== undefined) writeFileSync(join(folder, "xdg-open"), script, { mode: 0o755 });
     const page = await serving(["view", groups], { env: { PATH: folder, DISPLAY: ":0", TMPDIR: folder } });
@@ -82,7 +82,7 @@ describe("the browser that rollcall view opens", () => {
     expect(await page.ended).toBe(0);
   });
 
-  it("leaves no file if it never opens the page", async () => {
+  it("leaves no file if the browser never opens the page", async () => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     writeFileSync(join(folder, "xdg-open"), '#!/bin/sh\nprintf "%s" "$1" > "$OPENED/file"\n', { mode: 0o755 });
     const env = { PATH: `${folder}:${process.env.PATH}`, DISPLAY: ":0", OPENED: folder };

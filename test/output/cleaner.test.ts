@@ -52,7 +52,7 @@ describe("untrusted text", () => {
     expect(JSON.parse(host.printed())).toEqual({ data: [{ id: text }] });
   });
 
-  it("has no character that hides or turns what stands beside it, in text and in JSON", async () => {
+  it("loses characters that hide or reverse adjacent text, in text and in JSON", async () => {
     const letters =
       "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028\u202a\u202e\u2060\u2064\u2066\u206f\ufeff\ufff9\u{e0001}\u{e007f}";
     for (const letter of letters) {
