@@ -12,7 +12,7 @@ export interface Cleaner {
   /** Only redacts, for a program or a file. */
   verbatim(text: string): string;
   verbatimJson(json: string): string;
-  /** Breaks up a build system's commands in whole lines, and redacts secrets that became visible when escapes were removed. */
+  /** Breaks up a build system's commands, and redacts secrets that removed escapes had hidden. Takes complete lines. */
   breakCommands(text: string): string;
 }
 

@@ -1,4 +1,4 @@
-/** Prints lists and documents as JSON that keeps the spelling of values, tables, tab-separated lines, or CSV (RFC 4180). */
+/** Prints lists and documents as JSON that keeps the spelling of values, tables, TSV, or CSV (RFC 4180). */
 
 import { endOfString, type RawJson } from "../json/raw-json.ts";
 import { rootSpan, sliceText } from "../json/walk.ts";
@@ -77,7 +77,7 @@ const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): Sh
   const text = (row: Row, position: number) =>
     wireText(rows, position, name, isFreeForm ? formatValuesAsJson : formatValues) ??
     ownText(column.value(row), position);
-  /** The text of a value that is missing on the wire under its name. A value in place of the object around it has priority. */
+  /** The text of a value without a member on the wire. A value in place of the object around it has priority. */
   const ownText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = name.lastIndexOf(".");

@@ -126,33 +126,28 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
 const maxCells = 20;
 const minCells = 5;
 
-/** The text of a bar. Parts that do not fit are omitted, those of the highest rank first. */
+/** The text of a bar, with its parts in the order of importance. The last parts are omitted if they do not fit. */
 export const formatBar = (
   { phase, bytes, ofBytes, groups }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },
 ): string => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
-  const hasEstimate = share !== undefined && share > 0 && rate > 0;
+  const left = formatDuration(((ofBytes ?? 0) - bytes) / rate);
   const parts = [
-    { text: phase, rank: 0 },
-    { text: share === undefined ? "" : `${Math.floor(share * 100)}%`, rank: 1 },
-    {
-      text: ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
-      rank: 3,
-    },
-    { text: groups === undefined ? "" : pluralize(groups, "group"), rank: 5 },
+    share === undefined ? "" : `${Math.floor(share * 100)}%`,
+    share !== undefined && share > 0 && rate > 0 ? `${left} left` : "",
+    ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
     // A growing file has the rate of its writer.
-    { text: rate > 0 && ofBytes !== undefined ? `${formatMegabytes(rate)}/s` : "", rank: 4 },
-    { text: hasEstimate ? `${formatDuration(((ofBytes ?? 0) - bytes) / rate)} left` : "", rank: 2 },
-  ].filter(({ text }) => text !== "");
-  const textsUpTo = (rank: number) => parts.filter((part) => part.rank <= rank).map(({ text }) => text);
-  const maxRank = [5, 4, 3, 2, 1].find((rank) => textsUpTo(rank).join(" ").length <= columns) ?? 0;
-  const [first = "", ...rest] = textsUpTo(maxRank);
-  const cells = Math.min(maxCells, columns - [first, ...rest].join(" ").length - 1);
-  const filled = Math.round((share ?? 0) * cells);
-  const bar = share === undefined || cells < minCells ? [] : ["█".repeat(filled) + "░".repeat(cells - filled)];
-  return [first, ...bar, ...rest].join(" ");
+    rate > 0 && ofBytes !== undefined ? `${formatMegabytes(rate)}/s` : "",
+    groups === undefined ? "" : pluralize(groups, "group"),
+  ].filter((part) => part !== "");
+  const texts = parts.map((_, at) => [phase, ...parts.slice(0, at + 1)].join(" "));
+  const text = texts.findLast(({ length }) => length <= columns) ?? phase;
+  const cells = Math.min(maxCells, columns - text.length - 1);
+  if (share === undefined || cells < minCells) return text;
+  const filled = Math.round(share * cells);
+  return `${phase} ${"█".repeat(filled)}${"░".repeat(cells - filled)}${text.slice(phase.length)}`;
 };
 
 const formatMegabytes = (bytes: number): string => {

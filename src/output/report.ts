@@ -34,7 +34,7 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   wrapWriteErrors(file, () => writeFileAtomically(file, [text], mode));
 };
 
-/** Checks that a file is missing or a report by rollcall, and not an input. @throws Failure `report-exists`, `report-unwritable` */
+/** Checks that a report may be written to a file. @throws Failure `report-exists`, `report-unwritable` */
 export const requireReportFile = (file: string, inputs: readonly string[]): void =>
   wrapWriteErrors(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
@@ -86,7 +86,7 @@ const problemText = ({ message, advice, others }: Problem): string =>
 
 const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
 
-/** A suite for each input, and one for problems without an input. Each problem is a test, and an input without errors a passed test. */
+/** A suite for each input, and one for other problems. Problems are tests. An input without errors is a passed test. */
 const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));

@@ -8,7 +8,7 @@ export type Paint = (tone: Tone | undefined, text: string) => string;
 
 export const plainPaint: Paint = (_, text) => text;
 
-/** True if a stream gets color. `--color` overrides `FORCE_COLOR`, which overrides `NO_COLOR`. Default: on a terminal. */
+/** True if a stream gets color: by `--color`, then `FORCE_COLOR`, then `NO_COLOR`. Default: on a terminal. */
 export const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ColorMode): boolean => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;

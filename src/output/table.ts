@@ -33,7 +33,7 @@ interface MeasuredColumn<Row> {
   readonly min: number;
 }
 
-/** Share of a text column's cells that the preferred width shows completely, so that one long id omits no other column. */
+/** Share of cells that a text column's preferred width shows completely, so that one long id omits no other column. */
 const minWholeShare = 0.9;
 
 /** Minimum width of a text column, and of a column of names, which people type. */

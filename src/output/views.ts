@@ -26,7 +26,7 @@ export interface Column<Row> {
   readonly rank: number;
   /** True if its cells are names that people type. Default: true for the first column. */
   readonly hasNames?: boolean;
-  /** The text for a person, not yet safe. `spelled` returns the value as on the wire, which a double may not represent. */
+  /** The text for a person, not yet safe. `spelled` returns the value as on the wire, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
   /** The value on the wire; undefined if absent. */
   readonly value: (row: Row) => unknown;

@@ -95,7 +95,7 @@ const minIndentedWidth = 8;
 /** Replaces a space at which a line must not be folded. */
 const noBreak = "\ue001";
 
-/** Folds a sentence to `width` columns with a hanging indent. A command in backticks stays whole if it fits on a line. */
+/** Folds a sentence to `width` columns with a hanging indent. A command in backticks stays on a line if it fits. */
 export const foldSentence = (text: string, width: number): readonly string[] => {
   const inner = Math.max(1, width - sentenceIndent);
   const unbroken = text.replace(/`[^`]+`/g, (command) =>

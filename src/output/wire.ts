@@ -113,7 +113,7 @@ export const readSpelledObject = (bytes: Uint8Array, span: Span): SpelledObject 
   };
 };
 
-/** The JSON of an object with only the named values, in the order of the names; undefined for a value without members. */
+/** The JSON of an object with only the named values, in the order of the names; undefined for other values. */
 export const pickFields = (value: RawJson, names: readonly string[]): string | undefined => {
   if (value.kind === "list") {
     return composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));
@@ -176,7 +176,7 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   return columns.find(({ name }) => name === typed) ?? found.find((column) => column !== undefined);
 };
 
-/** Resolves a field to its name on the wire. Keys of objects override names of columns. @throws Failure `invalid-option-value` */
+/** Resolves a field to its name on the wire. Keys override names of columns. @throws Failure `invalid-option-value` */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows: WireRows | undefined): string => {
   if (columns.some((one) => name === one.name || name.startsWith(`${one.name}.`))) return name;
   const count = rows?.count ?? 0;

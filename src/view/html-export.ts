@@ -60,7 +60,7 @@ export interface ExportOptions {
   readonly signal: AbortSignal;
 }
 
-/** Makes the page of a measured session with the first groups that fit. @throws Failure `input-changed`; the signal's reason */
+/** Makes the page of a measured session. @throws Failure `input-changed`; the signal's reason */
 export const buildPage = async (session: ViewSession, { at, safe, signal }: ExportOptions): Promise<ExportedPage> => {
   const [state, charts] = [await session.state(allGroups), await session.charts(allGroups)];
   if (state?.summary === undefined || charts === undefined) throw new Error("nothing was read");
@@ -131,7 +131,7 @@ const digestOf = (text: string): string => `'sha256-${createHash("sha256").updat
 /** The start of pages by rollcall, which it may overwrite. */
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
-/** Checks that a page may be written to a file. @throws Failure `invalid-option-value`, `page-exists`, `page-unwritable` */
+/** Checks a file for a page. @throws Failure `invalid-option-value`, `page-exists`, `page-unwritable` */
 export const requirePageFile = (file: string): void => {
   if (file === "" || file === "-") {
     const wanted = "the name of a file, such as page.html";

@@ -72,7 +72,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
-    /** Shows an input and closes the previous one. Resolves when all groups are measured. @throws Failure `input-changed` */
+    /** Shows an input, closes the previous one, and measures all groups. @throws Failure `input-changed` */
     async show(shown: ViewInput): Promise<void> {
       // The server may have ended while the input was read.
       if (ending.signal.aborted) return await shown.dataset.close();

@@ -1,4 +1,4 @@
-/** The query, which selects what the page shows. The page's URL contains it. The server or an exported page answers it. */
+/** The query selects the view of the page. It is in the page's URL. The server or an exported page answers it. */
 import * as z from "zod/mini";
 
 /** Rows of one page of the table. */

@@ -53,7 +53,7 @@ export const summarizeFiles = (
     .slice(0, maxRuns);
 };
 
-/** The step is the last number in the name of the file, or of its folder. In `3-of-8`, it is 3. The run is the rest of the path. */
+/** The step is the last number in the name of the file or its folder (3 in `3-of-8`). The run is the rest. */
 const findStep = (file: string): { readonly run: string; readonly step: number | null } => {
   const [, stem = file, extension = ""] = /^(.+?)((?:\.[a-z]\w*)*)$/is.exec(file) ?? [];
   const [, before, digits, after] = /^(.*?)(\d+)((?:-of-\d+)?[^\d/]*(?:\/[^\d/]*)?)$/s.exec(stem) ?? [];

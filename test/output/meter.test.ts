@@ -7,10 +7,10 @@ const half = { phase: "sending", bytes: 25_000_000, ofBytes: 50_000_000, groups:
 
 describe("the progress bar", () => {
   it.each([
-    [100, "sending ██████████░░░░░░░░░░ 50% 25.0 MB of 50.0 MB 4558 groups 16.7 MB/s 2 s left"],
-    [77, "sending ████████░░░░░░░ 50% 25.0 MB of 50.0 MB 4558 groups 16.7 MB/s 2 s left"],
-    [61, "sending 50% 25.0 MB of 50.0 MB 4558 groups 16.7 MB/s 2 s left"],
-    [50, "sending 50% 25.0 MB of 50.0 MB 16.7 MB/s 2 s left"],
+    [100, "sending ██████████░░░░░░░░░░ 50% 2 s left 25.0 MB of 50.0 MB 16.7 MB/s 4558 groups"],
+    [77, "sending ████████░░░░░░░ 50% 2 s left 25.0 MB of 50.0 MB 16.7 MB/s 4558 groups"],
+    [61, "sending 50% 2 s left 25.0 MB of 50.0 MB 16.7 MB/s 4558 groups"],
+    [50, "sending 50% 2 s left 25.0 MB of 50.0 MB 16.7 MB/s"],
     [37, "sending ████████░░░░░░░░ 50% 2 s left"],
     [7, "sending"],
   ])("shows the parts that fit completely into %i columns", (columns, text) => {

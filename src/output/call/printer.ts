@@ -20,7 +20,7 @@ import { type CallViewOptions, callSections, fieldSections } from "./page.ts";
 interface CallPrinter {
   /** @param reply the document with the call under `call`. If only one call is printed, its other members are kept */
   print(call: RawJson, reply?: Uint8Array): Promise<void>;
-  /** Prints the rest. With `hasSeveral`, JSON is `{"calls":[…]}`. With `canBeEmpty`, a document without calls is printed too. */
+  /** Prints the rest. `hasSeveral` makes the JSON `{"calls":[…]}`. `canBeEmpty` prints it without calls too. */
   end(about: { readonly hasSeveral: boolean; readonly canBeEmpty?: boolean }): Promise<void>;
   /** Prints complete pages that are pending, if a failure ends the run. */
   printPending?(): Promise<void>;
@@ -136,7 +136,7 @@ export const callFields = [
 
 const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
 
-/** The reward of a logged trajectory, the default for `--as trajectory`. It is the last column, if a call has a reward. */
+/** The reward of a logged trajectory, the default for `--as trajectory`. The last column, if a call has a reward. */
 const rewardField = "attributes.reward";
 
 const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions): readonly Column<RawJson>[] =>

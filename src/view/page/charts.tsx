@@ -17,7 +17,7 @@ interface ChartProps {
 const Chart = ({ name, caption, axis, children }: ChartProps) => (
   <figure>
     <figcaption>{caption}</figcaption>
-    {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot contain a drawing, and a picture cannot contain links */}
+    {/* biome-ignore lint/a11y/useSemanticElements: a fieldset contains no drawing, and a picture no links */}
     <svg role="group" aria-label={name}>
       {children}
     </svg>
@@ -94,7 +94,8 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
   return (
     <Chart name={name} caption={`${name}${isMeasured ? "" : ", measuring…"}`} axis={axis}>
       {dots.map(({ mean, spread, groups }) => {
-        const title = `${counted(groups, "group")} with a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
+        const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
+        const title = `${counted(groups, "group")} with ${range}`;
         return (
           <FilterLink key={`${mean} ${spread}`} name={title} query={query} filter={{ mean, spread }}>
             <circle
@@ -152,7 +153,8 @@ export const RunChart = ({ files, of, query }: { files: readonly FileSummary[]; 
               <line key={file} class="step" x1={line[at]?.x} y1={line[at]?.y} x2={x} y2={y} />
             ))}
             {line.map(({ file, mean, groups, withSignal, x, y }) => {
-              const name = `${file}: a mean of ${formatMeasure(mean)}, ${withSignal} of ${counted(groups, "group")} with signal`;
+              const trainable = `${withSignal} of ${counted(groups, "group")} trainable`;
+              const name = `${file}: a mean of ${formatMeasure(mean)}, ${trainable}`;
               return (
                 <FilterLink key={file} name={name} query={query} filter={{ file }}>
                   <circle class="dot" cx={x} cy={y} r={5} />

@@ -159,7 +159,7 @@ const SummaryFacts = ({ summary, query }: { readonly summary: Summary; readonly 
   const facts = [
     ["groups", valid(groups, "group")],
     ["trajectories", valid(trajectories, "trajectory")],
-    ...(groups.read > 0 ? [["with signal", counted(withSignal, "group")]] : []),
+    ...(groups.read > 0 ? [["trainable", counted(withSignal, "group")]] : []),
     ...(trajectories.read > trajectories.rejected
       ? [["reward", `${formatMeasure(reward.mean)} ± ${formatMeasure(reward.spread)}`]]
       : []),

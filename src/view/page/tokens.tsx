@@ -31,7 +31,7 @@ export const tokensOf = ({ around }: Pick<Turn, "around">): readonly RecordedTok
   });
 };
 
-/** Returns the tokens of each text of a turn; undefined if they match neither its content nor its reasoning and content. */
+/** Returns the tokens of each text of a turn; undefined if they match neither the content nor all texts. */
 export const tokensByPart = (
   parts: readonly Part[],
   tokens: readonly RecordedToken[],

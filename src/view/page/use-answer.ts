@@ -6,7 +6,7 @@ import { embeddedAnswers } from "./embedded-data.ts";
 
 const tokenKey = "rollcall-view-token";
 
-/** Moves the token from the URL to the local storage, so that later tabs have it and copied URLs do not. True if the URL had one. */
+/** Moves the token from the URL to the local storage, for later tabs. Copied URLs lack it. True if the URL had one. */
 export const storeToken = (): boolean => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers !== undefined) return false;
