@@ -157,18 +157,17 @@ function* jsonPieces(screen: Screen, view: JsonView, columns: readonly NamedColu
 
 function* documentPieces(
   bytes: Uint8Array,
-  { otherMembers: around, holder, isList, shown }: ReturnType<typeof openWire>,
+  { members, objectsMember, isList, shown }: ReturnType<typeof openWire>,
   textOfObject: (object: RawJson) => string,
 ): Generator<string, void> {
   yield "{";
-  for (const [at, one] of around.entries()) {
+  for (const [at, one] of members.entries()) {
     yield `${at === 0 ? "" : ","}${sliceText(bytes, one.keySpan)}:`;
-    if (one !== holder) yield compactJson(sliceText(bytes, one.value));
-    else if (!isList) yield* joinRows(shown, textOfObject);
+    if (one !== objectsMember) yield compactJson(sliceText(bytes, one.value));
     else {
-      yield "[";
+      if (isList) yield "[";
       yield* joinRows(shown, textOfObject, { between: "," });
-      yield "]";
+      if (isList) yield "]";
     }
   }
   yield "}";

@@ -29,25 +29,19 @@ export const openRows = (bytes: Uint8Array, spans: readonly Span[]): WireRows =>
 
 /** Opens the objects of a reply. If a key is repeated, its last member counts. */
 export const openWire = ({ bytes, member, elements, shownPositions }: WireObjects) => {
-  const own = [...walkMembers(bytes, skipWhite(bytes, 0))];
-  const objectsMember = own.findLast(({ key }) => key === member);
-  const isList = objectsMember === undefined || bytes[objectsMember.value.start] === openBracket;
-  const all =
-    objectsMember === undefined
-      ? []
-      : isList
-        ? (elements ?? listElementSpans(bytes, objectsMember.value))
-        : [objectsMember.value];
+  const members = [...walkMembers(bytes, skipWhite(bytes, 0))];
+  const objectsMember = members.findLast(({ key }) => key === member);
+  const span = objectsMember?.value;
+  const isList = span === undefined || bytes[span.start] === openBracket;
+  const all = span === undefined ? [] : isList ? (elements ?? listElementSpans(bytes, span)) : [span];
+  const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return {
-    otherMembers: own.filter((one) => one === objectsMember || one.key !== member),
-    holder: objectsMember,
+    members: members.filter((one) => one === objectsMember || one.key !== member),
+    objectsMember,
     isList,
     /** All objects, also those not printed, for the names of fields. */
     all: openRows(bytes, all),
-    shown: openRows(
-      bytes,
-      shownPositions === undefined ? all : shownPositions.flatMap((position) => all[position] ?? []),
-    ),
+    shown: openRows(bytes, shown),
   };
 };
 
@@ -97,19 +91,13 @@ const onlyValue = (value: RawJson): RawJson => {
   return only === undefined || others.length > 0 ? value : only.value;
 };
 
-interface SpelledObject {
-  readonly keys: readonly string[];
-  text(name: string): string;
-  /** The value of a dotted name: a plain text, or JSON on one line. */
-  json(name: string): string;
-}
-
-export const readSpelledObject = (bytes: Uint8Array, span: Span): SpelledObject => {
+export const readSpelledObject = (bytes: Uint8Array, span: Span) => {
   const value = parseRawJson(sliceText(bytes, span));
   return {
     keys: [...new Set(value.members.map(({ key }) => key))],
-    text: (name) => formatValues(findValues(value, name) ?? []),
-    json: (name) => (findValues(value, name) ?? []).map(plainText).join(";"),
+    text: (name: string): string => formatValues(findValues(value, name) ?? []),
+    /** The value of a dotted name: a plain text, or JSON on one line. */
+    json: (name: string): string => (findValues(value, name) ?? []).map(plainText).join(";"),
   };
 };
 
