@@ -20,10 +20,10 @@ export const outputFailed = (
 
 export const reportExists = (file: string): Failure =>
   new Failure("usage", "report-exists", `${file} already exists and is not a report written by rollcall`, {
-    hint: "choose another file with --report junit=<file>",
+    hint: "choose another file with --report",
   });
 
 export const reportUnwritable = (file: string, code: string): Failure =>
   new Failure("storage", "report-unwritable", `cannot write the report to ${file} (${code})`, {
-    hint: "choose another file with --report junit=<file>",
+    hint: "choose another file with --report",
   });
