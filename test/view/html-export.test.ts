@@ -31,7 +31,7 @@ const opened = async (file: string): Promise<Tab> => {
 describe("rollcall view --html", () => {
   it("writes one file, reports its content, and overwrites it", async () => {
     const { file, said } = await written([airline]);
-    expect(said).toMatch(/page\.html has 20 groups as a page of 1\.\d MB/);
+    expect(said).toMatch(/wrote 20 of 20 groups, 0 invalid, to .*page\.html \(1\.\d MB\)/);
 
     const ran = await runRollcall(["view", airline, "--best", "2", "--html", file, "--json"]);
     expect(ran).toMatchObject({ code: 0, stderr: "" });
@@ -68,7 +68,7 @@ describe("rollcall view --html", () => {
     expect(ran).toMatchObject({
       code: 3,
       stdout: "",
-      stderr: expect.stringContaining("has 2 groups, 1 of which not valid,"),
+      stderr: expect.stringContaining("wrote 2 of 2 groups, 1 invalid,"),
     });
     expect(ran.stderr).toContain("bad.jsonl:2:");
     const asJson = await runRollcall(["view", input, "--html", file, "--json"]);
@@ -78,7 +78,7 @@ describe("rollcall view --html", () => {
     for (const content of ["not json\n", "\n\n\n", `${bad}\n`]) {
       const none = await runRollcall(["view", fileOf("none.jsonl", content), "--html", file]);
       expect(none).toMatchObject({ code: 3, stdout: "" });
-      expect(none.stderr).not.toContain("page of");
+      expect(none.stderr).not.toContain("wrote");
     }
     expect(readFileSync(file).equals(before)).toBe(true);
   });
@@ -107,8 +107,8 @@ describe("rollcall view --html", () => {
   it("omits groups after the first 2,000, and prints a note", async () => {
     const many = fileOf("many.jsonl", Array.from({ length: 2003 }, () => groupLine([0])).join("\n"));
     const one = await written([many]);
-    expect(one.said).toContain("has 2000 of the 2003 groups");
-    expect(one.said).toContain("at most 2000 groups, and 20 MB of them");
+    expect(one.said).toContain("wrote 2000 of 2003 groups");
+    expect(one.said).toContain("at most 2000 groups and 20 MB of groups");
   });
 
   it("omits groups after the first 20 MB, and counts them", { tags: "slow" }, async () => {
