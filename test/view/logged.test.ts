@@ -29,7 +29,7 @@ describe("rollcall view --local", () => {
     const env = await logged({ train: first, eval: groupLine([3, 3], { prompt: "third" }) });
     const page = await serving(view, { env });
     expect((await whenRead(page)).summary).toMatchObject({
-      files: ["local/local, the local service"],
+      files: ["local/local, local service"],
       groups: { read: 3, rejected: 0 },
       trajectories: { read: 5, rejected: 0 },
     });
