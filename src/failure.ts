@@ -62,7 +62,6 @@ export interface Excerpt {
   readonly isCutAfter: boolean;
 }
 
-/** What caused a failure. */
 export interface FailureLocation {
   readonly file?: string | undefined;
   readonly line?: number | undefined;
@@ -100,7 +99,7 @@ export interface FailureDetails {
   /** The code of the system, the network or the database. */
   readonly systemCode?: string | undefined;
   readonly signal?: keyof typeof exitCodes.interrupted;
-  /** Help that is printed in place of the message. */
+  /** Printed instead of the message. */
   readonly help?: string;
   readonly stack?: string | undefined;
   /** How a request ended, as a clause. */

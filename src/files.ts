@@ -240,7 +240,7 @@ export const writeUserFile = <Result>(file: string, write: () => Result): Result
   }
 };
 
-/** Removes drafts that killed runs left. @param before their last change in milliseconds since 1970 is earlier */
+/** Removes drafts of killed runs. @param before the last change must be earlier, in milliseconds since 1970 */
 export const removeDrafts = (path: string, before: number): void => {
   const own = basename(path);
   for (const name of readdirSync(dirname(path))) {

@@ -20,7 +20,7 @@ export const skipRefusedHint = "pass --on-refused skip to reject these groups an
 export const resendAloneHint =
   "send the remaining groups in a separate file, because a rerun without a ledger logs everything again";
 
-/** What was rejected: groups, and records that cannot be read. */
+/** Counts rejected groups and unreadable records. */
 export const formatRejected = (counts: { rejected: number; unreadable?: number | undefined }): string => {
   const { rejected, unreadable = 0 } = counts;
   const groups = rejected > unreadable ? [pluralize(rejected - unreadable, "group")] : [];

@@ -38,6 +38,6 @@ export const loadLedger = async (path: string | undefined): Promise<void> => {
   await run;
 };
 
-/** Examines the ledger in a file without changing it; undefined if there is none. @throws Failure `storage` */
+/** Examines the ledger in a file without changing it; undefined if it does not exist. @throws Failure `storage` */
 export const examineLedger: LedgerModule["examineLedger"] = async (path) =>
   await (await import("./ledger.ts")).examineLedger(path);

@@ -29,7 +29,7 @@ import { makeSharedWriter } from "./shared-writer.ts";
 import { ledgerPart } from "./tables.ts";
 import { countWriters, makeFileWriter, type NewEntry, type RecordedOutcome, type Writer } from "./writer.ts";
 
-/** What runs learned about a destination. */
+/** Facts about a destination that runs learned. */
 export interface DestinationFacts {
   readonly sizes: SizeLimits;
   /** True if the service echoed an `Idempotency-Key`. */
@@ -56,7 +56,7 @@ interface OpenLedgerOptions extends DatabaseWaitOptions {
   readonly recovers?: boolean;
 }
 
-/** Opens a ledger; undefined if there is none and `make` is false. @throws as `openDatabase` */
+/** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOptions): Promise<Ledger | undefined> => {
   const opened = await openDatabase(ledgerPart, { ...options, ...place });
   if (opened === undefined) return undefined;
@@ -79,7 +79,7 @@ export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOpt
   return makeLedger(database, { created: isNew, writer, now });
 };
 
-/** Opens the ledger of a command; undefined if there is none. Requests of dead runs become unknown. */
+/** Opens the ledger of a command; undefined if it does not exist. Requests of dead runs become unknown. */
 export const openExistingLedger = async (
   place: DatabaseLocation,
   options: DatabaseWaitOptions & { readonly toRead: boolean },
@@ -222,7 +222,7 @@ interface LedgerHealth extends Omit<DatabaseReport, "rows"> {
   readonly writers: number;
 }
 
-/** Examines the ledger in a file without changing it; undefined if there is none. @throws Failure `storage` */
+/** As `examineLedger` of the module. */
 export const examineLedger = async (path: string): Promise<LedgerHealth | undefined> => {
   const examined = await examineFile(ledgerPart, path, countsSql);
   if (examined === undefined) return undefined;

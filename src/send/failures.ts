@@ -121,9 +121,8 @@ export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDe
 interface UnknownFacts extends LogCounts {
   /** Its number in the run; 0 if it is not known. */
   readonly request: number;
-  /** The positions of its first and last group. */
-  readonly from: string;
-  readonly to: string;
+  /** The position of its group, or of its first and last group. */
+  readonly positions: string;
   /** True if it is the last of several. */
   readonly isLast: boolean;
   /** True if a rerun resolves it. */
@@ -135,15 +134,15 @@ interface UnknownFacts extends LogCounts {
 }
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
-  const { logged, notSent, request, from, to, canResolve, unknownFailure, retryFailure } = facts;
+  const { logged, notSent, request, positions, canResolve, unknownFailure, retryFailure } = facts;
   const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
   const first = why === undefined ? "" : ` because ${describeEnd(why)}`;
   const reasons = retryFailure === undefined ? first : `${first}, and when it was resent, ${describeEnd(retryFailure)}`;
   const name = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
   const groups = pluralize(facts.unknown, "group");
   const what = facts.isLast
-    ? `${name} (${from} to ${to}) and earlier requests may or may not have been logged (${groups})`
-    : `${name} may or may not have been logged (${groups}, ${from} to ${to})`;
+    ? `${name} (${positions}) and earlier requests may or may not have been logged (${groups})`
+    : `${name} may or may not have been logged (${groups}, ${positions})`;
   const isRestLeft = notSent > 0;
   const hint = canResolve
     ? `rerun the same command within 24 hours to resolve it${isRestLeft ? " and send the rest" : ""}, because the service honors Idempotency-Key`

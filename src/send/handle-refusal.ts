@@ -17,7 +17,7 @@ export interface RefusedGroup {
   readonly problems: readonly Problem[];
 }
 
-/** What follows a refused request. The run ends without `requests` and `refused`. */
+/** The step after a refused request. The run ends without `requests` and `refused`. */
 export interface NextStep {
   /** Requests that replace it. */
   readonly requests?: readonly PlannedRequest[];

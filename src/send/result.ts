@@ -180,9 +180,10 @@ const findFailure = (
     const canResolve = hasLedger && unknown.isHonored && run.resendLogged !== true;
     const { request, number, unknownFailure, retryFailure } = unknown;
     const [from = "", to = ""] = [0, -1].map((at) => formatLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
+    const positions = from === to ? from : `${from} to ${to}`;
     const isLast = groups.unknown > request.groups.length;
     const retryable = canResolve || (hasLedger && notSent > 0);
-    const data = { ...facts, from, to, request: number, isLast, canResolve, unknownFailure, retryFailure };
+    const data = { ...facts, positions, request: number, isLast, canResolve, unknownFailure, retryFailure };
     return logUnknown(data, { ...about, retryable });
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });

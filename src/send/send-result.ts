@@ -36,7 +36,7 @@ export interface SendResult {
   /** Attempted requests, and the bytes of their bodies. */
   readonly tried: number;
   readonly triedBytes: number;
-  /** Attempted requests and those that are left. */
+  /** Attempted requests and those in the queue. */
   readonly of: number;
   /** True if the only planned request was split after a 413. */
   readonly isDivided: boolean;
@@ -49,7 +49,6 @@ export interface SendResult {
   readonly unknown:
     | (SentRequest & { readonly retryFailure: Failure | undefined; readonly isHonored: boolean })
     | undefined;
-  /** What stopped the run. */
   readonly stop: Failure | undefined;
   /** The problems of the refused request that stopped the run. */
   readonly problems: readonly Problem[];

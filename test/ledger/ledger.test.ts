@@ -223,7 +223,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await outcomesOf(scope, ["a"])).outcomes).toEqual(["unknown"]);
     });
 
-    it("names the groups that were logged from an input with another name", async () => {
+    it("reports groups that were logged from an input with another name", async () => {
       await settle(begin(ledger, scope, "a", "b"), "logged");
       const elsewhere = async (input: string) => await outcomesOf(scope, ["a", "c"], { input });
       const [entry] = await entries({});
@@ -231,7 +231,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
     });
 
-    it("names no groups that were logged from an input with another name if they are sent again", async () => {
+    it("reports no groups that were logged from an input with another name if they are resent", async () => {
       await settle(begin(ledger, scope, "a", "b"), "logged");
       const elsewhere = async (resendLogged: boolean) =>
         (await outcomesOf(scope, ["a"], { input: "b.jsonl", resendLogged })).elsewhere;
@@ -308,7 +308,7 @@ describe("the ledger of a run", () => {
     expect("firstTried" in begun && Date.now() - begun.firstTried).toBeLessThan(behindMs / 2);
   });
 
-  it("gives every unknown request of earlier runs, however often it is asked", async () => {
+  it("yields every unknown request of earlier runs in each call", async () => {
     const path = join(newFolder(), "ledger.db");
     const earlier = await openRun(path);
     for (const group of ["a", "b"]) {
@@ -329,7 +329,7 @@ describe("the ledger of a run", () => {
     }
   });
 
-  it("has the key of a request before it exists, as a dry run tells it", async () => {
+  it("returns the key of a request before it is recorded, as in a dry run", async () => {
     const path = join(newFolder(), "ledger.db");
     const marks = keysOf(["a"]).slice(0, 1);
     const target = { destination: scope.destination, input: "a.jsonl" };
@@ -436,7 +436,7 @@ describe("the verification of a group", () => {
 });
 
 describe("the files of a verification", () => {
-  it("are summed up if neighbors are wholly logged or not logged, and listed one by one if they are logged in part", () => {
+  it("are folded if neighbors are wholly logged or not logged, and listed separately if they are logged in part", () => {
     const files = [2, 2, 1, 1, 0, 0].map((logged, at) => ({ file: `${at}.jsonl`, read: 2, logged }));
     expect(foldFileStatuses(files).map(({ first, last, state, logged }) => [first, last, state, logged])).toEqual([
       ["0.jsonl", "1.jsonl", "wholly", 4],

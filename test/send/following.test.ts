@@ -90,7 +90,7 @@ describe("following a file", () => {
     });
   });
 
-  it("completes a group by its size, or when nothing came for --group-idle, and names those that grow afterwards", async () => {
+  it("completes a group by its size or after --group-idle, and reports groups that grow afterwards", async () => {
     const again = append(bare(1, 5));
     const steps = [
       ...[append(bare(1, 1)), wait(1), append(bare(1, 2)), wait(1), append(bare(2, 3)), wait(2), append(bare(2, 4))],
@@ -118,7 +118,7 @@ describe("following a file", () => {
     });
   });
 
-  it("writes what is invalid and what is refused to the rejects file once, and goes on with the next file", async () => {
+  it("writes invalid and refused groups to the rejects file once, and continues with the next file", async () => {
     const next = (file: string) => {
       renameSync(file, `${file}.old`);
       writeFileSync(file, groupLine(5));

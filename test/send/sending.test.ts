@@ -288,7 +288,7 @@ describe("an unknown request", () => {
 });
 
 describe("one request", () => {
-  it("is tried even if the service refused a smaller one, which halves other requests", async () => {
+  it("is sent even if the service refused a smaller one, which halves other requests", async () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
     const run = await openRunLedger(options, { destination: await options.destination(), input: "a.jsonl" });
     await run.acquire();
@@ -588,7 +588,7 @@ describe("an outcome", () => {
     expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
   });
 
-  it("gives a warning for a reply that cannot be read", async () => {
+  it("warns about a reply that cannot be read", async () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
     expect(await rules(answered(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
@@ -599,7 +599,7 @@ describe("an outcome", () => {
 });
 
 describe("a run of several requests", () => {
-  it("tells after each change how much is logged, what became of the request, and whether it is tried again", async () => {
+  it("reports the logged groups, the outcome and the retry of a request after each change", async () => {
     const told: string[] = [];
     const dataset = await read(filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n")));
     const statuses = [429, 200, 413, 200, 200, 400];
@@ -653,7 +653,7 @@ describe("a run of several requests", () => {
     expect(hints).toEqual([[1001, 2]]);
   });
 
-  it("ends the request in flight at the second signal, and not at the first", async () => {
+  it("aborts the request in flight at the second signal, and not at the first", async () => {
     const [stop, urgent] = [new AbortController(), new AbortController()];
     const host = { ...testHost(), signal: stop.signal, urgent: urgent.signal };
     const aborted: boolean[] = [];
@@ -676,7 +676,7 @@ describe("a run of several requests", () => {
 });
 
 describe("a ledger that cannot be used", () => {
-  it("ends the run before its first request, and the failure says so", async () => {
+  it("ends the run before its first request, and reports that nothing was sent", async () => {
     const dataset = await read(filesOf(group(1)));
     const sent = send(dataset, { ledger: { path: newFolder(), require: false }, answer: () => expect.unreachable() });
     await expect(sent).rejects.toMatchObject({ code: "storage", details: { unsent: true } });
