@@ -39,7 +39,10 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
     async close() {
       for (const work of pending.splice(0)) {
         await work().catch((thrown: unknown) => {
-          if (flags.debug) screen.trace(`* not kept: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+          if (flags.debug)
+            screen.trace(
+              `* not done at the end of the run: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+            );
         });
       }
       for (const one of opened.splice(0).reverse()) await one.close();

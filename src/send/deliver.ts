@@ -27,8 +27,8 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions): 
     await runLedger.acquire();
     const dedupKeys = assignDedupKeys(dataset.groups);
     const { resendLogged } = options;
-    const earlier = new PriorOutcomes({ numberOf: dedupKeys.find, input, resendLogged });
-    const state = { file, runLedger, outcomes, dedupKeys, earlier, numberOf: (group: number) => group };
+    const priorOutcomes = new PriorOutcomes({ numberOf: dedupKeys.find, input, resendLogged });
+    const state = { file, runLedger, outcomes, dedupKeys, priorOutcomes, numberOf: (group: number) => group };
     const delivery = openDelivery(dataset, { ...options, ...state });
     await delivery.readPriorOutcomes();
     return await sendAndReport(dataset, delivery);
@@ -169,13 +169,13 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
 
 /** Sets the outcomes of groups by earlier runs; returns the unknown requests to resend. */
 const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[] => {
-  const { outcomes, earlier } = delivery.options;
+  const { outcomes, priorOutcomes } = delivery.options;
   const { problems } = dataset;
-  if (!earlier.isEmpty) delivery.compareGroups(outcomes.groupsWith("not_sent"));
+  if (!priorOutcomes.isEmpty) delivery.compareGroups(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
   const { jobs, broken } = delivery.planResends();
   for (const [id, lacks] of broken) problems.report("resend-impossible", { id, lacks }, () => ({}));
-  const left = earlier.unknownEntries.length - jobs.length;
+  const left = priorOutcomes.unknownEntries.length - jobs.length;
   if (left > 0) {
     const resent = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
     const groups = Math.max(outcomes.groupsWith("unknown").length - resent, 0);
@@ -186,6 +186,6 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
 
 /** Returns the rejected groups in the order of the input. */
 const listRejected = (outcomes: GroupOutcomes, sent: SendResult | undefined): readonly RejectedGroup[] => {
-  const said = new Map((sent?.refused ?? []).map(({ group, problems }) => [group, problems]));
-  return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: said.get(group) ?? [] }));
+  const reasons = new Map((sent?.refused ?? []).map(({ group, problems }) => [group, problems]));
+  return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: reasons.get(group) ?? [] }));
 };

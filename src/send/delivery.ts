@@ -15,7 +15,7 @@ export type Delivery = ReturnType<typeof openDelivery>;
 
 /** @throws Failure `rejects-path-missing` */
 export const openDelivery = (dataset: Dataset, options: DeliverOptions & DeliveryState) => {
-  const { runLedger, earlier, outcomes, dedupKeys, numberOf } = options;
+  const { runLedger, priorOutcomes, outcomes, dedupKeys, numberOf } = options;
   const { writtenFiles } = runLedger;
   const { problems } = dataset;
   const rejectsFile = resolveRejectsPath(options.file, options);
@@ -53,14 +53,14 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     },
 
     /** Reads what other runs did since the last call. */
-    readPriorOutcomes: async () => await earlier.addEntries(runLedger.entries()),
+    readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
 
     /** Sets the outcomes of groups by other runs; returns groups to send, and groups with an unknown outcome. */
     compareGroups(groups: Iterable<number>) {
       const unsent: number[] = [];
       const unknown: number[] = [];
       for (const group of groups) {
-        const outcome = earlier.outcomeOf(numberOf(group));
+        const outcome = priorOutcomes.outcomeOf(numberOf(group));
         outcomes.set(group, outcome);
         if (outcome === "not_sent") unsent.push(group);
         if (outcome === "unknown") unknown.push(group);
@@ -72,7 +72,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     planResends() {
       const jobs: Job[] = [];
       const unsendable = new Map<string, "groups" | "keys">();
-      for (const entry of earlier.unknownEntries) {
+      for (const entry of priorOutcomes.unknownEntries) {
         if (!canResend(entry, options)) continue;
         const job = toJob(entry);
         if (typeof job === "string") unsendable.set(entry.id, job);
@@ -121,11 +121,11 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     /** Reports groups that were logged from an input with another name, and a new ledger in CI. */
     reportPriorRuns(isCounted: (group: number) => boolean): void {
       let elsewhere = 0;
-      for (let group = 0; group < outcomes.count && !earlier.isEmpty; group++) {
-        if (isCounted(group) && earlier.wasLoggedElsewhere(numberOf(group))) elsewhere++;
+      for (let group = 0; group < outcomes.count && !priorOutcomes.isEmpty; group++) {
+        if (isCounted(group) && priorOutcomes.wasLoggedElsewhere(numberOf(group))) elsewhere++;
       }
       if (elsewhere > 0 && options.batch === undefined) {
-        const at = new Date(earlier.loggedElsewhereAt).toISOString();
+        const at = new Date(priorOutcomes.loggedElsewhereAt).toISOString();
         problems.report("logged-before", { groups: elsewhere, at }, () => ({}));
       }
       const { resultFacts } = runLedger;

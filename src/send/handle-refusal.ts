@@ -71,9 +71,10 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
     const own = isAlone ? items : items.filter((item) => item.position === position);
-    const said = await locateProblems(dataset, { request, items: own });
-    const text = failure?.details.http?.said ?? "the service does not say why";
-    const problems = said.length > 0 ? said : [createProblem("group-refused", { text }, locateGroup(dataset, group))];
+    const located = await locateProblems(dataset, { request, items: own });
+    const text = failure?.details.http?.said ?? "the service gives no reason";
+    const problems =
+      located.length > 0 ? located : [createProblem("group-refused", { text }, locateGroup(dataset, group))];
     refused.push({ group, problems });
   }
   const groups = request.groups.filter((_, position) => !positions.has(position));
@@ -176,8 +177,8 @@ const locateInPart = (
   let inner = whole;
   let union: Union | undefined;
   let isInside = true;
-  for (const [at, said] of value.path.entries()) {
-    const step = Array.isArray(inner) ? (parsePosition(said) ?? said) : said;
+  for (const [at, part] of value.path.entries()) {
+    const step = Array.isArray(inner) ? (parsePosition(part) ?? part) : part;
     const child = getValue(inner, [step]);
     const isLast = at === value.path.length - 1;
     const isBranch = typeof step === "string" && (!isLast || /[A-Z([]/.test(step));

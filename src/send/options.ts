@@ -41,8 +41,8 @@ export interface DeliveryState {
   readonly runLedger: RunLedger;
   readonly outcomes: GroupOutcomes;
   readonly dedupKeys: DedupKeys;
-  readonly earlier: PriorOutcomes;
-  /** Returns the number of a group in `earlier`. */
+  readonly priorOutcomes: PriorOutcomes;
+  /** Returns the number of a group in `priorOutcomes`. */
   readonly numberOf: (group: number) => number;
 }
 

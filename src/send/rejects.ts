@@ -273,14 +273,14 @@ const indexErrorsByLine = ({ problems, sources }: Dataset): ReadonlyMap<string, 
 };
 
 /** Opens a second check of one line, because not every problem of a frequent rule is stored. */
-const openRecheck = (judgement: Strictness) => {
+const openRecheck = (strictness: Strictness) => {
   // Making a scan result takes longer than the check of a line.
-  const found = newScanResult(judgement, { hasDigests: false });
+  const found = newScanResult(strictness, { hasDigests: false });
   return (
     { source: { name }, part: { line } }: GroupPart,
     { bytes, isWhole }: { readonly bytes: Buffer; readonly isWhole: boolean },
   ): readonly Problem[] => {
-    const problems = new Problems(judgement);
+    const problems = new Problems(strictness);
     const source = { name, bytes: memoryBytes([]), touched: async () => false };
     const scan = new Scan(source, { index: 0, groupBy: undefined, result: { ...found, problems } });
     scan.scanLines({ kind: "lines", bytes, start: 0, last: false });

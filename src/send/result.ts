@@ -67,14 +67,14 @@ export const checkResult = (dataset: Dataset): CheckResult => {
   const { problems, split } = dataset;
   const { groups, trajectories } = rejectInvalid(dataset).countByOutcome(dataset.groups);
   const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(dataset)) : undefined;
-  const kept = problems.sorted(listInputNames(dataset));
+  const stored = problems.sorted(listInputNames(dataset));
   return {
     status: failure === undefined ? "valid" : "invalid",
     split,
     groups: { read: groups.read, rejected: groups.rejected },
     trajectories: { read: trajectories.read, rejected: trajectories.rejected },
-    problems: kept,
-    omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - kept.length,
+    problems: stored,
+    omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - stored.length,
     failure,
     ...toDatasetFacts(dataset, split),
   };
@@ -220,8 +220,8 @@ const toObstacleDetails = (obstacle: Failure | undefined): FailureDetails => {
 };
 
 const toStopDetails = (stop: Failure, problems: readonly Problem[]): FailureDetails => {
-  const said = problems.length > 0 ? problems : (stop.details.problems ?? []);
-  return { ...toObstacleDetails(stop), ...(said.length === 0 ? {} : { problems: said }), retryable: stop.retryable };
+  const all = problems.length > 0 ? problems : (stop.details.problems ?? []);
+  return { ...toObstacleDetails(stop), ...(all.length === 0 ? {} : { problems: all }), retryable: stop.retryable };
 };
 
 /** Returns the warnings of reading and of sending. `--strict` cannot make the latter errors. */

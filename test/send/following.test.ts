@@ -48,7 +48,7 @@ const follow = async (
   const { result, dataset } = await followFile({
     ...usualDelivery(),
     ...{ host, file, split: "train", groupBy: undefined, groupSize: undefined, groupIdleMs: 0, everyMs: 1000 },
-    judgement: { strict: false, allowed: new Set(["single-trajectory-group", "no-assistant-turn"]) },
+    strictness: { strict: false, allowed: new Set(["single-trajectory-group", "no-assistant-turn"]) },
     ledger: { path: join(folder, "ledger.db"), require: false },
     onEvent: (event) => said.push(`${elapsed}: ${event}`),
     onRead: () => undefined,

@@ -84,7 +84,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   const { dataset: reading, result } = await send
     .followFile({
       ...{ ...delivery, ...follow, split, groupBy },
-      judgement: parseStrictness({ strict, allow }),
+      strictness: parseStrictness({ strict, allow }),
       onEvent: (event) => {
         const { file } = follow;
         const text = followNotices[event](file);

@@ -23,7 +23,7 @@ export type Batches = ReturnType<typeof openBatches>;
 
 export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { options } = delivery;
-  const { outcomes, runLedger, host, maxWaitMs, dedupKeys, earlier, numberOf } = options;
+  const { outcomes, runLedger, host, maxWaitMs, dedupKeys, priorOutcomes, numberOf } = options;
   const { groups, found } = dataset;
   const { columns } = found.parts;
   const report = openGroupReporter(dataset);
@@ -97,7 +97,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     await delivery.sendJobs(jobs, isLast);
     for (const group of sent) {
       const outcome = outcomes.outcomeOf(group);
-      if (outcome === "logged" || outcome === "unknown") earlier.recordOutcome(numberOf(group), outcome);
+      if (outcome === "logged" || outcome === "unknown") priorOutcomes.recordOutcome(numberOf(group), outcome);
     }
     const isTried = new Set(sent);
     openGroups = openGroups.filter((group) => !isTried.has(group) || outcomes.outcomeOf(group) === "not_sent");

@@ -105,13 +105,13 @@ class FollowRun {
     const { dataset } = this.#files;
     const dedupKeys = new DedupKeys();
     const numbers = openKeyNumbers();
-    const earlier = new PriorOutcomes({
+    const priorOutcomes = new PriorOutcomes({
       input: basename(file),
       resendLogged,
       numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + dedupKeyBytes)),
     });
     const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
-    const state = { outcomes: new GroupOutcomes(0), runLedger, dedupKeys, earlier, numberOf };
+    const state = { outcomes: new GroupOutcomes(0), runLedger, dedupKeys, priorOutcomes, numberOf };
     this.delivery = openDelivery(dataset, { ...options, ...state });
     this.#batches = openBatches(dataset, this.delivery);
     this.#gathering = {
@@ -119,7 +119,7 @@ class FollowRun {
       byKey: groupBy !== undefined,
       size,
       elapsed: host.elapsed,
-      wasSent: (key) => !earlier.isEmpty && earlier.outcomeOf(numbers.find(key)) !== "not_sent",
+      wasSent: (key) => !priorOutcomes.isEmpty && priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent",
       onInvalid: () => {
         // Groups that were complete before the first error are still sent.
         this.#hasStoppingError ||= options.onInvalid === "stop";
@@ -217,7 +217,7 @@ class FollowRun {
 
   /** @param stop undefined after a signal */
   async #finish(stop: Failure | undefined): Promise<LogResult> {
-    const { host, judgement, file } = this.#options;
+    const { host, strictness, file } = this.#options;
     const { dataset, all: files } = this.#files;
     const { groups, problems } = dataset;
     const { outcomes, runLedger } = this.delivery.options;
@@ -226,7 +226,7 @@ class FollowRun {
     const open = files.flatMap(({ growing }) => growing.incomplete);
     if (!isInputChanged(stop)) for (const group of open) await finalizeGroup(dataset, group);
     // With `--strict`, these would be errors, but the groups are sent already.
-    if (isThere && !judgement.strict)
+    if (isThere && !strictness.strict)
       await reportDatasetProblems(dataset, { outliers: findRewardOutliers(dataset.found) });
     const isUnfinished = !isInputChanged(stop) && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
@@ -258,11 +258,11 @@ class FollowRun {
 
   /** Reports groups that other runs logged, and their unknown requests. */
   #reportPriorRuns(): void {
-    const { outcomes, earlier, dedupKeys } = this.delivery.options;
+    const { outcomes, priorOutcomes, dedupKeys } = this.delivery.options;
     this.delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));
     const groups = this.#batches.countUnknown();
     if (groups === 0) return;
-    const requests = earlier.unknownEntries.filter(({ dedupKeys: keys }) => dedupKeys.hasAny(keys)).length;
+    const requests = priorOutcomes.unknownEntries.filter(({ dedupKeys: keys }) => dedupKeys.hasAny(keys)).length;
     this.#files.dataset.problems.report("unresolved-requests", { requests, groups }, () => ({}));
   }
 }

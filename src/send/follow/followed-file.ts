@@ -35,7 +35,7 @@ export interface FollowedFileOptions {
   readonly file: string;
   readonly split: string | undefined;
   readonly groupBy: string | undefined;
-  readonly judgement: Strictness;
+  readonly strictness: Strictness;
   readonly onEvent: (event: FollowEvent, file: string) => void;
 }
 
@@ -75,7 +75,7 @@ export class FollowedFiles {
 
   constructor(options: FollowedFileOptions) {
     this.#options = options;
-    const found = newScanResult(options.judgement);
+    const found = newScanResult(options.strictness);
     const sources = this.#sources;
     this.dataset = {
       sources,
@@ -165,7 +165,7 @@ export class FollowedFiles {
     const now = { requests: requests.different.length, shapes: shapes.size };
     if (now.requests === this.#compared.requests && now.shapes === this.#compared.shapes) return undefined;
     this.#compared = now;
-    const own = new Problems(this.#options.judgement);
+    const own = new Problems(this.#options.strictness);
     compareRequests({ requests, shapes, split: this.#options.split, problems: own });
     if (own.errors === 0 && this.#isMixed) return undefined;
     this.#isMixed = now.shapes > 1;
