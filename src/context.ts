@@ -41,7 +41,7 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
         await work().catch((thrown: unknown) => {
           if (flags.debug)
             screen.trace(
-              `* not done at the end of the run: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+              `* work after the output failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
             );
         });
       }
