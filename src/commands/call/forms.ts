@@ -132,11 +132,11 @@ const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
       count++;
       await printer.print(call, reply);
     },
-    finish: async ({ requested: asked, filteredOut: chosen }) => {
-      const mayBeEmpty = (chosen !== undefined && chosen > 0) || asked === 0;
-      await printer.end({ hasSeveral: asked > 1 || chosen !== undefined, canBeEmpty: mayBeEmpty });
+    finish: async ({ requested, filteredOut }) => {
+      const mayBeEmpty = (filteredOut !== undefined && filteredOut > 0) || requested === 0;
+      await printer.end({ hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty: mayBeEmpty });
       const isPages = !markdown && (screen.format === "table" || screen.format === "tsv");
-      if (chosen !== undefined && isPages && count >= manyCalls)
+      if (filteredOut !== undefined && isPages && count >= manyCalls)
         screen.notice(`printed ${count} whole calls; --list prints one line per call`);
       return undefined;
     },
@@ -190,10 +190,10 @@ const summaryForm: Form = ({ screen }, typed, prefix) => {
   const summarizer = openSummary(prefix);
   return {
     add: async ({ call }) => summarizer.add(visibleFacts(call, typed, prefix)),
-    finish: async ({ requested: asked, missing, filteredOut: chosen = 0 }) => {
+    finish: async ({ requested, missing, filteredOut = 0 }) => {
       const summary = summarizer.summary();
       const { calls, cost } = summary.all;
-      if (calls + chosen > 0 || asked === 0) await printCallSummary(screen, { summary, costs, missing });
+      if (calls + filteredOut > 0 || requested === 0) await printCallSummary(screen, { summary, costs, missing });
       if (costs && cost.calls < calls)
         screen.notice(`the cost covers ${cost.calls} of ${calls} calls; the service sent no cost for the rest`);
       if (summary.odd > 0)

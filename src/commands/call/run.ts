@@ -66,19 +66,16 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
     stop.abort();
     progress.stop();
   }
-  const { requested: asked, missing, filteredOut: leftOut, running } = state;
-  const conversionFailure = await results.finish({
-    requested: asked,
-    missing: missing.length,
-    filteredOut: isSelected && leftOut,
-  });
-  if (asked === 0) screen.notice("stdin contains no call id");
+  const { requested, missing, running } = state;
+  const filteredOut = isSelected && state.filteredOut;
+  const conversionFailure = await results.finish({ requested, missing: missing.length, filteredOut });
+  if (requested === 0) screen.notice("stdin contains no call id");
   printOutcomes(state, context);
   const [first, ...others] = [
     ...toReadFailures(state),
     ...toMissingFailure(state, project),
     ...(conversionFailure === undefined ? [] : [conversionFailure]),
-    ...(waiting === undefined || running.length === 0 ? [] : [callsRunning(running, asked, maxWaitMs)]),
+    ...(waiting === undefined || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
   ];
   if (first !== undefined) throw first.withDetails({ problems: others.map(toProblem) });
 };
@@ -210,42 +207,40 @@ const recordOutcome = (seen: ReadState, outcome: Outcome): void => {
 };
 
 /** Prints how many calls were filtered out, and which fields have another type. */
-const printOutcomes = (
-  { requested: asked, filteredOut: leftOut, mistyped, missing, failed }: ReadState,
-  { screen }: Context,
-): void => {
-  const foundText = pluralize(asked - missing.length - failed.length, "call");
-  if (leftOut > 0 && leftOut === asked - missing.length - failed.length) {
-    screen.notice(`the filters match none of ${foundText}`);
-  } else if (leftOut > 0) screen.notice(`filtered out ${leftOut} of ${foundText}`);
+const printOutcomes = (state: ReadState, { screen }: Context): void => {
+  const { requested, filteredOut, mistyped, missing, failed } = state;
+  const found = requested - missing.length - failed.length;
+  const calls = pluralize(found, "call");
+  if (filteredOut > 0 && filteredOut === found) screen.notice(`the filters match none of ${calls}`);
+  else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${calls}`);
   if (mistyped.size === 0) return;
-  const text = ([field, calls]: [string, number]) => (asked === 1 ? field : `${field} (${calls} of ${asked} calls)`);
-  screen.notice(`printed as received, with another type than in the interface: ${[...mistyped].map(text).join(", ")}`);
+  const fields = Array.from(mistyped, ([field, count]) =>
+    requested === 1 ? field : `${field} (${count} of ${requested} calls)`,
+  );
+  screen.notice(`printed as received, with another type than in the interface: ${fields.join(", ")}`);
 };
 
-const distinctCallIds = (calls: readonly { readonly id: string }[]): readonly string[] => [
-  ...new Set(calls.map(({ id }) => id)),
-];
+const idsOf = (calls: readonly { readonly id: string }[]): readonly string[] => [...new Set(calls.map(({ id }) => id))];
 
-const toMissingFailure = ({ missing, requested: asked }: ReadState, project: string): readonly Failure[] => {
+const toMissingFailure = ({ missing, requested }: ReadState, project: string): readonly Failure[] => {
   if (missing.length === 0) return [];
   const http = missing.find((one) => one.http !== undefined)?.http;
-  return [callsMissing({ ids: distinctCallIds(missing), asked, project }, http === undefined ? {} : { http })];
+  return [callsMissing({ ids: idsOf(missing), asked: requested, project }, http && { http })];
 };
 
 /** The failures of unreadable calls, one per code. */
-const toReadFailures = ({ failed, requested: asked, stopped }: ReadState): readonly Failure[] => {
+const toReadFailures = ({ failed, requested, stopped }: ReadState): readonly Failure[] => {
   const [only] = failed;
   // A fatal failure of all calls is not about any of them.
-  if (only !== undefined && (asked === 1 || (only.isFatal && asked === failed.length))) return [only.failure];
+  if (only !== undefined && (requested === 1 || (only.isFatal && requested === failed.length))) return [only.failure];
   return readFailureCodes.flatMap((code) => {
     const own = failed.filter(({ failure }) => failure.code === code);
     const [first] = own;
     if (first === undefined) return [];
-    const { message: why, details: about } = first.failure;
-    const { http, hint: advice } = about;
-    const more = { ...(http === undefined ? {} : { http }), cause: first.failure };
-    return [callsUnreadable(code, { ids: distinctCallIds(own), why, advice, requested: asked, stopped }, more)];
+    const { message: why, details } = first.failure;
+    const { http, hint: advice } = details;
+    const unreadable = { ids: idsOf(own), why, advice, requested, stopped };
+    return [callsUnreadable(code, unreadable, { ...(http && { http }), cause: first.failure })];
   });
 };
 

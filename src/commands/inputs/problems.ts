@@ -28,10 +28,10 @@ export const printWarnings = async (
 ): Promise<void> => {
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
-  const { shown, hidden: left } = await selectProblems(excerptSources(screen, sources), selection);
+  const { shown, hidden } = await selectProblems(excerptSources(screen, sources), selection);
   for (const warning of shown) screen.warn(warning);
-  if (left.length === 0) return;
-  const rules = left.map(({ rule, count }) => `${count} ${rule}`).join(", ");
+  if (hidden.length === 0) return;
+  const rules = hidden.map(({ rule, count }) => `${count} ${rule}`).join(", ");
   screen.notice(`more warnings: ${rules}; list them with \`rollcall check --json\``);
 };
 

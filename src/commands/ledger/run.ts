@@ -29,19 +29,13 @@ import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, Resolve
 export const showStatus = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
   if (typed.file.length === 0) {
-    return await withLedger(
-      context,
-      typed,
-      { toRead: true },
-      async ({ entriesOf, filter, otherDestinations: elsewhere }) => {
-        const [entries, otherCount] = [await entriesOf(filter), (await entriesOf(elsewhere)).length];
-        if (otherCount > 0) {
-          const requests = pluralize(otherCount, "request");
-          screen.notice(`${requests} to other destinations or accounts; show all with --all-destinations`);
-        }
-        await printEntries(context, typed, { entries, groups: null });
-      },
-    );
+    return await withLedger(context, typed, { toRead: true }, async ({ entriesOf, filter, otherDestinations }) => {
+      const [entries, others] = [await entriesOf(filter), await entriesOf(otherDestinations)];
+      const requests = pluralize(others.length, "request");
+      if (others.length > 0)
+        screen.notice(`${requests} to other destinations or accounts; show all with --all-destinations`);
+      await printEntries(context, typed, { entries, groups: null });
+    });
   }
   const verification = await compareFiles(context, typed, { perScope: true });
   const { read, logged, repeated, unknown, refused, not_sent } = verification;
@@ -259,9 +253,9 @@ const withLedger = async <Result>(
     for await (const entry of ledger?.entries(of) ?? []) entries.push(entry);
     return entries;
   };
-  const elsewhere: EntryFilter = { ...filter, matchesScope: (scope) => !isOf(scope) };
+  const otherDestinations: EntryFilter = { ...filter, matchesScope: (scope) => !isOf(scope) };
   try {
-    return await work({ ledger, entriesOf, filter: { ...filter, matchesScope: isOf }, otherDestinations: elsewhere });
+    return await work({ ledger, entriesOf, filter: { ...filter, matchesScope: isOf }, otherDestinations });
   } finally {
     await ledger?.close();
   }
@@ -278,11 +272,8 @@ const compareFiles = async (
   return await useReading(context, reading, async () => {
     const { failure } = checkResult(reading);
     if (reading.groups.count === 0 && failure !== undefined) throw failure;
-    return await withLedger(
-      context,
-      typed,
-      { toRead: true },
-      async ({ ledger, filter }) => await verifyDataset(reading, ledger?.entries(filter) ?? [], scopes),
-    );
+    const verify = async ({ ledger, filter }: OpenedLedger) =>
+      await verifyDataset(reading, ledger?.entries(filter) ?? [], scopes);
+    return await withLedger(context, typed, { toRead: true }, verify);
   });
 };

@@ -207,10 +207,11 @@ const toOptionArgs = (name: string, value: unknown): readonly string[] =>
   typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value ?? []].flat().map((one) => `--${name}=${one}`);
 
 const createTool = async (offer: ToolOffer, program: Program, screen: Screen): Promise<Tool> => {
-  const { name, verbs, options: takes, note, listKey: paged, extraParameters: more } = offer;
+  const { name, verbs, note, listKey: paged, extraParameters } = offer;
+  const offered = offer.options.split(" ");
   const { command } = await parseArgv(program, verbs[0].split(" "));
   const { about, args, options } = command;
-  const named = Object.entries(options).filter(([option]) => takes.split(" ").includes(`--${option}`));
+  const named = Object.entries(options).filter(([option]) => offered.includes(`--${option}`));
   const which = verbs.map((words) => words.replace(/^.* /, ""));
   const choice: Schemas = verbs.length === 1 ? {} : { [name]: { type: "string", enum: which } };
   const schemasOf = (kinds: readonly (readonly [string, Kind<unknown>])[], isArgument: boolean): Schemas =>
@@ -220,7 +221,7 @@ const createTool = async (offer: ToolOffer, program: Program, screen: Screen): P
   const needed = Object.entries(args).filter(([, kind]) => kind.required === true || kind.repeatable === true);
   const inputSchema: Tool["inputSchema"] = {
     type: "object",
-    properties: { ...choice, ...ofArgs, ...schemasOf(named, false), ...more, ...paging },
+    properties: { ...choice, ...ofArgs, ...schemasOf(named, false), ...extraParameters, ...paging },
     required: [...Object.keys(choice), ...needed.map(([arg]) => toParameterName(arg))],
     additionalProperties: false,
   };
@@ -235,16 +236,13 @@ const createTool = async (offer: ToolOffer, program: Program, screen: Screen): P
         ...named.flatMap(([option]) => toOptionArgs(option, sent[toParameterName(option)])),
       ];
       const values = Object.keys(ofArgs).flatMap((arg) => sent[arg] ?? []);
-      const {
-        printed,
-        failure,
-        screen: own,
-      } = await offer.run({ words, values: values.map(String), toolArguments: sent, signal });
+      const result = await offer.run({ words, values: values.map(String), toolArguments: sent, signal });
+      const { printed, failure } = result;
       const [offset, limit] = [Number(sent.offset ?? 0), Number(sent.limit ?? 20)];
       const page = { paged, offset, limit, longest: Number(sent.max_characters ?? 2000) };
       const texts = printed.length === 0 ? [] : [formatPage(printed, page)];
       const isError = texts.length === 0;
-      if (failure !== undefined) texts.push(await errorOf(own, failure));
+      if (failure !== undefined) texts.push(await errorOf(result.screen, failure));
       return { texts, isError };
     } catch (thrown) {
       return { texts: [await errorOf(screen, toFailure(thrown))], isError: true };

@@ -1,4 +1,4 @@
-/** `rollcall schema`: the JSON Schemas of what `--json` prints. */
+/** `rollcall schema`: the JSON Schemas of `--json` output. */
 import { command, flag, repeated } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
@@ -6,10 +6,10 @@ import { findNearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 
-/** zod makes the schemas, and is loaded with them. */
+/** Loads zod, too. */
 const loadOutputs = () => import("./outputs.ts");
 
-/** `schema`. @throws Failure `required-option-missing`, `invalid-option-value` */
+/** @throws Failure `required-option-missing`, `invalid-option-value` */
 export const schema = command({
   words: "schema",
   summary: "print the JSON Schema of --json output",
@@ -31,7 +31,6 @@ export const schema = command({
   },
 });
 
-/** Prints a schema, in the same form for people. */
 const printSchema = async ({ screen }: Context, name: string, isLine: boolean): Promise<void> => {
   const { outputs, documentSchema, lineSchema } = await loadOutputs();
   const output = outputs.find((one) => one.name === name);
@@ -40,7 +39,7 @@ const printSchema = async ({ screen }: Context, name: string, isLine: boolean): 
     const verbs = names.filter((one) => one.startsWith(`${name} `));
     const about = { option: "<command>", value: name };
     if (verbs.length > 0) throw invalidOptionValue({ ...about, wanted: verbs.join(", ") });
-    const wanted = "a command with a result in JSON, as `rollcall schema` lists them";
+    const wanted = "a name from `rollcall schema`";
     throw invalidOptionValue({ ...about, wanted, suggestion: findNearest(name, names) });
   }
   const document = (isLine ? lineSchema : documentSchema)(output).schema;

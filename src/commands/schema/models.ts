@@ -1,4 +1,4 @@
-/** What `models`, `call` and `catalog` print: the service's own objects, and what they are compared with. */
+/** Schemas of `models`, `call` and `catalog`: objects of the service, and comparisons. */
 import * as z from "zod/mini";
 import * as calls from "../../contract/call.ts";
 import * as catalogs from "../../contract/catalog.ts";
@@ -6,34 +6,25 @@ import * as callable from "../../contract/models.ts";
 import * as s from "./shape.ts";
 import { about, count, either, list, nullable, number, object, oneOf, optionalAbout, sameKeys, text } from "./shape.ts";
 
-/** Said of every object that is the service's own. */
-export const passthroughNote =
-  "as the service sent it: unknown keys and the spelling of numbers are kept, and so is what breaks the interface";
+export const passthroughNote = "as the service sent it, with unknown keys, the spelling of numbers and invalid values";
 
 const inferenceModel = about(`a model, ${passthroughNote}`, s.serviceObject(callable.inferenceModel));
 const catalogModel = about(`a model, ${passthroughNote}`, s.serviceObject(catalogs.catalogModel));
-const call = about(
-  `a call, ${passthroughNote}; vendor_ stands for the deployment's own prefix`,
-  s.serviceObject(calls.call),
-);
+const call = about(`a call, ${passthroughNote}; vendor_ is the prefix of the deployment`, s.serviceObject(calls.call));
 
 const catalogName = oneOf("analysis", "router");
 const catalogOrNull = oneOf("analysis", "router", null);
 
-/** The objects of a service's list have a description. */
 const catalog = s.open({ data: z.array(catalogModel) });
 
-/** Rows of what several catalogs say. */
-const catalogRows = <Of extends z.ZodMiniType>(row: Of) =>
-  object({ catalogs: about("the catalogs that were read", list(catalogName)), data: list(row) });
+const catalogRows = <Of extends z.ZodMiniType>(row: Of) => object({ catalogs: list(catalogName), data: list(row) });
 
-/** An entry, and the catalog that it is from. */
 const entry = object({ catalog: catalogName, entry: catalogModel });
 
-/** A model that can be called, next to each entry that has its id. */
+/** An inference model and a catalog entry with its id. */
 const priced = object({
   model: inferenceModel,
-  catalog: about("null where no catalog has a model of this id", catalogOrNull),
+  catalog: catalogOrNull,
   entry: nullable(catalogModel),
 });
 
@@ -42,39 +33,40 @@ const models = either([
   about("with --with-prices", catalogRows(priced)),
 ]);
 
-/** What calls come to; their cost only if it was asked for. */
 const callCounts = {
   ...sameKeys(count, "calls", "ok", "failed", "running", "deleted"),
   seconds: about(
-    "durations, by the nearest rank; calls: those whose duration is known",
+    "durations by nearest rank, over the number of calls with a known duration",
     object({ calls: count, ...sameKeys(nullable(number), "p50", "p95") }),
   ),
   tokens: about(
-    "calls: those whose tokens are known",
+    "sums over the number of calls with known tokens",
     object({ calls: count, ...sameKeys(nullable(count), "prompt", "completion", "total") }),
   ),
 };
-const cost = optionalAbout("calls: those whose cost is known", object({ calls: count, usd: nullable(number) }));
+const cost = optionalAbout(
+  "sum over the number of calls with a known cost",
+  object({ calls: count, usd: nullable(number) }),
+);
 
 const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCounts, cost });
 
 const callSummary = object({
-  summary: object({ ...callCounts, missing: about("ids without a call", count), cost }),
-  groups: about("by operation and model; a call of several models counts with each", list(callGroup)),
+  summary: object({ ...callCounts, missing: about("ids of missing calls", count), cost }),
+  groups: about("by operation and model; a call of several models counts for each", list(callGroup)),
 });
 
 const callsRead = either([
-  about("the reply, with what else it says beside the call", s.open({ call })),
+  about("the reply, with its other keys", s.open({ call })),
   object({ calls: list(call) }),
   about("with --summary", callSummary),
 ]);
 
-/** One of two catalogs that are compared. */
 const comparedCatalog = object({
   catalog: about("null for a file", catalogOrNull),
   provider: nullable(text),
-  file: about("null for a catalog of a service", nullable(text)),
-  as_of: about("when it was so; null for a file", nullable(s.time)),
+  file: nullable(text),
+  as_of: about("time of the catalog; null for a file", nullable(s.time)),
 });
 
 const comparison = object({
@@ -84,29 +76,29 @@ const comparison = object({
 });
 
 const change = object({
-  catalog: about("the catalog that it is a change of; null where two catalogs, or files, are compared", catalogOrNull),
+  catalog: about("null if two catalogs or files are compared", catalogOrNull),
   id: text,
   name: nullable(text),
   change: about(
-    "added: only the second one has the model; gone: only the first one has",
+    "added: only in the second catalog; gone: only in the first",
     oneOf(
       ...["added", "gone", "price", "context", "output", "quantization", "modalities", "features", "parameters"],
       ...["countries", "deprecation"],
     ),
   ),
-  field: about("name on the wire, such as pricing.prompt; null for a whole model", nullable(text)),
-  from: about("the value as on the wire; null where it is absent", s.anything),
+  field: about("name on the wire, such as pricing.prompt; null for an added or gone model", nullable(text)),
+  from: about("value on the wire; null if absent", s.anything),
   to: s.anything,
 });
 
-const diff = object({ compared: about("what was compared with what", list(comparison)), changes: list(change) });
+const diff = object({ compared: list(comparison), changes: list(change) });
 
-/** A decimal number, spelled in full. */
+/** A decimal number without exponent. */
 const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 
 const usage = object({
   prompt_tokens: count,
-  cached_tokens: about("of the prompt tokens, those that are read from a cache", count),
+  cached_tokens: about("part of the prompt tokens", count),
   ...sameKeys(count, "completion_tokens", "images", "requests"),
   from: oneOf("options", "call"),
 });
@@ -114,14 +106,14 @@ const usage = object({
 const costOfModel = object({
   catalog: catalogName,
   ...sameKeys(nullable(text), "id", "name"),
-  deprecation_date: about("its day, YYYY-MM-DD; null where none is set", nullable(text)),
-  ended: about("whether that day is over; such models stand last", s.flag),
-  total: about("US dollars, exact; null where a price of something used is not stated", nullable(dollars)),
-  at_least: about("the sum of what is known", dollars),
-  not_stated: about("names of the prices that are not stated", list(text)),
+  deprecation_date: about("YYYY-MM-DD", nullable(text)),
+  ended: about("true if deprecation_date has passed; such models are last", s.flag),
+  total: about("exact US dollars; null if a price is not stated", nullable(dollars)),
+  at_least: about("sum of the known prices", dollars),
+  not_stated: about("names of missing prices", list(text)),
   items: list(
     object({
-      price: about("name of the price on the wire", text),
+      price: text,
       count,
       ...sameKeys(nullable(dollars), "unit_price", "cost"),
     }),
@@ -130,7 +122,7 @@ const costOfModel = object({
 
 const lock = object({
   file: text,
-  changed: about("whether the file was written anew", s.flag),
+  changed: about("true if the file was rewritten", s.flag),
   models: list(object({ catalog: catalogName, id: text })),
 });
 
@@ -142,10 +134,10 @@ const replacement = object({
 const verification = object({
   status: oneOf("verified", "differs"),
   file: text,
-  models: about("how many are locked", count),
+  models: count,
   problems: s.problems,
   replacements: about(
-    "the cheapest model that can do the same, for each with an error; null where there is none",
+    "the cheapest equivalent of each model with an error",
     list(object({ catalog: catalogName, id: text, replacement: nullable(replacement) })),
   ),
 });
@@ -153,21 +145,14 @@ const verification = object({
 const entryRows = catalogRows(entry);
 
 export const modelsOutputs: s.Outputs = {
-  models: ["the models that can be called", models, either([inferenceModel, about("with --with-prices", priced)])],
-  "call read": [
-    "one call, or several where several ids were given",
-    callsRead,
-    either([call, about("with --summary", callGroup)]),
-  ],
-  "catalog analysis": ["the models in the catalog of the analysis provider", catalog, catalogModel],
-  "catalog router": ["the models in the catalog of the routing provider", catalog, catalogModel],
-  "catalog all": ["the models of both catalogs, and which catalog has them", entryRows, entry],
-  "catalog show": ["the entries of one model in the catalogs", entryRows, entry],
-  "catalog diff": ["what is different between two catalogs, two dates or two files", diff, change],
-  "catalog cost": [
-    "what a usage costs at each model, cheapest first",
-    ...s.listDocument("models", costOfModel, { usage }),
-  ],
-  "catalog lock": ["what was locked", lock],
-  "catalog verify": ["what got worse than a lock file allows, and what could be used instead", verification, s.problem],
+  models: ["the inference models", models, either([inferenceModel, about("with --with-prices", priced)])],
+  "call read": ["one call, or a list of calls", callsRead, either([call, about("with --summary", callGroup)])],
+  "catalog analysis": ["the models in the analysis catalog", catalog, catalogModel],
+  "catalog router": ["the models in the router catalog", catalog, catalogModel],
+  "catalog all": ["the models of both catalogs", entryRows, entry],
+  "catalog show": ["the entries of one model", entryRows, entry],
+  "catalog diff": ["the differences between two catalogs, dates or files", diff, change],
+  "catalog cost": ["the cost of a usage by model, cheapest first", ...s.listDocument("models", costOfModel, { usage })],
+  "catalog lock": ["the locked models", lock],
+  "catalog verify": ["the regressions from a lock file, and replacements", verification, s.problem],
 };

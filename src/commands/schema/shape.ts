@@ -1,15 +1,12 @@
-/** What schemas of documents are made of: zod with descriptions, so that a document's type and its JSON Schema are one. */
+/** Building blocks of schemas: zod with descriptions. Types and JSON Schemas come from the same source. */
 import * as z from "zod/mini";
 import type { Schema } from "../../contract/endpoint.ts";
 import { isObject, type JsonObject } from "../../json/walk.ts";
 
-/**
- * Outputs by the words of the command that prints each, such as `ledger status`, or by the name of another document: a sentence,
- * its schema, and that of one line of `-o jsonl` if a line is not the document itself.
- */
+/** Outputs by command or document name: description, schema, and schema of a line of `-o jsonl` if it differs. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
-/** Parts of a JSON Schema that zod does not make itself. An `id` is the name in the document's `$defs`. */
+/** Parts of a JSON Schema that zod does not generate. An `id` is a name in `$defs`. */
 const notes = z.registry<JsonObject>();
 
 const withNotes = <Of extends Schema>(schema: Of, note: JsonObject): Of => {
@@ -18,17 +15,16 @@ const withNotes = <Of extends Schema>(schema: Of, note: JsonObject): Of => {
   return noted;
 };
 
-/** A schema with a sentence. */
 export const about = <Of extends Schema>(sentence: string, schema: Of): Of =>
   withNotes(schema, { description: sentence });
 
-/** A schema that is in the document's `$defs`, by a name. */
+/** A schema in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
 
-/** An object of the service, by the JSON Schema of its type. */
+/** An object of the service with the given JSON Schema. */
 export const serviceObject = ({ schema }: { readonly schema: JsonObject }) => withNotes(z.unknown(), schema);
 
-/** What is not always there. */
+/** An optional key. */
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
 
 export const text = z.string();
@@ -40,7 +36,7 @@ export const position = z.int().check(z.minimum(1));
 /** A time as `toISOString` writes it: RFC 3339, in UTC. */
 export const time = z.iso.datetime();
 export const anything = z.unknown();
-// One by one: a namespace that is taken apart brings all of zod along, with its languages, to every command that reads.
+// Single imports, because destructuring the namespace would load all of zod with its languages.
 export const open = z.looseObject;
 export const object = z.strictObject;
 export const either = z.union;
@@ -48,10 +44,10 @@ export const nullable = z.nullable;
 export const optional = z.optional;
 export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
-/** An object with any names, and values of one kind. */
+/** An object with any names. */
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
-/** A document with a list after its other keys, and a row of the list. */
+/** A document with a list, and the schema of a row. */
 export const listDocument = (name: string, row: Schema, others: Readonly<Record<string, Schema>> = {}) =>
   [object({ ...others, [name]: list(row) }), row] as const;
 
@@ -62,24 +58,23 @@ export const sameKeys = <Of extends Schema, Name extends string>(
 ): Readonly<Record<Name, Of>> => Object.fromEntries(names.map((name): readonly unknown[] => [name, schema]));
 
 export const positionKeys = {
-  file: optionalAbout("as it was named; - is standard input", text),
+  file: optionalAbout("- is stdin", text),
   line: optional(position),
-  column: optionalAbout("in UTF-16 units of the line", position),
+  column: optionalAbout("in UTF-16 units", position),
 };
 
 /** The keys of a problem (output.md). */
 export const problemKeys = {
-  rule: about("name of the rule: what --allow and explain take", text),
+  rule: about("name of the rule, for --allow and explain", text),
   severity: oneOf("error", "warning"),
   message: text,
   ...positionKeys,
-  path: optionalAbout("keys and positions that lead to the value", list(either([text, z.int()]))),
-  advice: optionalAbout("what to do", text),
-  from: optionalAbout("service: it is the service that refused this", oneOf("service")),
+  path: optionalAbout("keys and indexes of the value", list(either([text, z.int()]))),
+  advice: optional(text),
+  from: optionalAbout("service: reported by the service", oneOf("service")),
 };
 
-/** One thing that is wrong with an input. */
-export const problem = about("one thing that is wrong", object(problemKeys));
+export const problem = object(problemKeys);
 
 const sharedProblem = shared("problem", problem);
 export const problems = list(sharedProblem);
@@ -87,7 +82,7 @@ export const problems = list(sharedProblem);
 /** Problems of an error document, and of `ledger verify`. */
 export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
 
-/** The JSON Schema, a part of one of draft 2020-12, of what is sent or printed. */
+/** Returns the JSON Schema (draft 2020-12) without `$schema`. */
 export const toJsonSchema = (schema: Schema): JsonObject => {
   const { $schema: _, ...own }: JsonObject = z.toJSONSchema(schema, {
     io: "input",
@@ -102,14 +97,14 @@ export const toJsonSchema = (schema: Schema): JsonObject => {
   return own;
 };
 
-/** Says the same in fewer words: without bounds of JavaScript, and without leave for what is left open. */
+/** Removes redundant parts of a JSON Schema. */
 const simplifySchema = (schema: JsonObject): JsonObject => {
   const { description, const: only, ...own } = { ...schema, ...mergeNullable(schema) };
   const words = only === undefined ? own.enum : [only];
   const changes = {
     ...(own.type === undefined ? {} : { anyOf: undefined }),
     ...(words === undefined ? {} : { type: undefined, enum: words }),
-    // The expression of a date-time has 300 characters, and says no more.
+    // The pattern of a date-time has 300 characters.
     ...(own.format === undefined ? {} : { pattern: undefined }),
     ...(own.minimum === Number.MIN_SAFE_INTEGER ? { minimum: undefined } : {}),
     ...(own.maximum === Number.MAX_SAFE_INTEGER ? { maximum: undefined } : {}),
@@ -121,7 +116,7 @@ const simplifySchema = (schema: JsonObject): JsonObject => {
   return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 };
 
-/** A value or null as one schema. */
+/** Merges `anyOf` of a type and null. */
 const mergeNullable = ({ anyOf, ...own }: JsonObject): JsonObject => {
   const [first, other, ...more]: readonly unknown[] = Array.isArray(anyOf) ? anyOf : [];
   if (!isObject(first) || !isObject(other) || more.length > 0) return {};

@@ -1,4 +1,4 @@
-/** What `log`, `check`, `convert`, `view` and `ledger` print. */
+/** Schemas of `log`, `check`, `convert`, `view` and `ledger`. */
 import type * as z from "zod/mini";
 import * as s from "./shape.ts";
 import { about, count, list, nullable, object, oneOf, optional, optionalAbout, problems, text } from "./shape.ts";
@@ -6,32 +6,28 @@ import { about, count, list, nullable, object, oneOf, optional, optionalAbout, p
 const outcomes = object({
   read: count,
   logged: about("by this run", count),
-  already_logged: about("by runs before, as the ledger says", count),
-  rejected: about("not valid, or refused by the service", count),
-  unknown: about("they may or may not have been logged", count),
+  already_logged: about("by earlier runs, according to the ledger", count),
+  rejected: about("invalid or refused", count),
+  unknown: about("possibly logged", count),
   not_sent: count,
 });
 
-const metrics = about("mean values over all valid groups, by name", s.named(s.number));
+const metrics = about("means over all valid groups", s.named(s.number));
 
-const filteredOut = object({ trajectories: count, groups: about("of which nothing is left", count) });
+const filteredOut = object({ trajectories: count, groups: about("groups without trajectories left", count) });
 
-/** Keys of a document about inputs, if there is anything to say. */
 const inputKeys = {
-  unreadable_lines: optionalAbout(
-    "lines that can't be read: each counts as a group, of those that are rejected",
-    count,
-  ),
+  unreadable_lines: optionalAbout("each counts as a rejected group", count),
   not_chosen: optionalAbout(
-    "what a choice left out, by the option that did",
+    "filtered out, by option",
     object(s.sameKeys(optional(filteredOut), "where", "best", "sample", "shard")),
   ),
 };
 
 const plannedRequest = object({
   groups: count,
-  bytes: about("before they are compressed", count),
-  idempotency_key: about("null where it goes without one, or with another in every run", nullable(text)),
+  bytes: about("before compression", count),
+  idempotency_key: about("null without a key, or if it differs in every run", nullable(text)),
 });
 
 const log = object({
@@ -40,27 +36,27 @@ const log = object({
   split: nullable(text),
   batch: nullable(text),
   requests: count,
-  bytes: about("of all requests together", count),
+  bytes: count,
   groups: outcomes,
   trajectories: outcomes,
   metrics,
   responses: list(
-    object({ status: count, body: about("the answer as it came, or null", s.anything), body_bytes: optional(count) }),
+    object({ status: count, body: about("body as received, or null", s.anything), body_bytes: optional(count) }),
   ),
   rejects_file: nullable(text),
   ledger: about("null with --no-ledger", nullable(object({ path: text, created: s.flag }))),
   warnings: problems,
   metrics_of: optionalAbout(
-    "what the metrics are of, where not all of that is logged: valid groups of the input, and how many of them are",
+    "valid and logged groups, if not all valid groups are logged",
     object({ groups: count, logged: count }),
   ),
   ...inputKeys,
   plan: optionalAbout(
-    "of a dry run: where its requests would go",
+    "requests of a dry run",
     object({
       method: text,
-      url: about("null where no address is set, and for --local", nullable(text)),
-      headers: about("those of every request, by name; the credential is left out of Authorization", s.named(text)),
+      url: about("null without a URL, and for --local", nullable(text)),
+      headers: about("without the credential", s.named(text)),
       requests: list(plannedRequest),
     }),
   ),
@@ -75,24 +71,24 @@ const check = object({
   trajectories: readAndRejected,
   metrics,
   problems,
-  warnings: about("those of the problems that are warnings", problems),
+  warnings: problems,
   ...inputKeys,
-  problems_left_out: optionalAbout("problems that were counted and not kept", count),
+  problems_left_out: optionalAbout("number of further problems", count),
 });
 
 const convert = object({
   status: oneOf("converted"),
-  format: about("null where the input was in the interface's own shape", nullable(text)),
+  format: about("null for rollcall's format", nullable(text)),
   groups: readAndRejected,
   trajectories: readAndRejected,
   out: text,
   rejects_file: nullable(text),
   leaves: about(
-    "scalars, and empty lists and objects, of another tool's files",
+    "scalars, empty lists and empty objects in the files",
     nullable(object(s.sameKeys(count, "read", "placed", "left_out"))),
   ),
   left_out: about(
-    "values that have no place, by file and path",
+    "values without a place in a trajectory, by file and path",
     list(object({ file: text, path: text, count, reason: text })),
   ),
   not_chosen: inputKeys.not_chosen,
@@ -101,15 +97,12 @@ const convert = object({
 const readAndWritten = object(s.sameKeys(count, "read", "rejected", "written"));
 
 const view = s.either([
-  object({ status: oneOf("serving"), url: about("with the token behind #: who has it sees what was read", text) }),
+  object({ status: oneOf("serving"), url: about("has a secret token after #", text) }),
   object({
     status: oneOf("written"),
     file: text,
     bytes: count,
-    groups: about(
-      "written are as many of those read as a page in a file may hold, rejected are those that are not valid",
-      readAndWritten,
-    ),
+    groups: about("written: limited by the size of a page; rejected: invalid", readAndWritten),
     trajectories: readAndWritten,
     not_chosen: inputKeys.not_chosen,
   }),
@@ -123,18 +116,18 @@ const groupStandings = object({
 });
 
 const entry = object({
-  id: about("what ledger resolve takes", text),
+  id: about("argument of ledger resolve", text),
   state: oneOf("trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"),
   ...s.sameKeys(text, "model_id", "split"),
   batch: nullable(text),
   ...s.sameKeys(count, "groups", "bytes"),
-  input: about("the last name of the file that it was made of", text),
+  input: about("last name of the input file", text),
   ...s.sameKeys(text, "destination", "account"),
   attempts: count,
   ...s.sameKeys(s.time, "first_tried", "last_tried"),
-  status: about("the last status that was answered", nullable(count)),
-  cause: about("what was in the way, where nothing was answered", nullable(text)),
-  calls: about("how many calls the answer named", count),
+  status: about("last status of an answer", nullable(count)),
+  cause: about("code of the transport error, without an answer", nullable(text)),
+  calls: about("number of calls in the answer", count),
 });
 
 const loggedCall = object({
@@ -144,7 +137,7 @@ const loggedCall = object({
   ...s.sameKeys(text, "destination", "account"),
 });
 
-const groups = about("null where no files were given", nullable(groupStandings));
+const groups = about("null without files", nullable(groupStandings));
 
 const ledgerResolve = object({ resolved: list(text), state: oneOf("assumed_logged", "released") });
 
@@ -155,7 +148,7 @@ const ledgerVerify = object({
   problems: s.limitedProblems,
 });
 
-const ledgerForget = object({ forgotten: count, left: about("unknown or in flight, and kept", count) });
+const ledgerForget = object({ forgotten: count, left: about("unknown or in flight, so not forgotten", count) });
 
 export type LogDocument = z.infer<typeof log>;
 export type CheckDocument = z.infer<typeof check>;
@@ -168,13 +161,13 @@ export type LedgerVerified = z.infer<typeof ledgerVerify>;
 export type LedgerForgotten = z.infer<typeof ledgerForget>;
 
 export const trajectoriesOutputs: s.Outputs = {
-  log: ["what became of every group", log],
-  check: ["whether the input is valid, and its metrics", check],
-  convert: ["what was made of other tools' files", convert],
-  view: ["where a page of rollouts is served, or was written", view],
-  "ledger status": ["the requests of the ledger", ...s.listDocument("entries", entry, { groups })],
-  "ledger resolve": ["the requests that were settled", ledgerResolve],
-  "ledger verify": ["whether every group was logged exactly once", ledgerVerify],
-  "ledger forget": ["how many requests were forgotten", ledgerForget],
-  "ledger calls": ["the calls that the service's answers named", ...s.listDocument("calls", loggedCall)],
+  log: ["the outcomes of all groups", log],
+  check: ["validity and metrics of the input", check],
+  convert: ["the result of a conversion", convert],
+  view: ["the URL or file of a page", view],
+  "ledger status": ["the requests in the ledger", ...s.listDocument("entries", entry, { groups })],
+  "ledger resolve": ["the resolved requests", ledgerResolve],
+  "ledger verify": ["the comparison of files with the ledger", ledgerVerify],
+  "ledger forget": ["the number of forgotten requests", ledgerForget],
+  "ledger calls": ["the logged calls", ...s.listDocument("calls", loggedCall)],
 };
