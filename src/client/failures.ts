@@ -104,7 +104,7 @@ export const toStatusFailure = (request: RequestContext, reply: StatusReply): Fa
   const text = appendMessage(`the service answered ${status}${formatTries(request.tries)}`, message);
   const hint =
     retryAfterMs === undefined
-      ? "try again later, or let rollcall retry longer with --max-wait"
+      ? "try again later, or allow longer retries with --max-wait"
       : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`;
   return new Failure("unavailable", "service-unavailable", text, { hint, ...details });
 };

@@ -100,7 +100,7 @@ export const remoteUnavailable = (
   return new Failure("unavailable", "remote-unavailable", message, {
     hint:
       askedMs === undefined
-        ? "try again later, or let rollcall retry longer with --max-wait"
+        ? "try again later, or allow longer retries with --max-wait"
         : `try again in ${Math.round(askedMs / 1000)} s, as the server asks, or increase --max-wait`,
     ...about,
   });

@@ -49,7 +49,7 @@ describe("--local on a new machine", () => {
     const next = /^next\trollcall (call read \S+ --local)$/m.exec(logged.stdout)?.[1] ?? "";
     const read = await runRollcall(next.split(" "), { env });
     expect(read).toMatchObject({ code: 0, stderr: "" });
-    expect(read.stdout).toMatch(/^Call gpt-4o \(train\)\n {2}status {2}ok\n/);
+    expect(read.stdout).toMatch(/^Call gpt-4o \(train\)\n {2}status +ok\n/);
     expect(read.stdout).toContain("# Airline Agent Policy");
     expect(read.stdout).toContain("###STOP###");
   });

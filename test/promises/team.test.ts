@@ -184,7 +184,7 @@ describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, 
     const address = (await newDatabase()).replace(/[^/]*$/, "nowhere");
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
     const refused = await place.log([place.write("a.jsonl", many(1))]);
-    expect([refused.code, refused.error?.hint]).toEqual([4, expect.stringContaining("the name of the database")]);
+    expect([refused.code, refused.error?.hint]).toEqual([4, expect.stringContaining("`createdb`")]);
   });
 
   it("is encrypted with sslmode=require, and fails if the server's certificate is not trusted", async (context) => {

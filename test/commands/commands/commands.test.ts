@@ -147,7 +147,8 @@ describe("a list in a table", () => {
       const { stdout, stderr } = await printed("table", columns);
       const rows = stdout.split("\n");
       for (const row of rows) expect(row.length).toBeLessThanOrEqual(columns);
-      const [, count = "0", left] = /note: (\d+) columns? (?:is|are) left out .*?: (.*) \(--fields/.exec(stderr) ?? [];
+      const [, count = "0", left] =
+        /note: omitted (\d+) columns? to fit .*?: (.*) \(add with --fields/.exec(stderr) ?? [];
       const leftOut = left?.split(", ") ?? [];
       expect(leftOut).toHaveLength(Number(count));
       expect(names).toEqual(expect.arrayContaining(leftOut));
