@@ -194,8 +194,10 @@ export class Checker {
       if (name === "trajectory_groups" || name === "split") continue;
       keys.set(name, { name: formatSource(text, key), value: formatSource(text, key + nodeSize) });
     }
-    const spotOf = (key = "") => this.#locate(nodes.get(key) ?? node, key === "split" && !nodes.has(key) ? [key] : []);
-    this.result.requests.add({ split, keys, spotOf });
+    this.result.requests.add({ split, keys }, (key) => {
+      const own = key === undefined ? node : nodes.get(key);
+      return this.#locate(own ?? node, own === undefined ? ["split"] : []);
+    });
   }
 
   #checkGroup(unit: CheckedValue): void {

@@ -21,18 +21,17 @@ interface RequestsToCompare {
 /** Reports requests with another split or with different own keys. */
 export const compareRequests = ({ requests, shapes, split, problems, file }: RequestsToCompare): void => {
   const isMixed = shapes.size > 1;
-  if (isMixed) {
-    problems.report("mixed-shapes", { shapes: [...shapes] }, () => (file === undefined ? {} : { file }));
-  }
+  if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, () => (file === undefined ? {} : { file }));
   const [first, ...others] = requests.different;
   if (first === undefined) return;
+  const locate = (request: RequestFacts, key: string) => request.keyLocations.get(key) ?? request.location;
   const reportKey = (request: RequestFacts, key: string | undefined, other: string): void => {
-    if (key === undefined) return;
-    problems.report("request-key-mismatch", { key, other }, () => request.keyLocations.get(key) ?? request.location);
+    if (key !== undefined) problems.report("request-key-mismatch", { key, other }, () => locate(request, key));
   };
-  for (const { split: own, splitLocation: splitSpot } of requests.different) {
+  for (const request of requests.different) {
+    const own = request.split;
     if (split === undefined || own === undefined || own === split) continue;
-    problems.report("split-mismatch", { own, given: split }, () => splitSpot);
+    problems.report("split-mismatch", { own, given: split }, () => locate(request, "split"));
   }
   for (const other of others) reportKey(other, findDifferingKey(first.keys, other.keys), formatLine(first.location));
   const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");

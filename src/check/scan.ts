@@ -133,7 +133,7 @@ export class Scan {
     this.#line = places.mark(bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0);
   }
 
-  #checkText(block: Block, { node, start, end, fault, isClean, isLast: last }: ScannedText): void {
+  #checkText(block: Block, { node, start, end, fault, isClean, isLast }: ScannedText): void {
     const line = block.places.mark(start);
     const own = block.text.bytes.subarray(start, end);
     // The origin has reported records that it could not convert.
@@ -148,7 +148,7 @@ export class Scan {
       const { fault: kind, at } = fault();
       // If the text starts with a key, its brace is missing there.
       const report = this.#reportAt(block, hasLeadingKey(own, at - start) ? start : at);
-      reportFault(own, { fault: { fault: kind, at: at - start }, isLast: last, isDocument: this.#isDocument, report });
+      reportFault(own, { fault: { fault: kind, at: at - start }, isLast, isDocument: this.#isDocument, report });
     }
     this.#checker.addUnreadable(block, { start, end });
   }
@@ -228,13 +228,13 @@ interface FaultOptions {
 
 const pythonLiterals: ReadonlySet<string> = new Set(["True", "False", "None"]);
 
-const reportFault = (bytes: Buffer, { fault: { at, fault }, isLast: last, isDocument, report }: FaultOptions): void => {
+const reportFault = (bytes: Buffer, { fault: { at, fault }, isLast, isDocument, report }: FaultOptions): void => {
   const around = (start: number, end: number): string => bytes.toString("latin1", Math.max(0, start), end);
   /** The word at the fault, with its sign: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(around(at, at + maxWordLength)) ?? [];
   /** The key of the value at the fault. */
   const key = /"([^"\\]*)"\s*:\s*$/.exec(around(at - maxKeyBytes, at))?.[1];
-  if (fault === "end") report("json-truncated", { last, isDocument });
+  if (fault === "end") report("json-truncated", { last: isLast, isDocument });
   else if (fault === "more") report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at) });
   else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);
@@ -290,7 +290,7 @@ const scanList = async (
   const list = await findList(bytes, text);
   if (list === undefined) return false;
   const { problems, parts } = before;
-  const found = newScanResult(problems.strictness, { fullRules: problems.enough, hasDigests: parts.hasDigests });
+  const found = newScanResult(problems.strictness, { fullRules: problems.fullRules, hasDigests: parts.hasDigests });
   const checker = new Checker({ index, groupBy, result: found, file });
   if (!(await scanElements(bytes, list, { checker, signal }))) return false;
   // The groups of a request are not a shape of the input.

@@ -44,7 +44,7 @@ const chooseSharing = (bytes: number): ThreadSharing | undefined => {
 export interface HelperTask extends Pick<ScanOptions, "index" | "groupBy"> {
   readonly descriptor: number;
   readonly name: string;
-  readonly judgement: Strictness;
+  readonly strictness: Strictness;
   readonly isMarked: boolean;
   /** Offset of the first line of the first range. */
   readonly start: number;
@@ -70,7 +70,16 @@ const never = new AbortController().signal;
  */
 export async function* scanRanges(
   source: Source,
-  { start: first, size, stepBytes, next, judgement, isMarked, index, groupBy }: Omit<HelperTask, "descriptor" | "name">,
+  {
+    start: first,
+    size,
+    stepBytes,
+    next,
+    strictness,
+    isMarked,
+    index,
+    groupBy,
+  }: Omit<HelperTask, "descriptor" | "name">,
   signal = never,
 ): AsyncGenerator<RangeResult, void> {
   const memory: Buffer[] = [];
@@ -84,14 +93,14 @@ export async function* scanRanges(
     const scan = new Scan(source, {
       index,
       groupBy,
-      result: newScanResult(judgement, { fullRules: enough, hasDigests: isMarked }),
+      result: newScanResult(strictness, { fullRules: enough, hasDigests: isMarked }),
     });
     for await (const block of readBlocks(source.bytes, { start, end, memory })) {
       signal.throwIfAborted();
       if (block.kind !== "lines") return tooLong;
       scan.scanLines(block);
     }
-    enough = scan.found.problems.enough;
+    enough = scan.found.problems.fullRules;
     return { position, found: toScanResultData(scan.found), lines: scan.lines, end };
   };
   for (;;) {
@@ -167,8 +176,8 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
   const { sharing, meanwhile, start, scan, onRead, signal, index, groupBy, result: found } = options;
   const { size, descriptor = -1 } = source.bytes;
   const next = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const { strictness: judgement } = found.problems;
-  const ranges = { start, size, stepBytes: sharing.rangeBytes, next, judgement, isMarked: found.parts.hasDigests };
+  const { strictness } = found.problems;
+  const ranges = { start, size, stepBytes: sharing.rangeBytes, next, strictness, isMarked: found.parts.hasDigests };
   const task: HelperTask = { ...ranges, index, groupBy, descriptor, name: source.name };
   const waiting = new Map<number, Parameters<Scan["mergeRange"]>[0] & Pick<RangeResult, "end">>();
   let merged = 0;

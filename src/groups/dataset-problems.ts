@@ -50,10 +50,10 @@ export const reportGroupProblems = async (read: IndexedGroups, comparison: Datas
 /** Reports problems of groups among the others. @throws the signal's reason */
 export const reportDatasetProblems = async (
   read: IndexedGroups,
-  { outliers: outside, signal }: DatasetComparison,
+  { outliers, signal }: DatasetComparison,
 ): Promise<void> => {
   await reportStaleGroups(read);
-  for (const far of outside) await reportOutliers(read, far);
+  for (const far of outliers) await reportOutliers(read, far);
   await reportMissingFeatures(read);
   await reportDuplicates(read, signal);
 };
@@ -138,9 +138,9 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
 
-export const reportUnsortedParts = async (read: IndexedGroups, scattered: readonly UnsortedPart[]): Promise<void> => {
+export const reportUnsortedParts = async (read: IndexedGroups, unsorted: readonly UnsortedPart[]): Promise<void> => {
   const { parts, problems } = read.found;
-  for (const { part, first, key } of scattered) {
+  for (const { part, first, key } of unsorted) {
     const data = { id: key, line: parts.columns.line.at(first) };
     const spot = await locateIfKept(read, { rule: "group-scattered", part, path: () => ["group_id"] });
     problems.report("group-scattered", data, () => spot);
@@ -152,7 +152,7 @@ export const reportAmbiguousGroups = async (read: IndexedGroups, byKey: boolean)
   const { found, groups, sources } = read;
   const { parts } = found;
   if (!parts.has("unreadable")) return;
-  const doubtful = findAmbiguousGroups(parts.count, {
+  const ambiguous = findAmbiguousGroups(parts.count, {
     mayBeApart: byKey,
     standingAt: (at) => {
       const group = groups.groupOf(at);
@@ -163,7 +163,7 @@ export const reportAmbiguousGroups = async (read: IndexedGroups, byKey: boolean)
       };
     },
   });
-  for (const [group, at] of doubtful) {
+  for (const [group, at] of ambiguous) {
     const line = parts.columns.line.at(at);
     const name = sources[parts.columns.source.at(at)]?.name ?? "the input";
     const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${name}`;
@@ -345,27 +345,27 @@ const reportDuplicates = async (read: IndexedGroups, signal?: AbortSignal): Prom
 };
 
 function* findRepeatedTrajectories(parts: Parts): Generator<TrajectoryPosition, void> {
-  const { fingerprints: prints } = parts;
-  const repeated = findRepeatedNumbers(prints);
+  const { fingerprints } = parts;
+  const repeated = findRepeatedNumbers(fingerprints);
   let first = 0;
   for (let part = 0; repeated.size > 0 && part < parts.count; part++) {
     const count = parts.columns.trajectories.at(part);
-    for (let at = 0; at < count; at++) if (repeated.has(prints.at(first + at))) yield { part, at };
+    for (let at = 0; at < count; at++) if (repeated.has(fingerprints.at(first + at))) yield { part, at };
     first += count;
   }
 }
 
 /** Returns repeated numbers other than 0. Filling a hash table is faster than sorting. */
-const findRepeatedNumbers = (prints: Column): ReadonlySet<number> => {
+const findRepeatedNumbers = (fingerprints: Column): ReadonlySet<number> => {
   const repeated = new Set<number>();
-  const bits = 33 - Math.clz32(prints.length);
+  const bits = 33 - Math.clz32(fingerprints.length);
   const slots = new Uint32Array(2 ** bits);
-  for (let at = 0; at < prints.length; at++) {
-    const print = prints.at(at);
-    let slot = Math.imul(print, 0x9e3779b1) >>> (32 - bits);
-    while (slots[slot] !== 0 && slots[slot] !== print) slot = (slot + 1) & (slots.length - 1);
-    if (slots[slot] === print && print !== 0) repeated.add(print);
-    slots[slot] = print;
+  for (let at = 0; at < fingerprints.length; at++) {
+    const fingerprint = fingerprints.at(at);
+    let slot = Math.imul(fingerprint, 0x9e3779b1) >>> (32 - bits);
+    while (slots[slot] !== 0 && slots[slot] !== fingerprint) slot = (slot + 1) & (slots.length - 1);
+    if (slots[slot] === fingerprint && fingerprint !== 0) repeated.add(fingerprint);
+    slots[slot] = fingerprint;
   }
   return repeated;
 };

@@ -91,12 +91,9 @@ export const readPartValue = async (source: Source, part: Part): Promise<unknown
 };
 
 /** Checks the bytes of a value again, separately. */
-export const recheckBytes = (
-  bytes: Buffer,
-  { problems: { strictness: judgement } }: Pick<ScanResult, "problems">,
-): ScanResult => {
+export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<ScanResult, "problems">): ScanResult => {
   const source = { name: "", bytes: memoryBytes([]), touched: async () => false };
-  const found = newScanResult(judgement, { hasDigests: false });
+  const found = newScanResult(strictness, { hasDigests: false });
   const scan = new Scan(source, { index: 0, groupBy: undefined, result: found });
   scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, last: false });
   return found;

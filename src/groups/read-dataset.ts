@@ -43,7 +43,7 @@ export interface SourceOptions {
   /** Key that groups trajectories at any position. */
   readonly groupBy: string | undefined;
   /** Default: report warnings. */
-  readonly judgement?: Strictness | undefined;
+  readonly strictness?: Strictness | undefined;
   /** Default: chosen for the machine and the size. */
   readonly sharing?: ThreadSharing;
   /** True if nothing is sent, selected or compared, so parts need no digests (parts/parts.ts). */
@@ -86,7 +86,7 @@ export interface Dataset extends IndexedGroups {
   /** Files that are already inputs under another name. */
   readonly repeatedFiles?: readonly string[];
   /** Undefined without a selection. */
-  readonly leftOut?: FilteredOut | undefined;
+  readonly filteredOut?: FilteredOut | undefined;
   /** Returns the number of a group before the selection. */
   readonly originalGroup?: (group: number) => number;
   /** Unreadable lines of a selection's input; otherwise counted in the parts. */
@@ -156,9 +156,9 @@ export const readSources = async (
   options: SourceOptions,
 ): Promise<Omit<Dataset, "close">> => {
   const { groupBy, split: given, signal, sharing, meanwhile } = options;
-  const judgement = strictnessFor(sources, options.judgement);
-  const isMarked = options.skipsDigests !== true;
-  const found = newScanResult(judgement, { hasDigests: isMarked });
+  const strictness = strictnessFor(sources, options.strictness);
+  const hasDigests = options.skipsDigests !== true;
+  const found = newScanResult(strictness, { hasDigests });
   const { parts, problems, requests, shapes } = found;
   const groups = new Groups(parts);
   const read: IndexedGroups = { sources, found, groups };
@@ -167,8 +167,8 @@ export const readSources = async (
     if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
   };
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
-  const outside: RewardOutliers[] = [];
-  const scattered: UnsortedPart[] = [];
+  const outliers: RewardOutliers[] = [];
+  const unsorted: UnsortedPart[] = [];
   let before = 0;
   let grouping = openGrouping({ found, groups, byKey });
   for (const [index, source] of sources.entries()) {
@@ -189,10 +189,10 @@ export const readSources = async (
         throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
       },
     );
-    if (isMarked) setOriginDigests(parts, source, first);
+    if (hasDigests) setOriginDigests(parts, source, first);
     if (parts.count === first) problems.report("input-empty", undefined, () => ({ file: source.name }));
-    outside.push(...findRewardOutliers(own));
-    if (!byKey) scattered.push(...grouping.scattered);
+    outliers.push(...findRewardOutliers(own));
+    if (!byKey) unsorted.push(...grouping.unsorted);
     before += source.bytes.size;
   }
   const hasKey = groupBy === undefined || (await checkGroupKey(read, groupBy));
@@ -200,9 +200,9 @@ export const readSources = async (
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
-  await reportUnsortedParts(read, scattered);
+  await reportUnsortedParts(read, unsorted);
   await reportAmbiguousGroups(read, byKey);
-  await reportGroupProblems(read, { outliers: outside, signal });
+  await reportGroupProblems(read, { outliers, signal });
   // Duplicates have been found.
   parts.fingerprints.reset();
   await finalizeGroups(read);
@@ -210,8 +210,8 @@ export const readSources = async (
 };
 
 /** Problems of composed lines are located in the original, so only displayed ones are stored. */
-const strictnessFor = (sources: readonly Source[], judgement: Strictness = defaultStrictness): Strictness =>
-  sources.some(({ origin }) => origin !== undefined) ? { ...judgement, writesRejects: false } : judgement;
+const strictnessFor = (sources: readonly Source[], strictness: Strictness = defaultStrictness): Strictness =>
+  sources.some(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
 /** Sets the digests of composed parts to those of their original records. */
 const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: Source, first: number): void => {

@@ -82,7 +82,7 @@ export const checkResult = (dataset: Dataset): CheckResult => {
 
 const toDatasetFacts = (dataset: Dataset, split: string | undefined): DatasetFacts => ({
   unreadable: countUnreadable(dataset),
-  filteredOut: dataset.leftOut,
+  filteredOut: dataset.filteredOut,
   metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
 });
 

@@ -160,7 +160,7 @@ const summaryOf = (dataset: Dataset, { names }: GroupFiles): Summary => {
     rules: dataset.problems.counts,
     withSignal,
     reward: { mean, spread, least, most },
-    leftOut: Object.entries(dataset.leftOut ?? {}).flatMap(([by, left]) =>
+    leftOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, left]) =>
       left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],
     ),
   };

@@ -107,7 +107,7 @@ describe("a list that is longer than a block", () => {
             column: where.line === line && offset > at ? (column ?? 0) - count : column,
           });
           const { parts, problems, counts, requests, digests, ...all } = allOf(
-            await read([file], { judgement: defaultStrictness }),
+            await read([file], { strictness: defaultStrictness }),
             [file],
           );
           return {
@@ -119,9 +119,9 @@ describe("a list that is longer than a block", () => {
             ),
             problems: problems.map((problem) => JSON.stringify(placed(problem))).sort(),
             counts: counts.map((one) => JSON.stringify(one)).sort(),
-            requests: requests.map(({ location: spot, splitLocation: splitSpot, keyLocations: keySpots, ...own }) => ({
+            requests: requests.map(({ location, keyLocations, ...own }) => ({
               ...own,
-              spots: [spot, splitSpot, ...keySpots.values()].map(placed),
+              spots: [location, ...keyLocations.values()].map(placed),
             })),
           };
         };
@@ -142,7 +142,7 @@ describe("a list that is longer than a block", () => {
     const before = '{\n"split":"train",\n"trajectory_groups":[';
     const broken = { trajectories: [{ ...plain, reward: "1" }] };
     const text = `${before}${" ".repeat(block)}${JSON.stringify(group(1, 2))},\n${JSON.stringify(broken)}]}`;
-    const { problems } = await read(filesOf(text), { judgement: defaultStrictness });
+    const { problems } = await read(filesOf(text), { strictness: defaultStrictness });
     const errors = problems.sorted([]).filter(({ severity }) => severity === "error");
     expect(errors).toMatchObject([{ rule: "wrong-type", line: 4 }]);
   });

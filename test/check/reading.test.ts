@@ -116,7 +116,7 @@ describe("the findings of several files", () => {
   it("are at their positions, in their order, with the numbers of other lines, as warnings and with --strict", async () => {
     const files = filesOf(...contents);
     const found = async (strict: boolean) => {
-      const reading = await read(files, { judgement: { strict, allowed: new Set(["no-assistant-turn"]) } });
+      const reading = await read(files, { strictness: { strict, allowed: new Set(["no-assistant-turn"]) } });
       const shown = reading.problems.sorted(files).map(({ rule, severity, file, line, column, path = [], message }) => {
         const text = files.reduce((rest, name, at) => rest.replaceAll(name, `${at + 1}`), message);
         const numbers = text.match(/\d[\d.:e+]*/g) ?? [];
@@ -170,7 +170,7 @@ describe("a trajectory that a group has twice", () => {
   it("is reported at its second place, with the first in the message", async () => {
     const [one, other] = [1, 2].map((reward) => `{"messages_and_choices":[],"reward":${reward}}`);
     const file = filesOf(`{"trajectories":[${one},${other},${one}]}\n`);
-    const { problems } = await read(file, { judgement: { strict: false, allowed: new Set() } });
+    const { problems } = await read(file, { strictness: { strict: false, allowed: new Set() } });
     const twice = problems.sorted(file).filter(({ rule }) => rule === "duplicate-trajectory");
     expect(twice).toMatchObject([
       { line: 1, path: ["trajectories", 2], message: expect.stringContaining("trajectories.0") },
@@ -240,7 +240,7 @@ describe("grouping", () => {
   it("makes a line without the key its own group, with a warning", async () => {
     const text = [with_("id", 1), line, with_("id", null), with_("id", 1)].join("\n");
     expect(await sizes([text], "id")).toEqual([2, 1, 1]);
-    const { problems } = await read(filesOf(text), { groupBy: "id", judgement: defaultStrictness });
+    const { problems } = await read(filesOf(text), { groupBy: "id", strictness: defaultStrictness });
     expect(problems.counts.filter(({ rule }) => rule.startsWith("group-key"))).toEqual([
       { rule: "group-key-missing", severity: "warning", count: 2 },
     ]);
@@ -250,7 +250,7 @@ describe("grouping", () => {
     const text = [with_("prompt_id", 1), with_("prompt_id", 2)].join("\n");
     const { problems, groups, found } = await read(filesOf(text), {
       groupBy: "promptid",
-      judgement: defaultStrictness,
+      strictness: defaultStrictness,
     });
     expect([groups.count, groups.isValid(0), groups.isValid(1), found.tally.groups]).toEqual([2, false, false, 0]);
     expect(problems.sorted([]).filter(({ severity }) => severity === "error")).toMatchObject([
@@ -301,7 +301,7 @@ describe("a policy version", () => {
     const ofVersion = (version: number) =>
       JSON.stringify({ trajectories: [{ ...plain, final_policy_version: version }] });
     const lagsIn = async (...texts: readonly string[]) =>
-      (await problemsOf(filesOf(...texts), { judgement: defaultStrictness })).filter((problem) =>
+      (await problemsOf(filesOf(...texts), { strictness: defaultStrictness })).filter((problem) =>
         /^stale-policy/.test(problem),
       );
     expect(await lagsIn(`${ofVersion(8)}\n${ofVersion(7)}`)).toEqual(["stale-policy 2:1"]);
@@ -503,7 +503,7 @@ describe("an input file", () => {
     );
     const far = JSON.stringify(group(1e9, 1));
     const files = filesOf(...contents, `${contents[0]}\n${far}\n`);
-    const { problems } = await read(files, { judgement: defaultStrictness });
+    const { problems } = await read(files, { strictness: defaultStrictness });
     expect(problems.sorted(files).filter(({ rule }) => rule === "reward-outlier")).toMatchObject([
       { file: files.at(-1), line: 21 },
     ]);
@@ -512,7 +512,7 @@ describe("an input file", () => {
   it("is reported once for an outlying reward among few", async () => {
     const groups = [...[1, 2, 3, 4, 5].map((at) => group(at, 1.5 * at)), group(1e9, 1)];
     const files = filesOf(groups.map((one) => JSON.stringify(one)).join("\n"));
-    const { problems } = await read(files, { judgement: defaultStrictness });
+    const { problems } = await read(files, { strictness: defaultStrictness });
     expect(problems.counts.filter(({ rule }) => rule === "reward-outlier")).toMatchObject([{ count: 1 }]);
   });
 
@@ -560,7 +560,7 @@ describe("the warning about sampled turns", () => {
   const lacks = ["no-sampled-turns", "missing-logprobs", "missing-tools"];
   const lacking = async (...contents: readonly string[]) => {
     const files = filesOf(...contents);
-    const { problems, found } = await read(files, { judgement: defaultStrictness });
+    const { problems, found } = await read(files, { strictness: defaultStrictness });
     const own = problems.sorted(files).filter(({ rule }) => lacks.includes(rule));
     const shown = own.map(({ rule, file = "", line, path = [] }) =>
       [files.indexOf(file) + 1, line, rule, path.join(".")].join(" "),
@@ -616,7 +616,7 @@ describe("a request on one line", () => {
   it("gives the columns of its groups, whatever precedes them", async () => {
     const own = { trajectories: [{ ...plain, logs: ["é😀"] }] };
     const text = JSON.stringify({ split: "a", trajectory_groups: [own, own, own] });
-    const { problems } = await read(filesOf(text), { judgement: defaultStrictness });
+    const { problems } = await read(filesOf(text), { strictness: defaultStrictness });
     const places = problems.sorted([]).filter(({ rule }) => rule === "single-trajectory-group");
     const first = text.indexOf('{"trajectories"') + 1;
     const length = JSON.stringify(own).length + 1;

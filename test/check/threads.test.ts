@@ -68,7 +68,7 @@ describe("the program of a helping thread", () => {
       name: file,
       index: 0,
       groupBy: undefined,
-      judgement: defaultStrictness,
+      strictness: defaultStrictness,
       isMarked: true,
       start: 0,
       size,

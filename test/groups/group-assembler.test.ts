@@ -88,7 +88,7 @@ const groupWhole = (all: readonly (readonly Line[])[], byKey: boolean) => {
   const groups = new Groups(scan.found.parts);
   const grouping = openGrouping({ found: scan.found, groups, byKey });
   grouping.groupParts(0);
-  return { groups, scattered: grouping.scattered };
+  return { groups, scattered: grouping.unsorted };
 };
 
 const digestsOf = (groups: Groups): readonly string[] =>

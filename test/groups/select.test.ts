@@ -238,11 +238,11 @@ describe("a selection of trajectories", () => {
     [["--where", "reward >"], "cannot parse --where reward >: "],
     [["--where", "metrics.none > 1.0"], "cannot evaluate --where metrics.none > 1.0 at"],
     [["--where", "size(messages)"], "the result is not true or false"],
-    [["--best", "0"], "--best can't be"],
-    [["--sample", "x"], "--sample can't be"],
-    [["--shard", "0/3"], "--shard can't be"],
-    [["--shard", "4/3"], "--shard can't be"],
-    [["--shard", "3"], "--shard can't be"],
+    [["--best", "0"], "invalid --best"],
+    [["--sample", "x"], "invalid --sample"],
+    [["--shard", "0/3"], "invalid --shard"],
+    [["--shard", "4/3"], "invalid --shard"],
+    [["--shard", "3"], "invalid --shard"],
     [["--seed", "1"], "--seed requires --sample"],
   ])("is refused if it is %j", async (words, says) => {
     const { code, stderr } = await converted(...words);

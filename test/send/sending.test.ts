@@ -494,8 +494,8 @@ describe("an outcome", () => {
         advice: "raise the limit of the service, which refused a larger request (413)",
       },
     ]);
-    const judgement = { strict: false, allowed: new Set(["split-requests"]) };
-    const silent = await send(await read(file, { judgement }), { answer });
+    const strictness = { strict: false, allowed: new Set(["split-requests"]) };
+    const silent = await send(await read(file, { strictness }), { answer });
     expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
   });
 

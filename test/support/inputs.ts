@@ -41,7 +41,7 @@ export interface Asked {
   readonly splitNeeded?: boolean;
   readonly groupBy?: string;
   /** What is made of warnings. Where nothing is said, those of the training signal are silent: most tests are not about it. */
-  readonly judgement?: Strictness;
+  readonly strictness?: Strictness;
   readonly sharing?: ThreadSharing;
   readonly maxUnpackedBytes?: number;
   /** What happens to the files meanwhile. */
@@ -84,7 +84,7 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
     splitNeeded: asked.splitNeeded === true,
     maxUnpackedBytes: asked.maxUnpackedBytes ?? 2 ** 36,
     groupBy: asked.groupBy,
-    judgement: asked.judgement ?? { strict: false, allowed: others },
+    strictness: asked.strictness ?? { strict: false, allowed: others },
     ...(asked.sharing === undefined ? {} : { sharing: asked.sharing }),
     onOpened: asked.onOpened ?? (() => undefined),
     onProgress: asked.onProgress ?? (() => undefined),

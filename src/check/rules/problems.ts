@@ -20,13 +20,12 @@ export interface RuleCount {
 
 /** Creates the problem of a rule, with secrets redacted. */
 export const createProblem = <Name extends RuleName>(
-  name: Name,
+  rule: Name,
   data: RuleData<Name>,
-  spot: ProblemLocation = {},
+  location: ProblemLocation = {},
 ): Problem => {
-  const { severity, message: says, advice } = getRule(name);
-  const [message, own] = [redactText(says(data)), redactText(advice(data))];
-  return { ...spot, rule: name, severity, message, advice: own };
+  const { severity, message, advice } = getRule(rule);
+  return { ...location, rule, severity, message: redactText(message(data)), advice: redactText(advice(data)) };
 };
 
 interface RuleProblems {
@@ -52,8 +51,8 @@ export class Problems {
   /** Rules that are already full. */
   readonly #fullRules: ReadonlySet<string>;
 
-  constructor(judgement: Strictness = defaultStrictness, fullRules: ReadonlySet<string> = new Set()) {
-    this.strictness = judgement;
+  constructor(strictness: Strictness = defaultStrictness, fullRules: ReadonlySet<string> = new Set()) {
+    this.strictness = strictness;
     this.#fullRules = fullRules;
   }
 
@@ -84,7 +83,7 @@ export class Problems {
   }
 
   /** Rules that store no further problem. */
-  get enough(): ReadonlySet<string> {
+  get fullRules(): ReadonlySet<string> {
     return new Set([...this.#fullRules, ...[...this.#byRule.keys()].filter((name) => !this.canKeep(name))]);
   }
 

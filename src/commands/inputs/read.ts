@@ -40,7 +40,7 @@ export const prepareInputs = async (
     groupBy: typed.groupBy,
     split: undefined,
     splitNeeded: false,
-    judgement: parseStrictness({ strict, allow }),
+    strictness: parseStrictness({ strict, allow }),
     onOpened: () => undefined,
     onProgress: () => undefined,
     ...asked,
@@ -60,7 +60,7 @@ export const prepareInputs = async (
     if (!isFiltered) return reading;
     try {
       const filtered = await chooseOf(reading, { ...options, choosing: { where, best, sample, seed, shard } });
-      for (const [by, { trajectories, groups }] of Object.entries(filtered.leftOut ?? {})) {
+      for (const [by, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
         if (trajectories + groups === 0) continue;
         const whole = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;
         screen.notice(`--${by} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);

@@ -150,7 +150,7 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
   try {
     return await readInputs(context, {
       ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
-      judgement: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
+      strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
       // A missing URL ends the run before the check of a large input.

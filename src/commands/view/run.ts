@@ -49,7 +49,7 @@ const writePage = async (
         ...{ status: "written", file, bytes },
         groups: { ...writtenPage.groups, rejected: groups.rejected },
         trajectories: { ...writtenPage.trajectories, rejected: trajectories.rejected },
-        not_chosen: reading.leftOut,
+        not_chosen: reading.filteredOut,
       } satisfies ViewDocument);
     }
     const { written, read } = writtenPage.groups;

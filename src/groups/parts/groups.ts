@@ -172,7 +172,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
   /** Open groups by key. */
   const open = new Map<string, number>();
   /** Parts that make their group invalid. */
-  const scattered: UnsortedPart[] = [];
+  const unsorted: UnsortedPart[] = [];
   /** Key of the previous part. */
   let before: string | undefined;
   const takePart = (part: number): void => {
@@ -185,7 +185,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
     const group = known ?? groups.startGroup(part, { isKeyed: key !== undefined });
     if (known !== undefined) groups.addPart(known, part);
     if (known !== undefined && key !== undefined && !isAdjacent) {
-      scattered.push({ part, first: groups.firstOf(known), key });
+      unsorted.push({ part, first: groups.firstOf(known), key });
       groups.reject(known);
     }
     if (known === undefined && key !== undefined) open.set(key, group);
@@ -194,7 +194,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
   };
   return {
     open,
-    scattered,
+    unsorted,
     /** Groups the parts from `first` on, up to a line; their keys are not needed afterwards. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
       const { line } = parts.columns;

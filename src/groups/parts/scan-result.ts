@@ -36,20 +36,20 @@ interface ScanResultOptions {
 }
 
 export const newScanResult = (
-  judgement: Strictness,
-  { fullRules: enough, hasDigests: isMarked }: ScanResultOptions = {},
+  strictness: Strictness,
+  { fullRules, hasDigests }: ScanResultOptions = {},
 ): ScanResult => ({
-  parts: new Parts(isMarked),
+  parts: new Parts(hasDigests),
   tally: new Tally(),
-  problems: new Problems(judgement, enough),
+  problems: new Problems(strictness, fullRules),
   requests: new Requests(),
   shapes: new Set(),
   extremes: newExtremes(),
 });
 
-export const toScanResultData = (found: ScanResult): ScanResultData => ({
-  ...found,
-  problems: found.problems.toData(),
+export const toScanResultData = (result: ScanResult): ScanResultData => ({
+  ...result,
+  problems: result.problems.toData(),
 });
 
 /** Adds the result of a later range, with lines moved down by `lines`. */
@@ -70,7 +70,7 @@ export interface RequestFacts {
   readonly split: string | undefined;
   readonly keys: OwnKeys;
   readonly location: ProblemLocation;
-  readonly splitLocation: ProblemLocation;
+  /** Of the split, and of each key. */
   readonly keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 
@@ -88,32 +88,20 @@ export class Requests {
   }
 
   /** Adds a request; positions are computed only for a new one. */
-  add({
-    split,
-    keys,
-    spotOf,
-  }: {
-    split: string | undefined;
-    keys: OwnKeys;
-    spotOf: (key?: string) => ProblemLocation;
-  }): void {
+  add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation): void {
     this.count++;
-    const says = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
-    if (this.kept.has(says) || this.kept.size >= maxRequests) return;
-    const keySpots = new Map(Array.from(keys.keys(), (key) => [key, spotOf(key)]));
-    this.kept.set(says, { split, keys, location: spotOf(), splitLocation: spotOf("split"), keyLocations: keySpots });
+    const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
+    if (this.kept.has(content) || this.kept.size >= maxRequests) return;
+    const keyLocations = new Map(["split", ...keys.keys()].map((key) => [key, locate(key)]));
+    this.kept.set(content, { split, keys, location: locate(), keyLocations });
   }
 
   merge(later: Pick<Requests, "kept" | "count">, lines: number): void {
     this.count += later.count;
-    for (const [says, facts] of later.kept) {
-      if (this.kept.has(says) || this.kept.size >= maxRequests) continue;
-      this.kept.set(says, {
-        ...facts,
-        location: shiftLine(facts.location, lines),
-        splitLocation: shiftLine(facts.splitLocation, lines),
-        keyLocations: new Map(Array.from(facts.keyLocations, ([key, spot]) => [key, shiftLine(spot, lines)])),
-      });
+    for (const [content, facts] of later.kept) {
+      if (this.kept.has(content) || this.kept.size >= maxRequests) continue;
+      const moved = Array.from(facts.keyLocations, ([key, location]) => [key, shiftLine(location, lines)] as const);
+      this.kept.set(content, { ...facts, location: shiftLine(facts.location, lines), keyLocations: new Map(moved) });
     }
   }
 }

@@ -50,10 +50,10 @@ export const selectGroups = async (
   const { groups } = reading;
   const { where, best, shard } = choosing;
   const asked = (["where", "best", "sample", "shard"] as const).filter((option) => choosing[option] !== undefined);
-  const leftOut: { readonly [Option in keyof FilteredOut]: { trajectories: number; groups: number } } =
+  const filteredOut: { readonly [Option in keyof FilteredOut]: { trajectories: number; groups: number } } =
     Object.fromEntries(asked.map((option) => [option, { trajectories: 0, groups: 0 }]));
   const leave = (by: keyof FilteredOut, trajectories: number, whole: number): void => {
-    const left = leftOut[by];
+    const left = filteredOut[by];
     if (left === undefined) return;
     left.trajectories += trajectories;
     left.groups += whole;
@@ -64,7 +64,7 @@ export const selectGroups = async (
     Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
   const see = where === undefined && best === undefined ? undefined : openFilter(reading, where);
   const kept: number[] = [];
-  const cut = new Map<number, readonly number[]>();
+  const partial = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
     const count = groups.trajectoriesOf(group);
@@ -79,10 +79,10 @@ export const selectGroups = async (
       const positions = byReward.slice(0, best).sort((a, b) => a - b);
       leave("best", wanted.length - positions.length, 0);
       if (positions.length > 0 || count === 0) kept.push(group);
-      if (positions.length > 0 && positions.length < count) cut.set(group, positions);
+      if (positions.length > 0 && positions.length < count) partial.set(group, positions);
     }
   }
-  return { kept, partial: cut, filteredOut: leftOut };
+  return { kept, partial, filteredOut };
 };
 
 /** Draws the groups with the first digests under the seed, independent of their order. */
@@ -121,12 +121,12 @@ const bytesAtOnce = 2 ** 22;
 export const searchGroups = async (
   reading: IndexedGroups,
   { text = "", where }: SearchQuery,
-  { signal, knownRewards: rewardsKnown, onFound: found, onProgress: progress }: SearchOptions,
+  { signal, knownRewards, onFound, onProgress }: SearchOptions,
 ): Promise<void> => {
   const { groups } = reading;
   const { parts } = reading.found;
   if (text === "" && where === undefined) return;
-  const see = where === undefined ? undefined : openFilter(reading, where, rewardsKnown);
+  const see = where === undefined ? undefined : openFilter(reading, where, knownRewards);
   const isWanted = async (group: number): Promise<boolean> => {
     if (see === undefined) return true;
     if (!groups.isValid(group)) return false;
@@ -138,14 +138,14 @@ export const searchGroups = async (
     bytes += parts.columns.length.at(at);
     if (trajectories >= trajectoriesAtOnce || bytes >= bytesAtOnce) {
       [trajectories, bytes] = [0, 0];
-      progress(at / parts.count);
+      onProgress(at / parts.count);
       await setImmediate();
       signal.throwIfAborted();
     }
     const group = groups.groupOf(at);
     // A substring is searched in each part, an expression needs all parts.
     const isCandidate = text === "" ? groups.firstOf(group) === at : await hasText(at);
-    if (isCandidate && (await isWanted(group))) found(group);
+    if (isCandidate && (await isWanted(group))) onFound(group);
   }
 };
 
@@ -264,7 +264,7 @@ const mentionsExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
 const openFilter = (
   reading: IndexedGroups,
   where: string | undefined,
-  rewardsKnown: KnownRewards = () => undefined,
+  knownRewards: KnownRewards = () => undefined,
 ): ((group: number) => Promise<FilteredGroup>) => {
   const isTrue = where === undefined ? undefined : parseFilter(where);
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where ?? "");
@@ -273,7 +273,7 @@ const openFilter = (
   const needsExceptions = mentionsExceptions.test(where ?? "");
   const window = new ReadWindow();
   const read = async (group: number) => {
-    const known = members.length > 0 || needsExceptions ? undefined : rewardsKnown(group);
+    const known = members.length > 0 || needsExceptions ? undefined : knownRewards(group);
     if (known !== undefined) return { trajectories: Array.from(known, (reward) => ({ reward })), exceptions: 0 };
     const trajectories: JsonObject[] = [];
     let exceptions = 0;

@@ -12,7 +12,7 @@ import { findProblemSubject, locateGroup, locateValue } from "../positions.ts";
 import { countUnreadable, type Dataset, mapProblemsToSource, type ReadOptions, readSources } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
-export interface SelectOptions extends Pick<ReadOptions, "judgement" | "onProgress"> {
+export interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
   readonly host: Pick<Host, "signal">;
   readonly choosing: Selection;
 }
@@ -23,13 +23,13 @@ export interface SelectOptions extends Pick<ReadOptions, "judgement" | "onProgre
  */
 export const selectDataset = async (
   reading: Dataset,
-  { choosing, host: { signal }, judgement, onProgress }: SelectOptions,
+  { choosing, host: { signal }, strictness, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
   const selection = await selectGroups(reading, choosing, signal);
-  const { kept, partial: cut, filteredOut: leftOut } = selection;
+  const { kept, partial, filteredOut } = selection;
   const { sources, lineOf } = await composeSources(reading, selection, signal);
   const how = { groupBy: undefined, split: reading.split, splitNeeded: false };
-  const read = await readSources(sources, { ...how, judgement, signal, onProgress });
+  const read = await readSources(sources, { ...how, strictness, signal, onProgress });
   await requireGroupsUnchanged(reading, kept);
   const { problems } = read;
   await mapProblemsToSource(read);
@@ -40,18 +40,19 @@ export const selectDataset = async (
     return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
   });
   problems.merge(errors.toData(), 0);
-  const [firstCut = 0] = cut.keys();
-  if (cut.size > 0) problems.report("baseline-changed", { groups: cut.size }, () => locateGroup(reading, firstCut));
+  const [firstCut = 0] = partial.keys();
+  if (partial.size > 0)
+    problems.report("baseline-changed", { groups: partial.size }, () => locateGroup(reading, firstCut));
   // A machine without a group of a small file has nothing to do.
   if (kept.length === 0 && reading.groups.count > 0 && choosing.shard === undefined) {
     const [only, ...more] = reading.sources;
-    const by = Object.entries(leftOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
+    const by = Object.entries(filteredOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
     const place = only === undefined || more.length > 0 ? {} : { file: fileOf(only) };
     problems.report("empty-selection", { by, groups: reading.groups.count }, () => place);
   }
-  const { split, conversion, skippedFiles: others, ownKeys, found } = reading;
+  const { split, conversion, skippedFiles, ownKeys, found } = reading;
   return {
-    ...{ ...read, split, conversion, skippedFiles: others, ownKeys, leftOut },
+    ...{ ...read, split, conversion, skippedFiles, ownKeys, filteredOut },
     found: { ...read.found, shapes: found.shapes },
     unreadable: countUnreadable(reading),
     originalGroup: (group) => kept[group] ?? group,
@@ -84,7 +85,7 @@ interface ComposedLines {
 }
 
 /** Composes a source of each input: a line for each selected group that starts there. */
-const composeSources = async (reading: Dataset, { kept, partial: cut }: SelectedGroups, signal: AbortSignal) => {
+const composeSources = async (reading: Dataset, { kept, partial }: SelectedGroups, signal: AbortSignal) => {
   const { groups, found } = reading;
   const all = reading.sources.map((source) => {
     const lines: ComposedLines = { groups: new Column("u32"), starts: new Column("f64"), size: 0 };
@@ -92,12 +93,12 @@ const composeSources = async (reading: Dataset, { kept, partial: cut }: Selected
   });
   const composedOf = (group: number) => all[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
-  const piecesOf = openPieceReader(reading, cut, window);
+  const piecesOf = openPieceReader(reading, partial, window);
   for (const group of kept) {
     signal.throwIfAborted();
     const lines = composedOf(group)?.lines;
     // Read here asynchronously, so that the pieces are in memory.
-    for (const part of cut.has(group) ? listParts(reading, group) : []) await window.readPart(part);
+    for (const part of partial.has(group) ? listParts(reading, group) : []) await window.readPart(part);
     lines?.groups.push(group);
     lines?.starts.push(lines.size);
     if (lines !== undefined) lines.size += piecesOf(group).reduce((size, { length }) => size + length, 0);
@@ -105,7 +106,9 @@ const composeSources = async (reading: Dataset, { kept, partial: cut }: Selected
   return {
     sources: all.flatMap(({ source, lines }): readonly Source[] => {
       if (lines.size === 0) return [];
-      return [{ ...source, bytes: openLines(lines, piecesOf), origin: createOrigin(reading, { source, lines, cut }) }];
+      return [
+        { ...source, bytes: openLines(lines, piecesOf), origin: createOrigin(reading, { source, lines, partial }) },
+      ];
     }),
     lineOf: (group: number): string => {
       const { source, lines } = composedOf(group) ?? {};
@@ -118,13 +121,13 @@ const readPiece = (piece: Piece, window: ReadWindow): Buffer =>
   Buffer.isBuffer(piece) ? piece : window.readNow(piece.source, piece.start, piece.length);
 
 /** Opens a reader of the pieces of a group's line. A line that loses trajectories is read for it. */
-const openPieceReader = (reading: Dataset, cut: SelectedGroups["partial"], window: ReadWindow) => {
+const openPieceReader = (reading: Dataset, partial: SelectedGroups["partial"], window: ReadWindow) => {
   const { groups } = reading;
   const joined = (pieces: readonly Piece[]): readonly Piece[] =>
     pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
   return (group: number): readonly Piece[] => {
     if (!groups.isValid(group)) return invalidLine;
-    const positions = cut.get(group);
+    const positions = partial.get(group);
     const parts = listParts(reading, group);
     const ranges = parts.map(({ source, part: { start, length } }) => ({ source, start, length }));
     const [whole] = ranges;
@@ -191,8 +194,8 @@ const createOrigin = (
   {
     source,
     lines,
-    cut,
-  }: { readonly source: Source; readonly lines: ComposedLines; readonly cut: SelectedGroups["partial"] },
+    partial,
+  }: { readonly source: Source; readonly lines: ComposedLines; readonly partial: SelectedGroups["partial"] },
 ): Origin => {
   const { groups } = reading;
   const groupAt = (line: number): number => lines.groups.at(line - 1);
@@ -202,7 +205,7 @@ const createOrigin = (
     positionOf: (line) => locateGroup(reading, groupAt(line)),
     digestOf: (line) => {
       const group = groupAt(line);
-      const positions = cut.get(group);
+      const positions = partial.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
       // The digest of the original, and the selected positions.
@@ -213,7 +216,7 @@ const createOrigin = (
     locationOf: async (line, path) => {
       const group = groupAt(line);
       const [list, at, ...inside] = path;
-      const kept = cut.get(group);
+      const kept = partial.get(group);
       const position = list === "trajectories" && typeof at === "number" ? (kept?.[at] ?? at) : undefined;
       const parts = listParts(reading, group);
       const isBare = groups.isBare(group);
