@@ -229,11 +229,11 @@ interface FaultOptions {
 const pythonLiterals: ReadonlySet<string> = new Set(["True", "False", "None"]);
 
 const reportFault = (bytes: Buffer, { fault: { at, fault }, isLast, isDocument, report }: FaultOptions): void => {
-  const around = (start: number, end: number): string => bytes.toString("latin1", Math.max(0, start), end);
+  const ahead = bytes.toString("latin1", Math.max(0, at - maxAheadBytes), at).trimEnd();
   /** The word at the fault, with its sign: `-Infinity`. */
-  const [word = ""] = /^-?\w*/.exec(around(at, at + maxWordLength)) ?? [];
+  const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
   /** The key of the value at the fault. */
-  const key = /"([^"\\]*)"\s*:\s*$/.exec(around(at - maxKeyBytes, at))?.[1];
+  const key = /"([^"\\]*)"\s*:$/.exec(ahead)?.[1];
   if (fault === "end") report("json-truncated", { last: isLast, isDocument });
   else if (fault === "more") report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at) });
   else if (fault === "single-quote") report("json-single-quotes", undefined);
@@ -241,20 +241,13 @@ const reportFault = (bytes: Buffer, { fault: { at, fault }, isLast, isDocument, 
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });
   else if (fault === "word" && pythonLiterals.has(word)) report("json-python", { word });
-  else report("json-syntax", { fault, word, text: formatCharacter(bytes, at), before: findCharacterBefore(bytes, at) });
+  else report("json-syntax", { fault, word, text: formatCharacter(bytes, at), before: ahead.at(-1) });
 };
 
 const maxWordLength = 40;
 
-/** Bytes before a value that are searched for its key. */
-const maxKeyBytes = 80;
-
-/** Returns the last byte before an offset that is not white space. */
-const findCharacterBefore = (bytes: Buffer, at: number): string | undefined => {
-  let before = at - 1;
-  while (before >= 0 && (bytes[before] ?? 0) <= 0x20) before--;
-  return before < 0 ? undefined : bytes.toString("latin1", before, before + 1);
-};
+/** Bytes before a fault that are searched for its key and the last character. */
+const maxAheadBytes = 2 ** 12;
 
 /** Returns the character at an offset; an invisible one by its number. */
 const formatCharacter = (bytes: Buffer, at: number): string => {

@@ -35,41 +35,43 @@ interface DatasetComparison {
 }
 
 /** Reports problems of whole groups; an error makes the group invalid. @throws the signal's reason */
-export const reportGroupProblems = async (read: IndexedGroups, comparison: DatasetComparison): Promise<void> => {
-  const { groups } = read;
-  const report = openGroupReporter(read);
+export const reportGroupProblems = async (dataset: IndexedGroups, comparison: DatasetComparison): Promise<void> => {
+  const { groups } = dataset;
+  const report = openGroupReporter(dataset);
   for (let group = 0; group < groups.count; group++) {
     // Awaiting the report of each of a million groups would be slow.
     const isUnusual =
-      groups.trajectoriesOf(group) === 1 || hasZeroVariance(read, group) || bareGroupVersions(read, group).length > 0;
+      groups.trajectoriesOf(group) === 1 ||
+      hasZeroVariance(dataset, group) ||
+      bareGroupVersions(dataset, group).length > 0;
     if (isUnusual && groups.isValid(group)) await report(group);
   }
-  await reportDatasetProblems(read, comparison);
+  await reportDatasetProblems(dataset, comparison);
 };
 
 /** Reports problems of groups among the others. @throws the signal's reason */
 export const reportDatasetProblems = async (
-  read: IndexedGroups,
+  dataset: IndexedGroups,
   { outliers, signal }: DatasetComparison,
 ): Promise<void> => {
-  await reportStaleGroups(read);
-  for (const far of outliers) await reportOutliers(read, far);
-  await reportMissingFeatures(read);
-  await reportDuplicates(read, signal);
+  await reportStaleGroups(dataset);
+  for (const far of outliers) await reportOutliers(dataset, far);
+  await reportMissingFeatures(dataset);
+  await reportDuplicates(dataset, signal);
 };
 
-export const openGroupReporter = (read: IndexedGroups): ((group: number) => Promise<void>) => {
+export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => Promise<void>) => {
   let key: Promise<string | undefined> | undefined;
   return async (group) => {
-    const trajectories = read.groups.trajectoriesOf(group);
+    const trajectories = dataset.groups.trajectoriesOf(group);
     if (trajectories === 1) {
       // If the file has changed, no key is named.
-      key ??= findSharedKey(read).catch(() => undefined);
-      await reportGroup(read, "single-trajectory-group", { data: { key: await key }, group });
-    } else if (hasZeroVariance(read, group))
-      await reportGroup(read, "zero-variance-group", { data: { trajectories }, group });
-    const { least, most } = findBounds(bareGroupVersions(read, group));
-    if (least < most) await reportGroup(read, "mixed-policy-versions", { data: { least, most }, group });
+      key ??= findSharedKey(dataset).catch(() => undefined);
+      await reportGroup(dataset, "single-trajectory-group", { data: { key: await key }, group });
+    } else if (hasZeroVariance(dataset, group))
+      await reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
+    const { least, most } = findBounds(bareGroupVersions(dataset, group));
+    if (least < most) await reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
   };
 };
 
@@ -77,13 +79,13 @@ export const openGroupReporter = (read: IndexedGroups): ((group: number) => Prom
 const maxCheckedGroups = 64;
 
 /** Returns a key that several single trajectories share, for `--group-by`. */
-const findSharedKey = async (read: IndexedGroups): Promise<string | undefined> => {
-  const { groups } = read;
+const findSharedKey = async (dataset: IndexedGroups): Promise<string | undefined> => {
+  const { groups } = dataset;
   const values = new Map<string, string[]>();
   for (let group = 0, looked = 0; group < groups.count && looked < maxCheckedGroups; group++) {
     if (groups.trajectoriesOf(group) !== 1) continue;
     looked++;
-    const own = findPart(read, groups.firstOf(group));
+    const own = findPart(dataset, groups.firstOf(group));
     if (own?.part.kind !== "trajectory" || !own.part.valid) continue;
     for (const { name, text } of findGroupKeys(await readPartValue(own.source, own.part))) {
       values.set(name, [...(values.get(name) ?? []), text]);
@@ -104,11 +106,11 @@ const listVersions = ({ found: { parts }, groups }: IndexedGroups, group: number
 };
 
 /** Versions of a group of bare trajectories; those of other groups were compared on their line. */
-const bareGroupVersions = (read: IndexedGroups, group: number): readonly number[] =>
-  read.groups.isBare(group) ? listVersions(read, group) : [];
+const bareGroupVersions = (dataset: IndexedGroups, group: number): readonly number[] =>
+  dataset.groups.isBare(group) ? listVersions(dataset, group) : [];
 
-const reportStaleGroups = async (read: IndexedGroups): Promise<void> => {
-  const { found, groups } = read;
+const reportStaleGroups = async (dataset: IndexedGroups): Promise<void> => {
+  const { found, groups } = dataset;
   const { columns } = found.parts;
   if (columns.version.hasOnlyDefaults) return;
   let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
@@ -118,11 +120,11 @@ const reportStaleGroups = async (read: IndexedGroups): Promise<void> => {
     const source = columns.source.at(first);
     if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
     // Minus infinity without a version.
-    const version = findBounds(listVersions(read, group)).most;
+    const version = findBounds(listVersions(dataset, group)).most;
     if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
     else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
       const data = { version, newest: newest.version, line: newest.line };
-      await reportGroup(read, "stale-policy", { data, group });
+      await reportGroup(dataset, "stale-policy", { data, group });
     }
   }
 };
@@ -138,18 +140,18 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
 
-export const reportUnsortedParts = async (read: IndexedGroups, unsorted: readonly UnsortedPart[]): Promise<void> => {
-  const { parts, problems } = read.found;
+export const reportUnsortedParts = async (dataset: IndexedGroups, unsorted: readonly UnsortedPart[]): Promise<void> => {
+  const { parts, problems } = dataset.found;
   for (const { part, first, key } of unsorted) {
     const data = { id: key, line: parts.columns.line.at(first) };
-    const spot = await locateIfKept(read, { rule: "group-scattered", part, path: () => ["group_id"] });
+    const spot = await locateIfKept(dataset, { rule: "group-scattered", part, path: () => ["group_id"] });
     problems.report("group-scattered", data, () => spot);
   }
 };
 
 /** Reports groups that an unreadable line can belong to; they are invalid. */
-export const reportAmbiguousGroups = async (read: IndexedGroups, byKey: boolean): Promise<void> => {
-  const { found, groups, sources } = read;
+export const reportAmbiguousGroups = async (dataset: IndexedGroups, byKey: boolean): Promise<void> => {
+  const { found, groups, sources } = dataset;
   const { parts } = found;
   if (!parts.has("unreadable")) return;
   const ambiguous = findAmbiguousGroups(parts.count, {
@@ -167,7 +169,7 @@ export const reportAmbiguousGroups = async (read: IndexedGroups, byKey: boolean)
     const line = parts.columns.line.at(at);
     const name = sources[parts.columns.source.at(at)]?.name ?? "the input";
     const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${name}`;
-    await reportGroup(read, "ambiguous-group", { data: { place }, group });
+    await reportGroup(dataset, "ambiguous-group", { data: { place }, group });
   }
 };
 
@@ -203,8 +205,11 @@ export const findRewardOutliers = ({ extremes }: { readonly extremes: RewardExtr
   return outside === 0 || outside > total * maxOutlierShare + 1 ? [] : [{ median, distance, extremes }];
 };
 
-const reportOutliers = async (read: IndexedGroups, { median, distance, extremes }: RewardOutliers): Promise<void> => {
-  const { found, groups } = read;
+const reportOutliers = async (
+  dataset: IndexedGroups,
+  { median, distance, extremes }: RewardOutliers,
+): Promise<void> => {
+  const { found, groups } = dataset;
   // Among few rewards, one can be at both ends.
   const below = extremes.smallest.filter(({ reward }) => reward < median);
   const above = extremes.largest.filter(({ reward }) => reward > median);
@@ -212,7 +217,7 @@ const reportOutliers = async (read: IndexedGroups, { median, distance, extremes 
     const group = groups.groupOf(part);
     if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
     const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];
-    await reportGroup(read, "reward-outlier", { data: { reward, median }, group, part, path });
+    await reportGroup(dataset, "reward-outlier", { data: { reward, median }, group, part, path });
   }
 };
 
@@ -238,26 +243,26 @@ const missingFeatures: readonly MissingFeature[] = [
 ];
 
 /** Reports missing choices, logprobs and tools: once if all trajectories lack them, otherwise each. */
-const reportMissingFeatures = async (read: IndexedGroups): Promise<void> => {
-  const { source, training } = read.found.parts.columns;
+const reportMissingFeatures = async (dataset: IndexedGroups): Promise<void> => {
+  const { source, training } = dataset.found.parts.columns;
   // Bits of all trajectories, and of each file.
   let all = 0;
-  const byFile = new Uint8Array(read.sources.length);
+  const byFile = new Uint8Array(dataset.sources.length);
   for (let at = 0; at < training.length; at++) {
     const file = source.at(at);
     all |= training.at(at);
     byFile[file] = (byFile[file] ?? 0) | training.at(at);
   }
   for (const lack of missingFeatures)
-    if ((all & lack.lacks) !== 0) await reportMissingFeature(read, lack, { all, byFile });
+    if ((all & lack.lacks) !== 0) await reportMissingFeature(dataset, lack, { all, byFile });
 };
 
 const reportMissingFeature = async (
-  read: IndexedGroups,
+  dataset: IndexedGroups,
   lack: MissingFeature,
   { all, byFile }: { readonly all: number; readonly byFile: Uint8Array },
 ): Promise<void> => {
-  const { found, groups } = read;
+  const { found, groups } = dataset;
   const { parts, problems } = found;
   const { strict, allowed } = problems.strictness;
   const { rule } = lack;
@@ -271,7 +276,7 @@ const reportMissingFeature = async (
     const isOfFile = isOfAll || hasNone(byFile[file] ?? 0);
     // With --strict every file has an error, since none is valid.
     if (!isOfFile || told === undefined || ((strict || !isOfAll) && told !== file)) {
-      const spot = await locateIfKept(read, { rule, part: at, path: () => locateMissingFeature(read, at, lack) });
+      const spot = await locateIfKept(dataset, { rule, part: at, path: () => locateMissingFeature(dataset, at, lack) });
       problems.report(rule, { all: isOfFile }, () => spot);
     }
     told = file;
@@ -287,14 +292,14 @@ const reportMissingFeature = async (
 const maxSearchedBytes = 2 ** 20;
 
 /** Finds the path of the missing value; empty for a long part. */
-const locateMissingFeature = async (read: IndexedGroups, position: number, lack: MissingFeature): Promise<Path> => {
-  const own = findPart(read, position);
+const locateMissingFeature = async (dataset: IndexedGroups, position: number, lack: MissingFeature): Promise<Path> => {
+  const own = findPart(dataset, position);
   if (own === undefined || own.part.length > maxSearchedBytes) return [];
   try {
     const bytes = await readRange(own.source.bytes, own.part);
     for (const [at, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
       const trajectory = bytes.subarray(start, end);
-      const { parts } = recheckBytes(trajectory, read.found);
+      const { parts } = recheckBytes(trajectory, dataset.found);
       if ((parts.columns.training.at(0) & lack.lacks) === 0) continue;
       return [...(own.part.kind === "group" ? ["trajectories", at] : []), ...lack.pathIn(trajectory)];
     }
@@ -314,10 +319,10 @@ interface TrajectoryPosition {
 }
 
 /** Reports duplicates: equal fingerprints, then equal bytes. @throws the signal's reason */
-const reportDuplicates = async (read: IndexedGroups, signal?: AbortSignal): Promise<void> => {
-  const { groups, found } = read;
+const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): Promise<void> => {
+  const { groups, found } = dataset;
   const { parts } = found;
-  const inOrder = { ...read, find: openOrderedLocator() };
+  const inOrder = { ...dataset, find: openOrderedLocator() };
   const pathOf = ({ part, at }: TrajectoryPosition): Path =>
     parts.kindOf(part) === "group" ? ["trajectories", at] : [];
   const firsts = new Map<string, TrajectoryPosition>();
@@ -332,12 +337,14 @@ const reportDuplicates = async (read: IndexedGroups, signal?: AbortSignal): Prom
       bytesRead += parts.columns.length.at(part);
       if (bytesRead > maxReread) return;
       // A changed file has no duplicates.
-      digests = { part, all: await readDigests(read, part).catch(() => []) };
+      digests = { part, all: await readDigests(dataset, part).catch(() => []) };
     }
     const digest = digests.all[at];
     const first = digest === undefined ? undefined : firsts.get(digest);
     if (first !== undefined) {
-      const place = [formatLine(locatePart(read, first.part)), pathOf(first).join(".")].filter((text) => text !== "");
+      const place = [formatLine(locatePart(dataset, first.part)), pathOf(first).join(".")].filter(
+        (text) => text !== "",
+      );
       const data = { place: place.join(", ") };
       await reportGroup(inOrder, "duplicate-trajectory", { data, group, part, path: pathOf(again) });
     } else if (digest !== undefined) firsts.set(digest, again);
@@ -370,23 +377,23 @@ const findRepeatedNumbers = (fingerprints: Column): ReadonlySet<number> => {
   return repeated;
 };
 
-const readDigests = async (read: IndexedGroups, position: number): Promise<readonly string[]> => {
-  const own = findPart(read, position);
+const readDigests = async (dataset: IndexedGroups, position: number): Promise<readonly string[]> => {
+  const own = findPart(dataset, position);
   if (own === undefined) return [];
   const bytes = await readRange(own.source.bytes, own.part);
   return findTrajectorySpans(bytes, own.part).map(({ start, end }) => hash("sha256", bytes.subarray(start, end)));
 };
 
 /** Reports groups with the same bytes as a group of another dataset. */
-export const reportSplitLeaks = async (read: IndexedGroups, other: IndexedGroups): Promise<void> => {
+export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
   // The last one of equal groups is named.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
-  const ours = read.groups.digests();
+  const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {
     const same = table.find(ours.at(group));
     if (same === undefined) continue;
-    await reportGroup(read, "split-leak", { data: { place: formatLine(locateGroup(other, same)) }, group });
+    await reportGroup(dataset, "split-leak", { data: { place: formatLine(locateGroup(other, same)) }, group });
   }
 };

@@ -25,8 +25,8 @@ export const findPart = (
   return source === undefined ? undefined : { source, part };
 };
 
-export const listParts = (read: IndexedGroups, group: number): readonly GroupPart[] =>
-  read.groups.partsOf(group).flatMap((at) => findPart(read, at) ?? []);
+export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
+  dataset.groups.partsOf(group).flatMap((at) => findPart(dataset, at) ?? []);
 
 /** Bytes read at once: many groups, if they are adjacent. */
 const windowBytes = 2 ** 20;
@@ -100,9 +100,9 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
 };
 
 /** Reads a group as one line without line end. @throws Failure `input-changed` */
-const readGroupLine = async (read: IndexedGroups, group: number): Promise<Buffer> => {
+const readGroupLine = async (dataset: IndexedGroups, group: number): Promise<Buffer> => {
   const pieces: Buffer[] = [];
-  for (const own of listParts(read, group)) {
+  for (const own of listParts(dataset, group)) {
     const line = replaceLineEnds(await readPartBytes(own));
     if (own.part.kind !== "trajectory") return line;
     pieces.push(pieces.length === 0 ? groupOpening : comma, line);
@@ -113,9 +113,9 @@ const readGroupLine = async (read: IndexedGroups, group: number): Promise<Buffer
 const comma = Buffer.from(",");
 
 /** Reads the valid groups as lines. @throws Failure `input-changed` */
-export async function* readGroupLines(read: IndexedGroups): AsyncGenerator<Buffer, void> {
-  for (let group = 0; group < read.groups.count; group++) {
-    if (read.groups.isValid(group)) yield Buffer.concat([await readGroupLine(read, group), Buffer.from("\n")]);
+export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
+  for (let group = 0; group < dataset.groups.count; group++) {
+    if (dataset.groups.isValid(group)) yield Buffer.concat([await readGroupLine(dataset, group), Buffer.from("\n")]);
   }
 }
 
@@ -146,16 +146,16 @@ export interface SourceTrajectory {
 
 /** Reads the trajectories of a group; unreadable bytes are one. @throws Failure `input-changed` */
 export const readGroupTrajectories = async (
-  read: IndexedGroups,
+  dataset: IndexedGroups,
   group: number,
 ): Promise<readonly SourceTrajectory[]> => {
   const looked: SourceTrajectory[] = [];
-  for (const at of read.groups.partsOf(group)) {
-    const own = findPart(read, at);
+  for (const at of dataset.groups.partsOf(group)) {
+    const own = findPart(dataset, at);
     if (own === undefined) continue;
     const bytes = await readPartBytes(own);
     for (const [index, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
-      const spot = await locateInPart(read, at, own.part.kind === "group" ? ["trajectories", index] : []);
+      const spot = await locateInPart(dataset, at, own.part.kind === "group" ? ["trajectories", index] : []);
       const { file, line } = { ...locateLine(own.source, own.part.line), ...spot };
       looked.push({ bytes: bytes.subarray(start, end), place: { file, line } });
     }
@@ -164,22 +164,22 @@ export const readGroupTrajectories = async (
 };
 
 /** Reads the first bytes of a group. @throws Failure `input-changed` */
-export const readGroupStart = async (read: IndexedGroups, group: number, most: number): Promise<Buffer> => {
-  const [own] = listParts(read, group);
+export const readGroupStart = async (dataset: IndexedGroups, group: number, most: number): Promise<Buffer> => {
+  const [own] = listParts(dataset, group);
   if (own === undefined) return Buffer.alloc(0);
   return await readSourceRange(own.source, { start: own.part.start, length: Math.min(own.part.length, most) });
 };
 
 /** Reads the parts of valid groups in order. @throws Failure `input-changed`; the signal's reason */
 export async function* readValidParts(
-  read: IndexedGroups,
+  dataset: IndexedGroups,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly group: number; readonly part: Part; readonly bytes: Buffer }, void> {
-  const { groups, found } = read;
+  const { groups, found } = dataset;
   const window = new ReadWindow();
   for (let at = 0; at < found.parts.count; at++) {
     const group = groups.groupOf(at);
-    const own = groups.isValid(group) ? findPart(read, at) : undefined;
+    const own = groups.isValid(group) ? findPart(dataset, at) : undefined;
     signal.throwIfAborted();
     if (own !== undefined) yield { group, part: own.part, bytes: await window.readPart(own) };
   }

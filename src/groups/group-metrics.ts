@@ -6,24 +6,24 @@ import { median, newSketch, sketchDeviation, toWeights } from "./metrics/sketch.
 import type { IndexedGroups } from "./positions.ts";
 
 /** Adds groups to the metrics, and subtracts invalid trajectories. @throws Failure `input-changed` */
-export const finalizeGroups = async (read: IndexedGroups): Promise<void> => {
-  const { groups } = read;
+export const finalizeGroups = async (dataset: IndexedGroups): Promise<void> => {
+  const { groups } = dataset;
   for (let group = 0; group < groups.count; group++) {
     // Valid groups on one line were added when read.
-    if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
+    if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(dataset, group);
   }
 };
 
-export const finalizeGroup = async (read: IndexedGroups, group: number): Promise<void> => {
-  if (read.groups.isValid(group)) finalizeBareGroup(read, group, 1);
-  else await subtractParts(read, group);
+export const finalizeGroup = async (dataset: IndexedGroups, group: number): Promise<void> => {
+  if (dataset.groups.isValid(group)) finalizeBareGroup(dataset, group, 1);
+  else await subtractParts(dataset, group);
 };
 
 /** Subtracts groups that the service refused. @throws Failure `input-changed` */
-export const subtractFromMetrics = async (read: IndexedGroups, refused: readonly number[]): Promise<void> => {
+export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]): Promise<void> => {
   for (const group of refused) {
-    await subtractParts(read, group);
-    finalizeBareGroup(read, group, -1);
+    await subtractParts(dataset, group);
+    finalizeBareGroup(dataset, group, -1);
   }
 };
 
@@ -33,12 +33,12 @@ const finalizeBareGroup = ({ found, groups }: IndexedGroups, group: number, sign
 };
 
 /** Subtracts the valid parts of a group. */
-const subtractParts = async (read: IndexedGroups, group: number): Promise<void> => {
-  for (const { source, part } of listParts(read, group)) {
+const subtractParts = async (dataset: IndexedGroups, group: number): Promise<void> => {
+  for (const { source, part } of listParts(dataset, group)) {
     if (!part.valid) continue;
-    const again = recheckBytes(await readSourceRange(source, part), read.found);
+    const again = recheckBytes(await readSourceRange(source, part), dataset.found);
     if (!again.parts.isValid(0)) throw inputChanged(source.name);
-    read.found.tally.subtract(again.tally);
+    dataset.found.tally.subtract(again.tally);
   }
 };
 
@@ -49,14 +49,14 @@ const toDistribution = (sketch = newSketch()) => {
 };
 
 /** Returns distributions of rewards, lengths and metrics, and counts the trainable groups. */
-export const collectDistributions = (read: IndexedGroups) => {
-  const { groups, found } = read;
+export const collectDistributions = (dataset: IndexedGroups) => {
+  const { groups, found } = dataset;
   const { reward, turns, characters, byName, sampled } = found.tally;
   const counts = { withSignal: 0, of: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     counts.of++;
-    if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(read, group)) counts.withSignal++;
+    if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.withSignal++;
   }
   return {
     rewards: toDistribution(reward.sketch),

@@ -51,8 +51,8 @@ const openLocator = async (source: Source, part: Part): Promise<(path: Path) => 
 };
 
 /** Returns the position of a value of a part; reads the part only for a path. */
-export const locateInPart = async (read: IndexedGroups, position: number, path: Path): Promise<ProblemLocation> => {
-  const { sources, found, find = locateValue } = read;
+export const locateInPart = async (dataset: IndexedGroups, position: number, path: Path): Promise<ProblemLocation> => {
+  const { sources, found, find = locateValue } = dataset;
   const part = found.parts.at(position);
   const source = sources[part.source];
   if (source === undefined) return {};
@@ -68,23 +68,23 @@ export const locateInPart = async (read: IndexedGroups, position: number, path: 
 
 /** Returns a position if the rule would store it, and sets the input of the next problem. */
 export const locateIfKept = async (
-  read: IndexedGroups,
+  dataset: IndexedGroups,
   { rule, part, path }: { readonly rule: RuleName; readonly part: number; path(): Promise<Path> | Path },
 ): Promise<ProblemLocation> => {
-  const { parts, problems } = read.found;
-  problems.setInput(read.sources[parts.columns.source.at(part)]?.name);
-  return problems.canKeep(rule) ? await locateInPart(read, part, await path()) : {};
+  const { parts, problems } = dataset.found;
+  problems.setInput(dataset.sources[parts.columns.source.at(part)]?.name);
+  return problems.canKeep(rule) ? await locateInPart(dataset, part, await path()) : {};
 };
 
 /** Reports a problem at a path of a part, by default the first; an error makes the group invalid. */
 export const reportGroup = async <Name extends RuleName>(
-  read: IndexedGroups,
+  dataset: IndexedGroups,
   rule: Name,
   about: { readonly data: RuleData<Name>; readonly group: number; readonly part?: number; readonly path?: Path },
 ): Promise<void> => {
-  const { data, group, part = read.groups.firstOf(group), path = [] } = about;
-  const spot = await locateIfKept(read, { rule, part, path: () => path });
-  if (read.found.problems.report(rule, data, () => spot) === "error") read.groups.reject(group);
+  const { data, group, part = dataset.groups.firstOf(group), path = [] } = about;
+  const spot = await locateIfKept(dataset, { rule, part, path: () => path });
+  if (dataset.found.problems.report(rule, data, () => spot) === "error") dataset.groups.reject(group);
 };
 
 /** Returns the name of the first file. */
@@ -100,8 +100,8 @@ export const locatePart = (
   return source === undefined ? { file: "the input", line } : locateLine(source, line);
 };
 
-export const locateGroup = (read: IndexedGroups, group: number): { readonly file: string; readonly line: number } =>
-  locatePart(read, read.groups.firstOf(group));
+export const locateGroup = (dataset: IndexedGroups, group: number): { readonly file: string; readonly line: number } =>
+  locatePart(dataset, dataset.groups.firstOf(group));
 
 /** Returns the last part of a source that starts at or before a line or an offset. */
 const findPartAt = (

@@ -43,26 +43,26 @@ const shardHashBytes = 6;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectGroups = async (
-  reading: Dataset,
-  choosing: Selection,
+  dataset: Dataset,
+  selection: Selection,
   signal: AbortSignal,
 ): Promise<SelectedGroups> => {
-  const { groups } = reading;
-  const { where, best, shard } = choosing;
-  const asked = (["where", "best", "sample", "shard"] as const).filter((option) => choosing[option] !== undefined);
+  const { groups } = dataset;
+  const { where, best, shard } = selection;
+  const asked = (["where", "best", "sample", "shard"] as const).filter((option) => selection[option] !== undefined);
   const filteredOut: { readonly [Option in keyof FilteredOut]: { trajectories: number; groups: number } } =
     Object.fromEntries(asked.map((option) => [option, { trajectories: 0, groups: 0 }]));
-  const leave = (by: keyof FilteredOut, trajectories: number, whole: number): void => {
+  const countOut = (by: keyof FilteredOut, trajectories: number, whole: number): void => {
     const left = filteredOut[by];
     if (left === undefined) return;
     left.trajectories += trajectories;
     left.groups += whole;
   };
-  const sampled = drawSample(reading, choosing);
+  const sampled = drawSample(dataset, selection);
   const isOfShard = (group: number): boolean =>
     shard === undefined ||
     Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
-  const see = where === undefined && best === undefined ? undefined : openFilter(reading, where);
+  const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, where);
   const kept: number[] = [];
   const partial = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
@@ -70,14 +70,14 @@ export const selectGroups = async (
     const count = groups.trajectoriesOf(group);
     const isSampled = sampled?.has(group) !== false;
     if (!groups.isValid(group)) kept.push(group);
-    else if (!isSampled || !isOfShard(group)) leave(isSampled ? "shard" : "sample", count, 1);
-    else if (see === undefined) kept.push(group);
+    else if (!isSampled || !isOfShard(group)) countOut(isSampled ? "shard" : "sample", count, 1);
+    else if (filterGroup === undefined) kept.push(group);
     else {
-      const { trajectories, wanted } = await see(group);
-      leave("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
+      const { trajectories, wanted } = await filterGroup(group);
+      countOut("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
       const byReward = wanted.toSorted((a, b) => getReward(trajectories[b]) - getReward(trajectories[a]) || a - b);
       const positions = byReward.slice(0, best).sort((a, b) => a - b);
-      leave("best", wanted.length - positions.length, 0);
+      countOut("best", wanted.length - positions.length, 0);
       if (positions.length > 0 || count === 0) kept.push(group);
       if (positions.length > 0 && positions.length < count) partial.set(group, positions);
     }
@@ -91,10 +91,10 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlyS
   const drawn = Array.from({ length: groups.count }, (_, group) => group)
     .filter((group) => groups.isValid(group))
     .map((group) => {
-      const lot = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
-      return { group, lot };
+      const rank = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
+      return { group, rank };
     });
-  const first = drawn.sort((a, b) => (a.lot < b.lot ? -1 : a.lot > b.lot ? 1 : a.group - b.group)).slice(0, sample);
+  const first = drawn.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : a.group - b.group)).slice(0, sample);
   return new Set(first.map(({ group }) => group));
 };
 
@@ -119,20 +119,20 @@ const bytesAtOnce = 2 ** 22;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const searchGroups = async (
-  reading: IndexedGroups,
+  dataset: IndexedGroups,
   { text = "", where }: SearchQuery,
   { signal, knownRewards, onFound, onProgress }: SearchOptions,
 ): Promise<void> => {
-  const { groups } = reading;
-  const { parts } = reading.found;
+  const { groups } = dataset;
+  const { parts } = dataset.found;
   if (text === "" && where === undefined) return;
-  const see = where === undefined ? undefined : openFilter(reading, where, knownRewards);
+  const filterGroup = where === undefined ? undefined : openFilter(dataset, where, knownRewards);
   const isWanted = async (group: number): Promise<boolean> => {
-    if (see === undefined) return true;
+    if (filterGroup === undefined) return true;
     if (!groups.isValid(group)) return false;
-    return (await see(group)).wanted.length > 0;
+    return (await filterGroup(group)).wanted.length > 0;
   };
-  const hasText = openTextSearch(reading, text);
+  const hasText = openTextSearch(dataset, text);
   for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
     trajectories += parts.columns.trajectories.at(at);
     bytes += parts.columns.length.at(at);
@@ -149,11 +149,11 @@ export const searchGroups = async (
   }
 };
 
-const openTextSearch = (reading: IndexedGroups, text: string): ((part: number) => Promise<boolean>) => {
+const openTextSearch = (dataset: IndexedGroups, text: string): ((part: number) => Promise<boolean>) => {
   const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
   const window = new ReadWindow();
   return async (position) => {
-    const own = findPart(reading, position);
+    const own = findPart(dataset, position);
     if (own === undefined) return false;
     const bytes = await window.read(own.source, own.part.start, own.part.length);
     if (bytes.length < own.part.length) throw inputChanged(own.source.name);
@@ -258,11 +258,11 @@ interface FilteredGroup {
 const mentionsExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
 
 /**
- * Opens an expression over the valid groups of a reading, one after the other; without one, all are wanted.
+ * Opens an expression over the valid groups of a dataset, one after the other; without one, all are wanted.
  * @throws Failure `invalid-filter`; the function: `invalid-filter`, `input-changed`
  */
 const openFilter = (
-  reading: IndexedGroups,
+  dataset: IndexedGroups,
   where: string | undefined,
   knownRewards: KnownRewards = () => undefined,
 ): ((group: number) => Promise<FilteredGroup>) => {
@@ -277,7 +277,7 @@ const openFilter = (
     if (known !== undefined) return { trajectories: Array.from(known, (reward) => ({ reward })), exceptions: 0 };
     const trajectories: JsonObject[] = [];
     let exceptions = 0;
-    for (const own of listParts(reading, group)) {
+    for (const own of listParts(dataset, group)) {
       const bytes = await window.readPart(own);
       for (const one of listTrajectories(bytes, own.part)) trajectories.push(pickMembers(one, [...members, "reward"]));
       if (needsExceptions && own.part.kind === "group") {
@@ -300,7 +300,7 @@ const openFilter = (
       reward_min: least,
       reward_max: most,
     };
-    const place = () => formatLine(locateGroup(reading, group));
+    const place = () => formatLine(locateGroup(dataset, group));
     let wanted: readonly number[] = [];
     const evaluate = () => {
       wanted = positions.filter((at) => isTrue(trajectories[at] ?? {}, facts, place));

@@ -18,53 +18,53 @@ export interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgr
 }
 
 /**
- * Chooses among the groups of a reading, which is closed with the choice.
+ * Chooses among the groups of a dataset, which is closed with the choice.
  * @throws Failure `invalid-filter`, `input-changed`; the signal's reason
  */
 export const selectDataset = async (
-  reading: Dataset,
+  dataset: Dataset,
   { choosing, host: { signal }, strictness, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
-  const selection = await selectGroups(reading, choosing, signal);
+  const selection = await selectGroups(dataset, choosing, signal);
   const { kept, partial, filteredOut } = selection;
-  const { sources, lineOf } = await composeSources(reading, selection, signal);
-  const how = { groupBy: undefined, split: reading.split, splitNeeded: false };
+  const { sources, lineOf } = await composeSources(dataset, selection, signal);
+  const how = { groupBy: undefined, split: dataset.split, splitNeeded: false };
   const read = await readSources(sources, { ...how, strictness, signal, onProgress });
-  await requireGroupsUnchanged(reading, kept);
+  await requireGroupsUnchanged(dataset, kept);
   const { problems } = read;
   await mapProblemsToSource(read);
-  const errors = new Problems(reading.problems.strictness);
-  errors.merge(reading.problems.toData("error"), 0);
+  const errors = new Problems(dataset.problems.strictness);
+  errors.merge(dataset.problems.toData("error"), 0);
   await errors.relocate(async (problem) => {
-    const group = findProblemSubject(reading, problem)?.group;
+    const group = findProblemSubject(dataset, problem)?.group;
     return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
   });
   problems.merge(errors.toData(), 0);
   const [firstCut = 0] = partial.keys();
   if (partial.size > 0)
-    problems.report("baseline-changed", { groups: partial.size }, () => locateGroup(reading, firstCut));
+    problems.report("baseline-changed", { groups: partial.size }, () => locateGroup(dataset, firstCut));
   // A machine without a group of a small file has nothing to do.
-  if (kept.length === 0 && reading.groups.count > 0 && choosing.shard === undefined) {
-    const [only, ...more] = reading.sources;
+  if (kept.length === 0 && dataset.groups.count > 0 && choosing.shard === undefined) {
+    const [only, ...more] = dataset.sources;
     const by = Object.entries(filteredOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
     const place = only === undefined || more.length > 0 ? {} : { file: fileOf(only) };
-    problems.report("empty-selection", { by, groups: reading.groups.count }, () => place);
+    problems.report("empty-selection", { by, groups: dataset.groups.count }, () => place);
   }
-  const { split, conversion, skippedFiles, ownKeys, found } = reading;
+  const { split, conversion, skippedFiles, ownKeys, found } = dataset;
   return {
     ...{ ...read, split, conversion, skippedFiles, ownKeys, filteredOut },
     found: { ...read.found, shapes: found.shapes },
-    unreadable: countUnreadable(reading),
+    unreadable: countUnreadable(dataset),
     originalGroup: (group) => kept[group] ?? group,
-    close: reading.close,
+    close: dataset.close,
   };
 };
 
 /** @throws Failure `input-changed` if groups changed since they were read */
-const requireGroupsUnchanged = async (reading: Dataset, kept: SelectedGroups["kept"]): Promise<void> => {
+const requireGroupsUnchanged = async (dataset: Dataset, kept: SelectedGroups["kept"]): Promise<void> => {
   const window = new ReadWindow();
   for (const group of kept) {
-    for (const part of reading.groups.isValid(group) ? listParts(reading, group) : []) await window.readPart(part);
+    for (const part of dataset.groups.isValid(group) ? listParts(dataset, group) : []) await window.readPart(part);
   }
 };
 
@@ -85,20 +85,20 @@ interface ComposedLines {
 }
 
 /** Composes a source of each input: a line for each selected group that starts there. */
-const composeSources = async (reading: Dataset, { kept, partial }: SelectedGroups, signal: AbortSignal) => {
-  const { groups, found } = reading;
-  const all = reading.sources.map((source) => {
+const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroups, signal: AbortSignal) => {
+  const { groups, found } = dataset;
+  const all = dataset.sources.map((source) => {
     const lines: ComposedLines = { groups: new Column("u32"), starts: new Column("f64"), size: 0 };
     return { source, lines };
   });
   const composedOf = (group: number) => all[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
-  const piecesOf = openPieceReader(reading, partial, window);
+  const piecesOf = openPieceReader(dataset, partial, window);
   for (const group of kept) {
     signal.throwIfAborted();
     const lines = composedOf(group)?.lines;
     // Read here asynchronously, so that the pieces are in memory.
-    for (const part of partial.has(group) ? listParts(reading, group) : []) await window.readPart(part);
+    for (const part of partial.has(group) ? listParts(dataset, group) : []) await window.readPart(part);
     lines?.groups.push(group);
     lines?.starts.push(lines.size);
     if (lines !== undefined) lines.size += piecesOf(group).reduce((size, { length }) => size + length, 0);
@@ -107,7 +107,7 @@ const composeSources = async (reading: Dataset, { kept, partial }: SelectedGroup
     sources: all.flatMap(({ source, lines }): readonly Source[] => {
       if (lines.size === 0) return [];
       return [
-        { ...source, bytes: openLines(lines, piecesOf), origin: createOrigin(reading, { source, lines, partial }) },
+        { ...source, bytes: openLines(lines, piecesOf), origin: createOrigin(dataset, { source, lines, partial }) },
       ];
     }),
     lineOf: (group: number): string => {
@@ -121,14 +121,14 @@ const readPiece = (piece: Piece, window: ReadWindow): Buffer =>
   Buffer.isBuffer(piece) ? piece : window.readNow(piece.source, piece.start, piece.length);
 
 /** Opens a reader of the pieces of a group's line. A line that loses trajectories is read for it. */
-const openPieceReader = (reading: Dataset, partial: SelectedGroups["partial"], window: ReadWindow) => {
-  const { groups } = reading;
+const openPieceReader = (dataset: Dataset, partial: SelectedGroups["partial"], window: ReadWindow) => {
+  const { groups } = dataset;
   const joined = (pieces: readonly Piece[]): readonly Piece[] =>
     pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
   return (group: number): readonly Piece[] => {
     if (!groups.isValid(group)) return invalidLine;
     const positions = partial.get(group);
-    const parts = listParts(reading, group);
+    const parts = listParts(dataset, group);
     const ranges = parts.map(({ source, part: { start, length } }) => ({ source, start, length }));
     const [whole] = ranges;
     if (groups.isBare(group) || whole === undefined) {
@@ -190,26 +190,26 @@ const findLastUpTo = (column: Column, most: number): number => {
 
 /** Maps composed lines to their inputs, for positions and rejects. */
 const createOrigin = (
-  reading: Dataset,
+  dataset: Dataset,
   {
     source,
     lines,
     partial,
   }: { readonly source: Source; readonly lines: ComposedLines; readonly partial: SelectedGroups["partial"] },
 ): Origin => {
-  const { groups } = reading;
+  const { groups } = dataset;
   const groupAt = (line: number): number => lines.groups.at(line - 1);
   return {
     files: source.origin?.files ?? [source.name],
     isBroken: (line) => !groups.isValid(groupAt(line)),
-    positionOf: (line) => locateGroup(reading, groupAt(line)),
+    positionOf: (line) => locateGroup(dataset, groupAt(line)),
     digestOf: (line) => {
       const group = groupAt(line);
       const positions = partial.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
       // The digest of the original, and the selected positions.
-      const own = findPart(reading, groups.firstOf(group));
+      const own = findPart(dataset, groups.firstOf(group));
       const made = own?.source.origin?.digestOf(own.part.line, positions);
       return made ?? createHash("sha256").update(digest).update(positions.join(" ")).digest();
     },
@@ -218,7 +218,7 @@ const createOrigin = (
       const [list, at, ...inside] = path;
       const kept = partial.get(group);
       const position = list === "trajectories" && typeof at === "number" ? (kept?.[at] ?? at) : undefined;
-      const parts = listParts(reading, group);
+      const parts = listParts(dataset, group);
       const isBare = groups.isBare(group);
       const own = parts[isBare ? (position ?? 0) : 0];
       if (own === undefined) return {};
@@ -227,12 +227,12 @@ const createOrigin = (
     },
     recordsOf: async (line) => {
       const records: Buffer[] = [];
-      for (const own of listParts(reading, groupAt(line))) {
+      for (const own of listParts(dataset, groupAt(line))) {
         const { origin } = own.source;
         records.push(...(origin === undefined ? [await readPartBytes(own)] : await origin.recordsOf(own.part.line)));
       }
       return records;
     },
-    textOf: (file) => findText(reading.sources, file),
+    textOf: (file) => findText(dataset.sources, file),
   };
 };
