@@ -168,19 +168,14 @@ const countCharacters = (text: JsonTable, content: number): number => {
 };
 
 /**
- * The calls and results of a trajectory, in their order: nothing is allocated for each. Three numbers are one: its node, that
- * of its id, and that of its tool's name; 0 for an id or a name that is no string or is empty, -1 for the name of a result.
+ * The calls and results of a trajectory in order, without an object for each. Three numbers each: its node, and the nodes of
+ * its id and of its tool's name; 0 for an id or a name that is empty or not a string, -1 for the name of a result.
  */
-let events = new Int32Array(2 ** 8);
+const events: number[] = [];
 let eventCount = 0;
 const [eventSize, resultMark] = [3, -1];
 
 const addEvent = (node: number, id: number, name: number): void => {
-  if (eventCount + eventSize > events.length) {
-    const larger = new Int32Array(2 * events.length);
-    larger.set(events);
-    events = larger;
-  }
   events[eventCount] = node;
   events[eventCount + 1] = id;
   events[eventCount + 2] = name;
@@ -230,12 +225,12 @@ const inspectCalls = (
   if (last === eventCount && areAllAnswered(text)) return;
   const { waiting, answered } = matchCalls(text, last);
   for (const at of waiting) {
-    const [node = 0, , name = 0] = events.subarray(at);
+    const [node = 0, , name = 0] = events.slice(at, at + eventSize);
     report("missing-tool-result", { name: name > 0 ? shortName(readString(text, name)) : undefined }, node);
   }
   // The last message can end the trajectory, unless earlier calls of the tool have results.
   for (let at = last; at < eventCount; at += eventSize) {
-    const [node = 0, , named = 0] = events.subarray(at);
+    const [node = 0, , named = 0] = events.slice(at, at + eventSize);
     const name = named > 0 ? readString(text, named) : "";
     if (answered.has(name)) report("trailing-tool-call", { name: shortName(name) }, node);
   }
@@ -255,26 +250,18 @@ const areAllAnswered = (text: JsonTable): boolean => {
   return oldest === eventCount;
 };
 
-const haveSameSpelling = (text: JsonTable, a: number, b: number): boolean => {
-  const [start, other] = [startOf(text, a), startOf(text, b)];
-  const length = endOf(text, a) - start;
-  if (endOf(text, b) - other !== length) return false;
-  for (let at = 1; at < length; at++) if (text.bytes[start + at] !== text.bytes[other + at]) return false;
-  return true;
-};
+const haveSameSpelling = (text: JsonTable, a: number, b: number): boolean =>
+  text.bytes.compare(text.bytes, startOf(text, a), endOf(text, a), startOf(text, b), endOf(text, b)) === 0;
 
 /**
- * Matches calls with their results by their ids: gives the calls that wait in the end, and the names of tools of which one was
- * answered. A result is that of all calls of its id; one without an id, which another rule tells of, that of the oldest call.
+ * Matches calls with results by id: returns the calls without a result, and the names of tools with one.
+ * A result answers all calls of its id. Without an id, which another rule reports, it answers the oldest call.
  */
-const matchCalls = (
-  text: JsonTable,
-  end: number,
-): { readonly waiting: readonly number[]; readonly answered: ReadonlySet<string> } => {
+const matchCalls = (text: JsonTable, end: number) => {
   const waiting = new Map<string, number[]>();
   const answered = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {
-    const [, id = 0, name] = events.subarray(at);
+    const [, id = 0, name] = events.slice(at, at + eventSize);
     const own = id > 0 ? readString(text, id) : undefined;
     if (name !== resultMark) {
       if (own !== undefined && waiting.get(own)?.push(at) === undefined) waiting.set(own, [at]);

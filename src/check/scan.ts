@@ -1,5 +1,6 @@
 /** Reads and checks the records of a source: lines, a document, elements of a long list. */
 import { isUtf8 } from "node:buffer";
+import { countWhile } from "../groups/parts/column.ts";
 import {
   mergeScanResult,
   newScanResult,
@@ -258,16 +259,11 @@ const formatCharacter = (bytes: Buffer, at: number): string => {
 
 /** Returns the offset of the first byte that is not UTF-8. */
 const findInvalidByte = (bytes: Buffer): number => {
-  let [low, high] = [0, bytes.length];
   // A prefix can end inside a character, of up to three more bytes.
   const isWhole = (end: number) => [0, 1, 2, 3].some((back) => end >= back && isUtf8(bytes.subarray(0, end - back)));
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (isWhole(middle)) low = middle;
-    else high = middle - 1;
-  }
-  while (low > 0 && !isUtf8(bytes.subarray(0, low))) low--;
-  return low;
+  let end = countWhile(bytes.length, (at) => isWhole(at + 1));
+  while (end > 0 && !isUtf8(bytes.subarray(0, end))) end--;
+  return end;
 };
 
 /**

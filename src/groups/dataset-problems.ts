@@ -362,19 +362,10 @@ function* findRepeatedTrajectories(parts: Parts): Generator<TrajectoryPosition, 
   }
 }
 
-/** Returns repeated numbers other than 0. Filling a hash table is faster than sorting. */
-const findRepeatedNumbers = (fingerprints: Column): ReadonlySet<number> => {
-  const repeated = new Set<number>();
-  const bits = 33 - Math.clz32(fingerprints.length);
-  const slots = new Uint32Array(2 ** bits);
-  for (let at = 0; at < fingerprints.length; at++) {
-    const fingerprint = fingerprints.at(at);
-    let slot = Math.imul(fingerprint, 0x9e3779b1) >>> (32 - bits);
-    while (slots[slot] !== 0 && slots[slot] !== fingerprint) slot = (slot + 1) & (slots.length - 1);
-    if (slots[slot] === fingerprint && fingerprint !== 0) repeated.add(fingerprint);
-    slots[slot] = fingerprint;
-  }
-  return repeated;
+/** Returns repeated numbers other than 0. */
+const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
+  const sorted = numbers.values().sort();
+  return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
 };
 
 const readDigests = async (dataset: IndexedGroups, position: number): Promise<readonly string[]> => {

@@ -5,6 +5,7 @@ import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import type { Problem } from "../failure.ts";
 import { countUnitsBefore, fileOf, locateLine, readRange, type Source } from "../input/index.ts";
 import { findDeepest, readRoot, spanOf } from "../json/table.ts";
+import { countWhile } from "./parts/column.ts";
 import type { Groups } from "./parts/groups.ts";
 import type { Part, Parts } from "./parts/parts.ts";
 import type { ScanResult } from "./parts/scan-result.ts";
@@ -113,13 +114,8 @@ const findPartAt = (
     if (columns.source.at(at) !== source) return columns.source.at(at) < source;
     return offset === undefined ? columns.line.at(at) <= line : columns.start.at(at) <= offset;
   };
-  let [low, high] = [0, count];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isBefore(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return low > 0 && columns.source.at(low - 1) === source ? low - 1 : undefined;
+  const last = countWhile(count, isBefore) - 1;
+  return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
 /** The known subject of a problem. */

@@ -3,16 +3,8 @@
 /** Distinct values that are counted exactly. */
 const maxExactValues = 64;
 
-/** Buckets per doubling: an error below 1/128. */
-const bucketsPerOctave = 64;
-const bucketBits = 14;
-
-/** Magnitudes from 2^-32 to 2^64 have buckets; smaller ones count as 0, larger ones as the largest. */
-const minExponent = -32;
-const bucketsOfSide = 96 * bucketsPerOctave;
-const bucketCount = 2 * bucketsOfSide + 1;
-
-const exponentBias = 1023;
+/** Magnitudes that are told apart; smaller ones count as 0, larger ones as the largest. */
+const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
 export interface Sketch {
   count: number;
@@ -21,18 +13,14 @@ export interface Sketch {
   /** Running mean and sum of squared distances, for display only. */
   mean: number;
   squares: number;
-  /** Distinct values that are counted exactly. */
+  /** Distinct values that are counted exactly; if there are more, all are rounded. */
   readonly maxValues: number;
-  /** Counts by value, while there are few distinct ones. */
-  values: Map<number, number> | undefined;
-  /** Counts by bucket otherwise. */
-  buckets: Uint32Array | undefined;
+  isRounded: boolean;
+  /** Counts by value. */
+  readonly values: Map<number, number>;
 }
 
-/**
- * A sketch of nothing. Mean and squares are negative zeros, which are no whole numbers to V8: it compiles again what uses an
- * object whose whole numbers become doubles.
- */
+/** Starts a sketch. Mean and squares start as -0, a double: V8 recompiles the users of integers that become doubles. */
 export const newSketch = (maxValues = maxExactValues): Sketch => ({
   maxValues,
   count: 0,
@@ -40,8 +28,8 @@ export const newSketch = (maxValues = maxExactValues): Sketch => ({
   most: Number.NEGATIVE_INFINITY,
   mean: -0,
   squares: -0,
+  isRounded: false,
   values: new Map(),
-  buckets: undefined,
 });
 
 /** Adds a finite number; -0 counts as 0. */
@@ -53,25 +41,33 @@ export const addToSketch = (sketch: Sketch, given: number): void => {
   const step = value - sketch.mean;
   sketch.mean += step / sketch.count;
   sketch.squares += step * (value - sketch.mean);
-  count(sketch, value, 1);
+  addCount(sketch, value, 1);
 };
 
-const count = (sketch: Sketch, value: number, times: number): void => {
-  const { values, buckets } = sketch;
-  if (buckets !== undefined) {
-    const at = bucketOf(value);
-    buckets[at] = (buckets[at] ?? 0) + times;
-  } else if (values !== undefined) {
-    values.set(value, (values.get(value) ?? 0) + times);
-    if (values.size > sketch.maxValues) toBuckets(sketch);
-  }
+const addCount = (sketch: Sketch, value: number, count: number): void => {
+  const { values, isRounded, maxValues } = sketch;
+  const key = isRounded ? roundValue(value) : value;
+  values.set(key, (values.get(key) ?? 0) + count);
+  if (!isRounded && values.size > maxValues) roundValues(sketch);
 };
 
-const toBuckets = (sketch: Sketch): void => {
-  const { values } = sketch;
-  sketch.values = undefined;
-  sketch.buckets = new Uint32Array(bucketCount);
-  for (const [value, times] of values ?? []) count(sketch, value, times);
+const roundValues = (sketch: Sketch): void => {
+  const exact = [...sketch.values];
+  sketch.values.clear();
+  sketch.isRounded = true;
+  for (const [value, count] of exact) addCount(sketch, value, count);
+};
+
+const double = new DataView(new ArrayBuffer(8));
+
+/** Rounds to the middle of one of 64 ranges per doubling, an error below 1/128. */
+const roundValue = (value: number): number => {
+  const magnitude = Math.min(Math.abs(value), maxMagnitude);
+  if (magnitude < minMagnitude) return 0;
+  double.setFloat64(0, magnitude);
+  double.setUint32(0, (double.getUint32(0) & -(2 ** 14)) | (2 ** 13));
+  double.setUint32(4, 0);
+  return Math.sign(value) * double.getFloat64(0);
 };
 
 export const mergeSketch = (into: Sketch, from: Sketch): void => {
@@ -83,49 +79,21 @@ export const mergeSketch = (into: Sketch, from: Sketch): void => {
   into.count = total;
   into.least = Math.min(into.least, from.least);
   into.most = Math.max(into.most, from.most);
-  if (from.buckets !== undefined && into.buckets === undefined) toBuckets(into);
-  for (const [value, times] of from.values ?? []) count(into, value, times);
-  if (from.buckets === undefined || into.buckets === undefined) return;
-  for (let at = bucketOf(from.least); at <= bucketOf(from.most); at++) {
-    into.buckets[at] = (into.buckets[at] ?? 0) + (from.buckets[at] ?? 0);
-  }
+  if (from.isRounded && !into.isRounded) roundValues(into);
+  for (const [value, count] of from.values) addCount(into, value, count);
 };
 
-const double = new DataView(new ArrayBuffer(8));
-
-const bucketOf = (value: number): number => {
-  double.setFloat64(0, value);
-  const at = ((double.getUint32(0) & 0x7fffffff) >>> bucketBits) - (exponentBias + minExponent) * bucketsPerOctave;
-  if (at < 0) return bucketsOfSide;
-  const distance = 1 + Math.min(at, bucketsOfSide - 1);
-  return value < 0 ? bucketsOfSide - distance : bucketsOfSide + distance;
-};
-
-const bucketMiddle = (bucket: number): number => {
-  if (bucket === bucketsOfSide) return 0;
-  const at = Math.abs(bucket - bucketsOfSide) - 1;
-  const octave = Math.floor(at / bucketsPerOctave);
-  const size = 2 ** (minExponent + octave) * (1 + ((at % bucketsPerOctave) + 0.5) / bucketsPerOctave);
-  return bucket > bucketsOfSide ? size : -size;
-};
-
-/** A value, or the middle of a bucket, and its count. */
+/** A value and its count. */
 interface Weight {
   readonly value: number;
   readonly count: number;
 }
 
 /** Returns the values of a sketch in ascending order. */
-export const toWeights = ({ values, buckets, least, most }: Sketch): readonly Weight[] => {
-  if (values !== undefined) {
-    return Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => a.value - b.value);
-  }
-  const weights: Weight[] = [];
-  for (const [bucket, count] of buckets?.entries() ?? []) {
-    if (count > 0) weights.push({ value: Math.min(most, Math.max(least, bucketMiddle(bucket))), count });
-  }
-  return weights;
-};
+export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
+  Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
+    (a, b) => a.value - b.value,
+  );
 
 export const countWeights = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
 

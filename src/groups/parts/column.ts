@@ -92,6 +92,17 @@ export class Column {
   }
 }
 
+/** Returns the number of leading positions that fulfill an ascending condition, by binary search. */
+export const countWhile = (count: number, holds: (position: number) => boolean): number => {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
 /** Half a SHA-256, unique among a million parts. */
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;

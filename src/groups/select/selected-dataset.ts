@@ -6,7 +6,7 @@ import type { Host } from "../../host.ts";
 import { type Bytes, fileOf, findText, type Origin, type Source } from "../../input/index.ts";
 import { replaceLineEnds } from "../../json/walk.ts";
 import { findPart, findTrajectorySpans, listParts, ReadWindow, readPartBytes } from "../group-bytes.ts";
-import { Column } from "../parts/column.ts";
+import { Column, countWhile } from "../parts/column.ts";
 import { groupClosing, groupOpening } from "../parts/groups.ts";
 import { findProblemSubject, locateGroup, locateValue } from "../positions.ts";
 import { countUnreadable, type Dataset, mapProblemsToSource, type ReadOptions, readSources } from "../read-dataset.ts";
@@ -178,15 +178,8 @@ const openLines = ({ groups, starts, size }: ComposedLines, piecesOf: (group: nu
 };
 
 /** Returns the index of the last number up to `max` in an ascending column. */
-const findLastUpTo = (column: Column, most: number): number => {
-  let [low, high] = [0, column.length];
-  while (low + 1 < high) {
-    const middle = (low + high) >>> 1;
-    if (column.at(middle) <= most) low = middle;
-    else high = middle;
-  }
-  return low;
-};
+const findLastUpTo = (column: Column, max: number): number =>
+  Math.max(0, countWhile(column.length, (at) => column.at(at) <= max) - 1);
 
 /** Maps composed lines to their inputs, for positions and rejects. */
 const createOrigin = (
