@@ -108,17 +108,23 @@ export const remoteUnavailable = (
 
 /** The failure for a reply that is neither the file nor a reason. @param to the target of a forbidden redirect */
 export const remoteUnexpectedStatus = (
-  { name, status, to }: { name: string; status: number; to: string | undefined },
+  { name, status }: { name: string; status: number },
   about: FailureDetails,
-): Failure => {
-  const message =
-    to === undefined
-      ? `the server of ${name} answered ${status}${serverMessage(about)}`
-      : `${name} redirects to ${to}, which is plain http`;
-  return new Failure("refused", "remote-unexpected-status", message, {
+  message = `the server of ${name} answered ${status}${serverMessage(about)}`,
+): Failure =>
+  new Failure("refused", "remote-unexpected-status", message, {
     hint: `check the URL in a browser, or ${pipeHint}`,
     ...about,
   });
+
+/** The failure for a reply that leads to another protocol, or from https to plain http. */
+export const unsafeRedirect = (
+  remote: { name: string; status: number },
+  { protocol, host, pathname }: URL,
+  about: FailureDetails = {},
+): Failure => {
+  const message = `${remote.name} redirects to ${protocol}//${host}${pathname}, which is not https`;
+  return remoteUnexpectedStatus(remote, about, message);
 };
 
 /** The failure for a download that was cut off, and that cannot be continued because the server identifies no version. */

@@ -1,13 +1,13 @@
 /** Lists folders, and identifies files that have several names. */
-import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
 import { getErrorCode } from "../files.ts";
 
 interface Folder {
   /** Sorted, with those of subfolders. */
   readonly files: readonly string[];
-  /** Folders that cannot be read, with the error code. */
+  /** Folders and links that cannot be read, with the error code or the reason. */
   readonly unreadable: readonly { readonly file: string; readonly code: string }[];
 }
 
@@ -40,6 +40,10 @@ export const listFolder = (name: string): Folder | undefined => {
   const known = new Set(links.length === 0 ? [] : files.map(fileIdentity));
   for (const link of links.sort()) {
     if (tryStat(link)?.isFile() !== true || known.has(fileIdentity(link))) continue;
+    if (!realpathSync(link).startsWith(join(realpathSync(name), sep))) {
+      unreadable.push({ file: link, code: "a link to a file outside the folder" });
+      continue;
+    }
     known.add(fileIdentity(link));
     files.push(link);
   }

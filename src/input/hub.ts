@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Host } from "../host.ts";
 import { isObject, parseJson } from "../json/walk.ts";
-import { invalidRemoteUrl } from "./failures.ts";
+import { invalidRemoteUrl, unsafeRedirect } from "./failures.ts";
 import type { RemoteAccess } from "./remote.ts";
-import { fetchText, isAllowed, type RemoteContext, type RemoteLocation } from "./remote-file.ts";
+import { fetchText, isAllowed, isSafeTarget, type RemoteContext, type RemoteLocation } from "./remote-file.ts";
 
 /** Opens the Hub. @throws Failure `invalid-remote-url` */
 export const openHub = (access: RemoteAccess) => {
@@ -44,7 +44,9 @@ export const openHub = (access: RemoteAccess) => {
           paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
-        if (next !== undefined && URL.canParse(next, url.href)) url = new URL(next, url);
+        const target = next !== undefined && URL.canParse(next, url.href) ? new URL(next, url) : url;
+        if (!isSafeTarget(url, target, context)) throw unsafeRedirect({ name, status: 200 }, target);
+        url = target;
       }
       return paths;
     },
@@ -56,7 +58,9 @@ const hubUrlPattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert
 
 const parseHubUrl = (name: string, url: string) => {
   const [, dataset, revision = "main", path = ""] = hubUrlPattern.exec(url) ?? [];
-  if (dataset === undefined) throw invalidRemoteUrl(name, "dataset");
+  // A URL resolves segments of dots, so the path would name another file, perhaps of another dataset.
+  const hasDots = path.split("/").some((segment) => /^\.\.?$/.test(segment));
+  if (dataset === undefined || hasDots) throw invalidRemoteUrl(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };
 };
 

@@ -5,7 +5,14 @@ import type { DownloadReply, Downloads } from "../client/index.ts";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import type { RemoteStore } from "./failures.ts";
-import { inputChanged, remoteRefused, remoteTruncated, remoteUnavailable, remoteUnexpectedStatus } from "./failures.ts";
+import {
+  inputChanged,
+  remoteRefused,
+  remoteTruncated,
+  remoteUnavailable,
+  remoteUnexpectedStatus,
+  unsafeRedirect,
+} from "./failures.ts";
 import { RemoteNotFound } from "./remote-urls.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
@@ -230,7 +237,7 @@ export class RemoteFile {
       got.cancel();
       if (redirects === maxRedirects || !URL.canParse(location, url.href)) throw toFailure(this.#location, got);
       url = new URL(location, url);
-      if (!isAllowed(url, this.#context)) throw toFailure(this.#location, got, { to: url });
+      if (!isSafeTarget(own, url, this.#context)) throw toFailure(this.#location, got, { to: url });
       this.#target = url.origin === own.origin ? undefined : url;
     }
   }
@@ -244,6 +251,10 @@ export const isAllowed = (
   { protocol, hostname }: URL,
   { insecureHttp }: Pick<RemoteContext, "insecureHttp">,
 ): boolean => protocol === "https:" || (protocol === "http:" && (insecureHttp || isLoopback(hostname)));
+
+/** True if a reply may lead from one URL to another: never from https to plain http. */
+export const isSafeTarget = (from: URL, to: URL, context: Pick<RemoteContext, "insecureHttp">): boolean =>
+  isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
 const isConnectionCut = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure && thrown.kind === "connection-failed";
@@ -307,6 +318,7 @@ const toFailure = (
   if (status === 401 || status === 403) return remoteRefused({ name, status, from, store }, about);
   if (status === 408 || status === 429 || status >= 500)
     return remoteUnavailable({ name, status, askedMs: retryAfterMs, tries }, about);
-  const target = to === undefined ? undefined : `${to.origin}${to.pathname}`;
-  return remoteUnexpectedStatus({ name, status, to: target }, about);
+  return to === undefined
+    ? remoteUnexpectedStatus({ name, status }, about)
+    : unsafeRedirect({ name, status }, to, about);
 };

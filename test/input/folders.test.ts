@@ -71,6 +71,13 @@ describe("a folder as input", () => {
     expect(code).toBe(0);
   });
 
+  it("exits with 3 and names a link that leaves it", async () => {
+    const cwd = folderOf({ "r/a.jsonl": row(1), "secret.jsonl": row(2) });
+    symlinkSync("../secret.jsonl", join(cwd, "r/link.jsonl"));
+    const { code, stderr } = await runRollcall(["check", "r"], { cwd });
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/r\/link\.jsonl: .*a link to a file outside the folder/)]);
+  });
+
   it("gives one note that names files without rollouts", async () => {
     const files = { "a.json": "{}", "b.json": '{"seed":1}', "c.jsonl": "", "d.json": "[1]", "e.json": "2" };
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/metadata.json": '{"model":"m"}', ...named("r", files) });

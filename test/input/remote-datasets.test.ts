@@ -8,6 +8,7 @@ import { fileServer } from "../support/file-server.ts";
 import { testHost } from "../support/host.ts";
 import { newFolder } from "../support/inputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
+import { scriptedServer } from "../support/server.ts";
 
 const trajectory = (reward: number, text: string) =>
   `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"assistant","content":"${text}"}],"reward":${reward}}`;
@@ -113,6 +114,17 @@ describe("a dataset on the Hub as input", () => {
       ["https://huggingface.co", true],
       ["https://huggingface.co.evil.example", false],
     ]);
+  });
+
+  it("has no dot segments, and no list that continues on plain http", async () => {
+    const { env } = await hub();
+    const dots = await checked(["hf://datasets/o/n/data/../../../other/x.jsonl"], env);
+    expect([dots.code, dots.error.message]).toEqual([2, expect.stringContaining("does not name a file of a dataset")]);
+    const server = await scriptedServer([
+      { answer: { body: "[]", headers: { link: '<http://data.example/>; rel="next"' } } },
+    ]);
+    const list = await checked(["hf://datasets/o/n/data/"], { ...env, HF_ENDPOINT: server.url });
+    expect([list.code, list.error.message]).toEqual([6, expect.stringContaining("which is not https")]);
   });
 
   it("is read with the saved token of the Hub's client", async () => {

@@ -236,11 +236,14 @@ describe("a URL without a file", () => {
     expect(JSON.stringify(error)).not.toContain("hush");
   });
 
-  it("exits with 6 if it redirects to plain http of another host", async () => {
-    const { url } = await answering(302, { location: "http://data.example/step.jsonl" });
-    const { code, error } = await checked([`${url}/step.jsonl`]);
-    expect([code, error.message]).toEqual([6, expect.stringContaining("plain http")]);
-  });
+  it.each(["http://data.example/step.jsonl", "file:///etc/passwd"])(
+    "exits with 6 if it redirects to %s",
+    async (to) => {
+      const { url } = await answering(302, { location: to });
+      const { code, error } = await checked([`${url}/step.jsonl`]);
+      expect([code, error.message]).toEqual([6, expect.stringContaining(`redirects to ${to}, which is not https`)]);
+    },
+  );
 
   it("exits with 2 in log --follow", async () => {
     const words = ["log", "m", "--split", "train", "--local", "--json", "--follow"];
