@@ -194,7 +194,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
         );
       }
       const own = isOne && at > 0 ? withoutCopies(steps, first) : steps;
-      const turns = own.flatMap((step) => turnsOf(run, step, isSampled));
+      const turns = own.flatMap((step) => [...ownTurn(run, step, isSampled), ...resultsOf(step)]);
       return { turns, tools: toFunctionTools(document.get("agent", "tool_definitions")) };
     });
     return isOne ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
@@ -223,20 +223,14 @@ const stepsOf = (document: Value): readonly Value[] => {
   return items;
 };
 
-/**
- * Returns the message of a step, and its results.
- * @param isSampled true if the steps of the agent are of the trained model; other steps are plain messages
- * @throws ConversionError
- */
-const turnsOf = (run: FormatRun, step: Value, isSampled: boolean): readonly OutputJson[] => [
-  ...ownTurn(run, step, isSampled),
-  ...resultsOf(step),
-];
-
 /** Roles by the source of a step. */
 const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
 
-/** Returns the message of a step; nothing if it has only results. */
+/**
+ * Returns the message of a step; nothing if it has only results.
+ * @param isSampled true if the steps of the agent are of the trained model; others are plain messages
+ * @throws ConversionError
+ */
 const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly OutputJson[] => {
   const source = requireKey(step, "source");
   const role = roles[source.text ?? ""];

@@ -9,7 +9,6 @@ export interface FormatOptions {
   readonly rewardFrom?: Path | undefined;
   /** Rewards by the ids of rollouts, as JSON numbers. */
   readonly rewards?: ReadonlyMap<string, string> | undefined;
-  /** True to read lossy formats: decoded text has no special tokens. */
   readonly allowsLossy: boolean;
   /** True if the parts of a continued trajectory become histories. */
   readonly keepsHistories: boolean;
@@ -103,7 +102,6 @@ export interface Format {
   readonly filePattern?: RegExp | undefined;
   /** Folders next to a file whose files are parts of it, and not inputs. */
   readonly partFolders?: readonly string[];
-  /** True if a group can have rollouts in several files. */
   readonly hasGroupsAcrossFiles?: boolean;
   /** Names of files that are read after the others. */
   readonly lastFilePattern?: RegExp;
@@ -113,7 +111,6 @@ export interface Format {
   readonly isLossy?: boolean;
   /** True if a file has the format, by its first record. */
   recognizes(first: SourceRecord): boolean;
-  /** Begins a run. */
   open(run: FormatRun): Converter;
   readonly leftOutReasons?: LeftOutReasons;
 }

@@ -63,12 +63,13 @@ interface SampleContext {
 const toTurn = (run: FormatRun, message: Value, { attachments, outputOf }: SampleContext): OutputJson => {
   const role = message.textAt("role");
   if (role === undefined) throw new ConversionError("a message has no role", message);
-  const whole = toMessage(run, message, { attachments, role });
+  const converted = toMessage(run, message, attachments);
   const isGenerated = message.textAt("source") === "generate";
-  const output = role === "assistant" && (isGenerated || idOf(message) !== undefined) ? outputOf(message) : undefined;
-  if (role !== "assistant" || (!isGenerated && output === undefined)) return whole;
-  const finish = finishOf(output?.get("stop_reason"));
-  return choice(whole, finish ?? deriveFinish(run, itemsAt(message, "tool_calls").length > 0), logprobsIn(output));
+  if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
+  const output = outputOf(message);
+  if (!isGenerated && output === undefined) return converted;
+  const finish = finishOf(output?.get("stop_reason")) ?? deriveFinish(run, itemsAt(message, "tool_calls").length > 0);
+  return choice(converted, finish, logprobsIn(output));
 };
 
 const finishOf = (stop: Value | undefined): OutputJson | undefined => {
@@ -92,14 +93,10 @@ const logprobsIn = (output: Value | undefined): OutputJson | undefined => {
   return object({ content: list(tokens) });
 };
 
-const toMessage = (
-  run: FormatRun,
-  message: Value,
-  { attachments, role }: { readonly attachments: Attachments; readonly role: string },
-): OutputJson => {
+const toMessage = (run: FormatRun, message: Value, attachments: Attachments): OutputJson => {
   const { resolved } = attachments;
   const { content, reasoning } = contentOf(attachments, message);
-  const isEmpty = role === "tool" && (content === undefined || message.textAt("content") === "");
+  const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
   const error = isEmpty ? message.get("error", "message") : undefined;
   if (error !== undefined) run.note("used the error of a failed tool as its message");
   return objectFrom(
@@ -221,13 +218,13 @@ const toolsOf = (
     for (const tool of isOwn ? itemsAt(event, "tools") : []) {
       const name = tool.get("name");
       if (name?.text === undefined || tools.has(name.text)) continue;
-      const [description, parameters] = [tool.get("description"), tool.get("parameters")];
-      const fn = object({
+      const [description, parameters] = ["description", "parameters"].map((key) => tool.get(key));
+      const own = {
         name,
         description: description && resolved(description),
         parameters: parameters && resolved(parameters),
-      });
-      tools.set(name.text, object({ type: literal("function"), function: fn }));
+      };
+      tools.set(name.text, object({ type: literal("function"), function: object(own) }));
     }
   }
   return listUnlessEmpty([...tools.values()]);

@@ -97,7 +97,6 @@ const locateValue = async (
   return locateInRecord(cut, found?.value ?? rollout?.part ?? value, found?.rest);
 };
 
-/** A record that was read and converted again, as far as possible. */
 interface RereadRecord {
   readonly cut?: RawRecord;
   readonly value?: Value;

@@ -12,7 +12,7 @@ import {
 import { choice, deriveFinish, toToolCalls } from "./messages.ts";
 import { literal, type Member, type OutputJson, object } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
-import { ConversionError, flatMembers, requireItems, type Value } from "./value.ts";
+import { ConversionError, flatMembers, itemsAt, requireItems, type Value } from "./value.ts";
 
 const simulationReasons: LeftOutReasons = [
   ["only its reward and metrics are converted", "reward_info"],
@@ -71,8 +71,7 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
-  const listed = value.get("simulation_index")?.items() ?? [];
-  const missing = listed.filter((entry) => !ids.has(entry.textAt("id") ?? ""));
+  const missing = itemsAt(value, "simulation_index").filter((entry) => !ids.has(entry.textAt("id") ?? ""));
   const wrong = "the simulation has no file in simulations/ (pass the folder that contains both)";
   return missing.map((entry, at) => {
     const group = groupOf(entry, { file: join(file), value });
@@ -122,10 +121,10 @@ const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
 const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
   const messages = requireItems(simulation, "messages");
   const all = messages.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
+  const opening = all.findIndex((message) => message.textAt("role") !== "system");
   if (all[0]?.textAt("role") !== "system") {
     run.note("the agent's system prompt is not recorded, so the messages begin without it");
   }
-  const opening = all.findIndex((message) => message.textAt("role") !== "system");
   return all.flatMap((message, at) => turnOf(run, message, at === opening));
 };
 

@@ -208,7 +208,8 @@ export class Value {
     for (let key = this.#node + nodeSize; key < end; key = nodeAfter(table, key + nodeSize)) {
       members.push([readString(table, key), new Value(this.#in, key + nodeSize)]);
     }
-    return hasDuplicateKeys(members) ? [...new Map(members)] : members;
+    const unique = new Map(members);
+    return unique.size < members.length ? [...unique] : members;
   }
 
   /** The JSON in a string; undefined for other values. */
@@ -261,16 +262,6 @@ export class Value {
 }
 
 const none: readonly Value[] = [];
-
-/** The number of members up to which comparing all keys is faster than a set. */
-const maxLoopMembers = 8;
-
-const hasDuplicateKeys = (members: Members): boolean => {
-  if (members.length > maxLoopMembers) return new Set(members.map(([key]) => key)).size < members.length;
-  for (let at = 1; at < members.length; at++)
-    for (let before = 0; before < at; before++) if (members[at]?.[0] === members[before]?.[0]) return true;
-  return false;
-};
 
 /** Thrown if a record, or a part of one, violates its format. */
 export class ConversionError extends Error {
