@@ -194,9 +194,9 @@ const convertFiles = async (
     markRewardUsed: (id) => void usedRewards.add(id),
     note,
     leaveOut,
-    skip: (value, what) => {
-      note(`left out ${what}`);
-      leaveOut(value, what);
+    skip: (value, subject) => {
+      note(`left out ${subject}`);
+      leaveOut(value, subject);
       return [];
     },
   };

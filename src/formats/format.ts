@@ -59,8 +59,8 @@ export interface FormatRun {
   markRewardUsed(id: string): void;
   /** Sets the reason for the receipt why a value is not converted. */
   leaveOut(value: Value | undefined, reason: string): void;
-  /** Does the same, notes it, and returns an empty list. @param what a noun phrase */
-  skip(value: Value, what: string): readonly never[];
+  /** Does the same, notes it, and returns an empty list. @param subject a noun phrase */
+  skip(value: Value, subject: string): readonly never[];
 }
 
 export interface Converter {

@@ -20,11 +20,11 @@ export const formatsPage = async (): Promise<string> =>
 const intro = `\`rollcall check\`, \`log\` and \`view\` read files of other tools, and \`rollcall convert\` writes them as groups of trajectories. Give files, globs
 or folders.
 
-- \`--from auto\` (the default) recognizes the format by the first records, and one notice names it. If two formats fit, name one with \`--from\`.
-- A turn that the model sampled becomes a choice, with its log probabilities if they are recorded. A given turn stays a message.
-- A rollout has a reward, or is an exception of its group. \`--reward-from <path>\` takes the reward from another place in the record, and
+- \`--from auto\` (the default) recognizes the format by the first records, and a note names it. If two formats match, choose one with \`--from\`.
+- A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
+- A rollout has a reward, or is an exception of its group. \`--reward-from <path>\` reads the reward from another path of the record, and
   \`--rewards <file>\` from lines of \`{"id", "reward"}\`.
-- Numbers and texts that have no place in a trajectory go to its \`metadata\`. Nested values without a place are omitted.
+- Numbers and texts without a field in the interface become \`metadata\`. Nested values without a field are left out.
 - If a record is a line, the file can also be one JSON array of records.`;
 
 const rest = `A format marked *lossy* has decoded text, without special tokens and turns. Read it with \`--lossy\`.
@@ -32,7 +32,7 @@ const rest = `A format marked *lossy* has decoded text, without special tokens a
 ## Receipts
 
 \`--receipt <file>\` counts the values by file and path: \`carried\` with their spelling, \`changed\`, or \`left_out\`, with the reason. Its \`records\` say
-which record became which group and trajectory. \`convert --exact\` fails if a value has no place.
+which record became which group and trajectory. \`convert --exact\` fails if a value is left out.
 
 ## The ledger
 
