@@ -47,7 +47,6 @@ export const databaseForeign = ({ path, title }: TitledFile, about: FailureDetai
   return new Failure("storage", "database-foreign", message, { hint, ...about });
 };
 
-/** @param version that of its tables @param expected that of this program */
 export const databaseVersion = (
   { path, title, version, expected }: TitledFile & { readonly version: number; readonly expected: number },
   about: FailureDetails = {},

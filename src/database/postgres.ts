@@ -13,7 +13,7 @@ import {
   invalidDatabaseUrl,
   type TitledFile,
 } from "./failures.ts";
-import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, SqlValue, Statement } from "./index.ts";
+import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, Statement } from "./index.ts";
 import { type Row, toRow } from "./row.ts";
 
 /** Opens a database, and makes missing tables. @throws as `openDatabase` */
@@ -117,9 +117,7 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
   const queryOn = async (client: pg.PoolClient, { sql, values = [] }: Statement): Promise<readonly Row[]> => {
     let count = 0;
     const numbered = sql.replaceAll("?", () => `$${++count}`);
-    const toParameter = (value: SqlValue) =>
-      value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.length) : value;
-    return (await client.query(numbered, values.map(toParameter))).rows.map((row) => toRow(row, about));
+    return (await client.query(numbered, [...values])).rows.map((row) => toRow(row, about));
   };
   return {
     path,
