@@ -8,7 +8,7 @@ export { type Lock, type LockWaitOptions, toFileFailure, tryLock, waitForLock } 
 export type { Row } from "./row.ts";
 export { type DatabaseReport, examineFile } from "./sqlite.ts";
 
-/** A value of a statement or a column. SQLite ends a text at a NUL and loses lone surrogates; in JSON both are kept. */
+/** A value of a statement or a column. SQLite ends a text at a NUL and loses lone surrogates, which JSON keeps. */
 export type SqlValue = string | number | Uint8Array | null;
 
 /** A statement. `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */

@@ -98,7 +98,7 @@ export const tryLock = (about: TitledFile): Lock | undefined => {
     connection.exec("BEGIN IMMEDIATE");
     const held = connection;
     if (isHeld()) return { isHeld, release: () => release(held, isHeld() ? path : undefined) };
-    // The last holder deleted the file meanwhile, so no other process will find this lock.
+    // The last holder deleted the file before, so no other process will find this lock.
     connection.close();
   } catch (thrown) {
     connection?.close();

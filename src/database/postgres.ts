@@ -1,4 +1,4 @@
-/** Opens PostgreSQL databases, also behind a transaction pooler: statements have a time limit and are retried. */
+/** Opens PostgreSQL databases, also through a transaction pooler. Statements have a timeout, and are retried. */
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
@@ -64,7 +64,7 @@ const makeTables = async (database: Database, schema: DatabaseSchema): Promise<v
   try {
     await database.transact(statements.map((sql) => ({ sql })));
   } catch (thrown) {
-    // Another process made them meanwhile, or this one did and lost the answer.
+    // Another process made them first, or this one did and lost the answer.
     if (!(await hasTables(database, schema))) throw thrown;
   }
 };
@@ -154,7 +154,7 @@ const connectTimeoutMs = 5000;
 /** The timeout of an answer, because a connection to a machine that vanished does not end. */
 const queryTimeoutMs = 10_000;
 
-/** Connections of a run: one for its requests, and two for statements meanwhile. */
+/** Connections of a run: one for its requests, and two for other statements. */
 const defaultMaxConnections = 3;
 
 /** The type of integers of eight bytes, which become numbers as in SQLite. */
@@ -195,7 +195,7 @@ const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: num
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
         if (!isRefused || passwordCommand === undefined || place.password !== undefined) throw thrown;
-        // Another connection may have asked meanwhile.
+        // Another connection may have asked before.
         if (password === used) {
           pendingPassword ??= passwordCommand().finally(() => {
             pendingPassword = undefined;

@@ -8,7 +8,7 @@ import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, SqlValu
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
-/** Enough for 50 processes at once, each with a commit. Signals wait meanwhile. */
+/** Enough for 50 processes at once, each with a commit. Signals wait until its end. */
 const maxLockMs = 30_000;
 
 /** Tries to set the journal of a new file, which takes milliseconds: 5 s in all. */
@@ -102,7 +102,7 @@ const prepareTables = (file: OpenFile, schema: DatabaseSchema): void => {
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
   enableWriteAheadLog(connection);
   transaction(connection, () => {
-    // Another process may have made them meanwhile.
+    // Another process may have made them before the transaction.
     if (!hasTables(file, schema)) for (const sql of tables) connection.exec(stripSchema(sql));
     connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
   });

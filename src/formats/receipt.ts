@@ -90,7 +90,7 @@ export const openReceipt = (format: Format, records: () => Iterable<RecordMappin
           countAll(file, one, { path: joinPath(path, step), target: below, reason });
         }
         if (inside.length > 0) return;
-        // Of a string whose JSON was parsed, the values in it count, unless it has a target itself.
+        // The values in a string with parsed JSON count, unless the string itself has a target.
         const inner = target === undefined ? own.cachedEmbeddedJson : undefined;
         if (inner !== undefined) countAll(file, inner, { ...inherited, reason });
         else if (target !== undefined) increment(target.isChanged ? changed : carried, { file, path, to: target.to });
@@ -146,7 +146,7 @@ const addTargets = (targets: Map<number, Target>, json: OutputJson | undefined, 
   }
 };
 
-/** Of several targets of a value, the first counts. */
+/** The first target of a value counts. */
 const addTarget = (targets: Map<number, Target>, { id }: Value, target: Target): void => {
   if (!targets.has(id)) targets.set(id, target);
 };

@@ -52,7 +52,7 @@ export const ownFormat: Format = {
   open: () => ({ convert: () => [] }),
 };
 
-/** Recognizes inputs one by one, because a document is in memory meanwhile. */
+/** Recognizes inputs one by one, because a document is in memory until it is recognized. */
 export const recognizeInputs = async (
   sources: readonly Source[],
   options: RecognizeOptions,
