@@ -4,6 +4,7 @@ import { DecompressedSizeError } from "../check/rules/compression.ts";
 import type { RuleData } from "../check/rules/rules.ts";
 import {
   type Container,
+  findContainer,
   hasOwnKey,
   maxDocumentBytes,
   openRecords,
@@ -68,8 +69,9 @@ const recognizeInput = async (
   given: Format | undefined,
   { isNamed, maxUnpackedBytes }: RecognizeOptions,
 ): Promise<RecognizedInput> => {
-  const sniffed = sniff(await readHead(source.bytes, sniffedBytes));
-  const { container, data } = sniffed?.rule === "not-json" ? sniffed : {};
+  const head = await readHead(source.bytes, sniffedBytes);
+  const [container, sniffed] = [findContainer(head), sniff(head)];
+  const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
   if (given !== undefined && isNamed(source.name)) {
     const isReadable = container === undefined || given.records[container] !== undefined;
     return { source, formats: isReadable ? [given] : [], rejection: isReadable ? undefined : data };

@@ -57,7 +57,7 @@ export const reportEmptyFolders = (
 ): void => {
   const without = new Set(others);
   for (const folder of new Set(folders.values())) {
-    const files = Array.from(folders).flatMap(([file, own]) => (own === folder ? [file] : []));
+    const files = Array.from(folders).flatMap(([file, parent]) => (parent === folder ? [file] : []));
     if (!files.every((file) => without.has(file))) continue;
     problems.report("folder-without-rollouts", { files }, () => ({ file: folder }));
   }

@@ -219,21 +219,21 @@ export async function* readElements(
   }: { readonly reader: JsonReader; readonly isTolerant: boolean; readonly signal?: AbortSignal | undefined },
 ): AsyncGenerator<ElementBatch, void> {
   reader.beginElements();
-  let place = { start, line };
+  let position = { start, line };
   for (let [filled, size] = [0, blockBytes]; ; ) {
     signal?.throwIfAborted();
-    const wanted = Math.min(size, end - place.start);
-    const more = await source.read(reader.reserve(wanted).subarray(filled), place.start + filled);
+    const wanted = Math.min(size, end - position.start);
+    const more = await source.read(reader.reserve(wanted).subarray(filled), position.start + filled);
     if (more === 0 && filled < wanted) throw new ShrunkSourceError();
     filled += more;
-    const isLast = place.start + filled === end;
+    const isLast = position.start + filled === end;
     const { length, isEnd, fault } = reader.readElements(reader.reserve(filled), { isLast, isTolerant });
     const text = reader.viewTable();
-    const own = place;
+    const own = position;
     const places = new PositionCounter({ ...own, bytes: text.bytes, unitsBefore: () => countUnitsBefore(source, own) });
     yield { text, start: own.start, places, length, isEnd, fault };
     if (isEnd || fault !== undefined) return;
-    place = { start: own.start + length, line: places.mark(length) };
+    position = { start: own.start + length, line: places.mark(length) };
     reader.reserve(filled).copyWithin(0, length, filled);
     filled -= length;
     // An element can be longer than a block.

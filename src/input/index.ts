@@ -25,6 +25,7 @@ export type { FetchProgress, RemoteAccess } from "./remote.ts";
 export { isRemote, plainUrl } from "./remote-urls.ts";
 export {
   type Container,
+  findContainer,
   hasOwnKey,
   isLikelyOwnFormat,
   ownHeadBytes,

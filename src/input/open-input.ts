@@ -13,7 +13,7 @@ import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, isGlob } from "./expand-names.ts";
 import type { Remotes } from "./remote.ts";
 import { isRemote, RemoteNotFound } from "./remote-urls.ts";
-import { markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
+import { findContainer, markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
 import {
   type Bytes,
   createCloser,
@@ -220,6 +220,6 @@ const checkHead = (name: string, head: Buffer, takesContainers: boolean): Unusab
   const sniffed = sniff(head);
   if (sniffed === undefined) return head.length === 0 ? unusableInput("input-empty", name, undefined) : undefined;
   if (sniffed.rule === "utf-16") return unusableInput("utf-16", name, sniffed.data);
-  if (takesContainers && sniffed.container !== undefined) return undefined;
+  if (takesContainers && findContainer(head) !== undefined) return undefined;
   return unusableInput("not-json", name, sniffed.data.kind === markup && isRemote(name) ? webPage : sniffed.data);
 };

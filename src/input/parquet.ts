@@ -63,7 +63,7 @@ export const openRows = async (
     return { ...own, isComposed: true, wrong };
   };
   /** The record with the defect, and its position. */
-  let damaged = typeof opened === "string" ? { cut: damagedRecord(opened), at: 0 } : undefined;
+  let damaged = typeof opened === "string" ? { record: damagedRecord(opened), at: 0 } : undefined;
   let loaded: LoadedRows | undefined;
   /** Returns why the rows cannot be read. */
   const loadRows = async (range: RowRange, columns: readonly string[] | undefined): Promise<string | undefined> => {
@@ -86,14 +86,14 @@ export const openRows = async (
   return {
     // Faster than reading its row group.
     async readFirst() {
-      if (damaged !== undefined || ranges.every(({ end }) => end === 0)) return damaged?.cut;
+      if (damaged !== undefined || ranges.every(({ end }) => end === 0)) return damaged?.record;
       const why = await loadRows({ start: 0, end: 1 }, wantedColumns);
       return why === undefined ? toRecord(0) : damagedRecord(why);
     },
     async *batches(named) {
       const columns = existingColumns(named) ?? wantedColumns;
       // A damaged file has no other records, because a part of a group is not a group.
-      if (damaged !== undefined) damaged = { cut: damaged.cut, at: 0 };
+      if (damaged !== undefined) damaged = { record: damaged.record, at: 0 };
       let total = 0;
       for (const range of damaged === undefined ? ranges : []) {
         const failure = await loadRows(range, columns);
@@ -101,15 +101,15 @@ export const openRows = async (
         for (const row of loaded?.rows ?? []) total += measureValue(row);
         const why = failure ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (why !== undefined) {
-          damaged = { cut: damagedRecord(why), at: range.start };
+          damaged = { record: damagedRecord(why), at: range.start };
           break;
         }
         yield makeRows(range, toRecord);
       }
-      if (damaged !== undefined) yield [damaged.cut];
+      if (damaged !== undefined) yield [damaged.record];
     },
     async reread(position) {
-      if (position === damaged?.at) return damaged.cut;
+      if (position === damaged?.at) return damaged.record;
       const range = ranges.find(({ start, end }) => start <= position && position < end);
       if (range === undefined || (await loadRows(range, wantedColumns)) !== undefined) return undefined;
       return toRecord(position);
@@ -129,8 +129,8 @@ const measureValue = (value: unknown): number => {
   return isObject(value) ? Object.values(value).reduce<number>((sum, one) => sum + measureValue(one), 1) : 1;
 };
 
-function* makeRows({ start, end }: RowRange, cutOf: (row: number) => RawRecord): Generator<RawRecord, void> {
-  for (let row = start; row < end; row++) yield cutOf(row);
+function* makeRows({ start, end }: RowRange, toRecord: (row: number) => RawRecord): Generator<RawRecord, void> {
+  for (let row = start; row < end; row++) yield toRecord(row);
 }
 
 /** A row, whose bytes are composed on demand. */

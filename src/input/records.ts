@@ -87,10 +87,10 @@ const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
   /** The positions of records, to read them again. */
   const known: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
   const remember = function* (batch: Iterable<RawRecord>): Generator<RawRecord, void> {
-    for (const cut of batch) {
-      const { start, line, wrong } = cut;
-      known.push({ start, line, length: cut.bytes.length, wrong });
-      yield cut;
+    for (const record of batch) {
+      const { start, line, wrong } = record;
+      known.push({ start, line, length: record.bytes.length, wrong });
+      yield record;
     }
   };
   return {
@@ -146,8 +146,8 @@ async function* cutLines(
   for await (const block of readBlocks(within, { start, end: within.size })) {
     if (block.kind === "lines") yield linesOf(block.bytes, block.start);
     else {
-      const cut = await readWhole(text, { start: block.start, end: block.end, line: line++ });
-      yield [{ ...cut, bytes: trimEnd(cut.bytes, 0, cut.bytes.length) }];
+      const record = await readWhole(text, { start: block.start, end: block.end, line: line++ });
+      yield [{ ...record, bytes: trimEnd(record.bytes, 0, record.bytes.length) }];
     }
   }
 }
@@ -173,14 +173,14 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
   const range = { ...list, end: within.size };
   for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true })) {
     const { text: table, start: base, places, length, isEnd, fault } = part;
-    const cuts = function* (): Generator<RawRecord, void> {
+    const records = function* (): Generator<RawRecord, void> {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || nodeAfter(table, root + nodeSize));
         yield { bytes, line: places.mark(start), start: base + start, label, within };
       }
     };
-    yield cuts();
+    yield records();
     const position = { start: base + length, line: places.mark(length) };
     // Tolerates a comma before the bracket.
     if (isEnd || (fault !== undefined && table.bytes[length] === closeBracket)) yield* cutAfterList(text, position);
@@ -195,6 +195,6 @@ async function* cutAfterList(text: RecordText, { start, line }: Position): Async
   const next = await findList(text.within, rest);
   if (next !== undefined) return yield* cutElements(text, next);
   for await (const batch of cutLines(text, rest)) {
-    for (const cut of batch) return yield [unreadableRecord(text, cut, "other data follows the list of records")];
+    for (const record of batch) return yield [unreadableRecord(text, record, "other data follows the list of records")];
   }
 }

@@ -57,12 +57,12 @@ interface FileVersion {
 
 /** Reads a small response. @throws as `RemoteFile.bytes` */
 export const fetchText = async (
-  place: RemoteLocation,
-  reach: RemoteContext,
+  location: RemoteLocation,
+  context: RemoteContext,
 ): Promise<{ readonly body: string; readonly headers: DownloadReply["headers"] }> => {
-  const budget = reach.downloads.retryBudget();
+  const budget = context.downloads.retryBudget();
   for (;;) {
-    const got = await new RemoteFile(place, reach).request([]);
+    const got = await new RemoteFile(location, context).request([]);
     try {
       return { body: await text(got.chunks()), headers: got.headers };
     } catch (thrown) {
@@ -82,10 +82,10 @@ export class RemoteFile {
   #version: FileVersion | undefined;
   #first: Promise<DownloadReply> | undefined;
 
-  constructor(place: RemoteLocation, reach: RemoteContext) {
-    this.#location = place;
-    this.#context = reach;
-    this.#downloads = reach.downloads.endedBy(this.#abort.signal);
+  constructor(location: RemoteLocation, context: RemoteContext) {
+    this.#location = location;
+    this.#context = context;
+    this.#downloads = context.downloads.endedBy(this.#abort.signal);
   }
 
   /** Requests the first range, once. */

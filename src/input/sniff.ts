@@ -7,7 +7,7 @@ export type Container = "zip" | "parquet";
 /** Why a file is not JSON; undefined if it can be JSON. */
 type SniffResult =
   | { readonly rule: "utf-16"; readonly data: RuleData<"utf-16"> }
-  | { readonly rule: "not-json"; readonly data: RuleData<"not-json">; readonly container?: Container | undefined }
+  | { readonly rule: "not-json"; readonly data: RuleData<"not-json"> }
   | undefined;
 
 /** Bytes that `sniff` needs. */
@@ -15,43 +15,44 @@ export const sniffedBytes = 512;
 
 const convertAdvice = "convert it to JSON lines with one trajectory or group per line";
 
-interface FileKind extends RuleData<"not-json"> {
+const pipeAdvice = (command: string): string => `decompress it into a pipe: ${command} … | rollcall … -`;
+
+interface FileKind {
+  readonly kind: string;
   /** The bytes at `at` (default: 0), in Latin-1. */
   readonly bytes: string;
   readonly at?: number;
+  readonly instead?: string;
   readonly container?: Container;
 }
 
 const kinds: readonly FileKind[] = [
-  { bytes: "PAR1", kind: "a Parquet file", instead: convertAdvice, container: "parquet" },
-  {
-    bytes: "PK\x03\x04",
-    kind: "a zip file",
-    instead: "decompress it into a pipe: unzip -p … | rollcall … -",
-    container: "zip",
-  },
+  { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
+  { bytes: "PK\x03\x04", kind: "a zip file", instead: pipeAdvice("unzip -p"), container: "zip" },
   { bytes: "PK\x05\x06", kind: "an empty zip file", instead: "use the file that was meant to be in it" },
-  { bytes: "ustar", at: 257, kind: "a tar archive", instead: "extract it into a pipe: tar -xOf … | rollcall … -" },
+  { bytes: "ustar", at: 257, kind: "a tar archive", instead: pipeAdvice("tar -xOf") },
   {
     bytes: "version https://git-lfs.github.com/spec/",
     kind: "a pointer of Git LFS instead of the file",
     instead: "fetch the file: git lfs pull",
   },
-  { bytes: "\xfd7zXZ", kind: "an xz file", instead: "decompress it into a pipe: xz -dc … | rollcall … -" },
-  { bytes: "BZh", kind: "a bzip2 file", instead: "decompress it into a pipe: bzip2 -dc … | rollcall … -" },
-  { bytes: "ARROW1", kind: "an Arrow file", instead: convertAdvice },
-  { bytes: "\x89HDF", kind: "an HDF5 file", instead: convertAdvice },
-  { bytes: "Obj\x01", kind: "an Avro file", instead: convertAdvice },
-  { bytes: "SQLite format 3", kind: "an SQLite database", instead: convertAdvice },
-  { bytes: "%PDF", kind: "a PDF", instead: convertAdvice },
-  { bytes: "\x80\x04\x95", kind: "a Python pickle", instead: convertAdvice },
+  { bytes: "\xfd7zXZ", kind: "an xz file", instead: pipeAdvice("xz -dc") },
+  { bytes: "BZh", kind: "a bzip2 file", instead: pipeAdvice("bzip2 -dc") },
+  { bytes: "ARROW1", kind: "an Arrow file" },
+  { bytes: "\x89HDF", kind: "an HDF5 file" },
+  { bytes: "Obj\x01", kind: "an Avro file" },
+  { bytes: "SQLite format 3", kind: "an SQLite database" },
+  { bytes: "%PDF", kind: "a PDF" },
+  { bytes: "\x80\x04\x95", kind: "a Python pickle" },
 ];
 
-/** Returns the container that begins with these bytes; undefined if it is text. */
-export const findContainer = (head: Uint8Array): Container | undefined => {
-  const sniffed = sniff(head);
-  return sniffed?.rule === "not-json" ? sniffed.container : undefined;
+const findKind = (head: Uint8Array): FileKind | undefined => {
+  const text = Buffer.from(head).toString("latin1");
+  return kinds.find(({ bytes, at = 0 }) => text.startsWith(bytes, at));
 };
+
+/** Returns the container that begins with these bytes; undefined if it is text. */
+export const findContainer = (head: Uint8Array): Container | undefined => findKind(head)?.container;
 
 const utf16 = (encoding: string): SniffResult => ({ rule: "utf-16", data: { encoding } });
 
@@ -62,18 +63,14 @@ export const sniff = (head: Uint8Array): SniffResult => {
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32 (big-endian)");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32 (little-endian)" : "UTF-16 (little-endian)");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16 (big-endian)");
-  const text = Buffer.from(head).toString("latin1");
-  const found = kinds.find(({ bytes, at = 0 }) => text.startsWith(bytes, at));
-  if (found !== undefined) {
-    const { kind, instead, container } = found;
-    return { rule: "not-json", data: { kind, instead }, container };
-  }
+  const found = findKind(head);
+  if (found !== undefined) return notJson(found.kind, found.instead);
   if (head.length === sniffedBytes && head.every((byte) => byte === 0))
     return notJson("a file that begins with only NUL bytes", "write the file again");
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16 (little-endian)");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16 (big-endian)");
-  const kind = textKind(text.trimStart());
+  const kind = textKind(Buffer.from(head).toString("latin1").trimStart());
   return kind === undefined ? undefined : notJson(kind);
 };
 

@@ -11,7 +11,7 @@ import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findDecompressor, PieceReader } from "./decompress.ts";
 import { spoolFailed } from "./failures.ts";
-import { sniff, sniffedBytes } from "./sniff.ts";
+import { findContainer, sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
 /** Bytes of a spool in memory, because `check` needs no writable folder. */
@@ -69,9 +69,8 @@ async function* decodeChunks(
   };
   const decompress = findDecompressor(head);
   if (decompress === undefined) {
-    const sniffed = head.length < sniffedBytes ? undefined : sniff(head);
-    const isContainer = sniffed?.rule === "not-json" && sniffed.container !== undefined;
-    if (sniffed === undefined || (takesContainers && isContainer)) yield* all();
+    const isReadable = head.length < sniffedBytes || sniff(head) === undefined;
+    if (isReadable || (takesContainers && findContainer(head) !== undefined)) yield* all();
     else yield head;
     return;
   }
