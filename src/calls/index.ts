@@ -33,7 +33,7 @@ export {
   readStatus,
   readUsages,
 } from "./facts.ts";
-export { type CallPath, findPath, formatPath, type PathResult, parsePath } from "./path.ts";
+export { type CallPath, findPath, formatPath, parsePath } from "./path.ts";
 export {
   deferRejection,
   openPolling,

@@ -8,7 +8,7 @@ import { findNearest } from "../nearest.ts";
 export type CallPath = readonly (string | number)[];
 
 /** The value at a path, or the step that is missing. */
-export type PathResult =
+type PathResult =
   | { readonly kind: "found"; readonly value: RawJson }
   | {
       readonly kind: "missing";

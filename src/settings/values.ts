@@ -4,7 +4,7 @@ import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
 /** A parsed text, or what was expected instead. */
-export type ParseResult<Value> = { readonly ok: true; readonly value: Value } | ParseError;
+type ParseResult<Value> = { readonly ok: true; readonly value: Value } | ParseError;
 
 export interface ParseError {
   readonly ok: false;

@@ -20,7 +20,7 @@ describe("a call without its content", () => {
     expect(summary.vendor).not.toHaveProperty("trace_name");
   });
 
-  it("contains no other text, wherever it was", () => {
+  it("contains no other text, at any position", () => {
     const marker = "MARK";
     const secret = fc.constantFrom(`${marker} text`, { deep: [`${marker}`, { x: marker }] }, [marker], [[1, marker]]);
     const fields = ["inputs", "output", "exception", "attributes", "display_name", "summary", "unheard_of"];

@@ -67,7 +67,7 @@ describe("reading call ids from lines", () => {
 });
 
 describe("inOrder", () => {
-  it("returns results in order, and never runs more than `atOnce`", async () => {
+  it("returns results in order, and never runs more than `concurrency`", async () => {
     const delays = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(delays, fc.integer({ min: 1, max: 9 }), async (all, atOnce) => {

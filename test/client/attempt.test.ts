@@ -235,7 +235,7 @@ describe("a broken log request", () => {
 });
 
 describe("a log request with a credential", () => {
-  it("throws before it reads its body if the address is plain http", async () => {
+  it("throws before it reads its body if the URL is plain http", async () => {
     const { client } = clientAt("http://service.invalid");
     const body = bodyOf(1, 1);
     const failure = await failureOf(client.attempt(logTrajectories, { parameters: { model_id: "m" }, body }));

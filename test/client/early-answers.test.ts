@@ -80,7 +80,7 @@ describe("an early answer", () => {
     }
   });
 
-  it("is named as such if it is 100 Continue, which nobody requested", async () => {
+  it("mentions 100 Continue if it was not requested", async () => {
     const server = await serverAfter(10, (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n`));
     expect(await attemptAt(server.url)).toMatchObject({ kind: "broken", code: "CUT_HEADERS", isBodySent: true });
   });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Ran, runRollcall } from "../support/run.ts";
-import { type Answer, json, listening, scriptedServer } from "../support/server.ts";
+import { listening } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { rawServer, wireReply } from "./open.ts";
 
@@ -71,42 +71,6 @@ describe("rollcall models", () => {
       0,
       `note: the request to ${host} failed: the connection ended before the answer was complete, 3 times; retrying for up to 20 s (--max-wait)\n`,
     ]);
-  });
-
-  const answers: readonly (readonly [code: number, reply: string, answer: Answer, error: string, message: string])[] = [
-    [
-      4,
-      "401",
-      json({ error: { message: "bad key" } }, 401),
-      "auth",
-      "ROLLCALL_API_KEY and the project team/project (401): bad key",
-    ],
-    [4, "403", json({ error: "not yours" }, 403), "auth", "(403): not yours"],
-    [5, "503", json({ reason: "busy" }, 503), "unavailable", "the service answered 503: busy"],
-    [5, "500 in HTML", { status: 500, body: "<html><title>Oops</title>" }, "unavailable", "answered 500: Oops"],
-    [6, "422", json({ detail: [{ loc: ["query", 0], msg: "no" }] }, 422), "refused", "(422): query.0: no"],
-    [
-      6,
-      "302",
-      { status: 302, headers: { location: "/login" } },
-      "refused",
-      "/login (302), which rollcall does not follow",
-    ],
-    [6, "a page", { body: "<!DOCTYPE html><title>Sign in</title>" }, "refused", 'an HTML page ("Sign in")'],
-    [6, "JSON of another shape", json({ models: [] }), "refused", " at data"],
-    [9, "404 in JSON", json({ detail: "Not Found" }, 404), "not_found", "(404): Not Found"],
-    [6, "404 in text", { status: 404, body: "no page" }, "refused", "cannot list models: http"],
-  ];
-
-  it.each(answers)("exits with %i after %s", async (code, _, answer, error, message) => {
-    const { url } = await scriptedServer([{ answer }, { answer }]);
-    const env = { ROLLCALL_PROJECT: "team/project" };
-    const ran = await models(url, env);
-    expect(ran).toMatchObject({ code, stdout: "" });
-    expect(ran.stderr).toContain(message);
-    const inJson = await models(url, env, ["--json"]);
-    expect(inJson).toMatchObject({ code, stdout: "" });
-    expect(JSON.parse(inJson.stderr)).toMatchObject({ error: { code: error, exit_code: code } });
   });
 
   it("exits with 5 after --timeout if the service is silent", async () => {

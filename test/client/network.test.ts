@@ -8,14 +8,14 @@ import { listModels } from "../../src/contract/models.ts";
 import { testHost } from "../support/host.ts";
 import { closedPort, listening } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
-import { bodyOf, clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
+import { bodyOf, clientAt, failureOf, type Overrides, rawServer, wireReply } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };
 const whole = wireReply("200 OK", '{"data":[]}');
 
 /** What a list at an address fails with, when it is not tried again. */
-const failureAt = async (url: string, wishes: Wishes = {}) =>
-  await failureOf(clientAt(url, { maxWaitMs: 0, timeoutMs: 200, ...wishes }).client.send(listModels, list));
+const failureAt = async (url: string, overrides: Overrides = {}) =>
+  await failureOf(clientAt(url, { maxWaitMs: 0, timeoutMs: 200, ...overrides }).client.send(listModels, list));
 
 describe("an answer that never ends", () => {
   const early = ["informational replies", "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"] as const;
@@ -163,7 +163,7 @@ describe("the limit of silence", () => {
 const impossibleName = `${"a".repeat(64)}.invalid`;
 
 describe("a connection", () => {
-  it("names its address if it is refused", async () => {
+  it("names its host and port if it is refused", async () => {
     const port = await closedPort();
     const failure = await failureAt(`http://127.0.0.1:${port}`);
     expect(failure).toMatchObject({
@@ -231,7 +231,7 @@ describe("a connection", () => {
 });
 
 describe("a download", () => {
-  it("fails with its address without the query, which may hold a signature", async () => {
+  it("fails with its address without the query, which may contain a signature", async () => {
     const { openDownloads } = await loadDownloads();
     const options = { host: testHost(), timeoutMs: 5_000, maxWaitMs: 0, waitsForHost: false, trace: undefined };
     const downloads = openDownloads(options);

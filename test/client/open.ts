@@ -1,4 +1,4 @@
-/** Opens a client on a host whose waits take no time and are written down, and servers that misbehave as networks do. */
+/** Opens a client on a host whose waits take no time and are recorded, and servers that misbehave like networks. */
 
 import { createServer, type Server, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
@@ -16,10 +16,10 @@ import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
 import { listening } from "../support/server.ts";
 
-/** A client, and what can be seen of it from outside. */
+/** A client, and its observable effects. */
 export interface Opened {
   readonly client: Client;
-  /** Every wait before another try, in milliseconds. */
+  /** The waits before each retry, in milliseconds. */
   readonly waits: readonly number[];
   /** The lines of `--debug`. */
   readonly traced: readonly string[];
@@ -27,11 +27,11 @@ export interface Opened {
   interrupt(): void;
 }
 
-/** What a test may say about its client. */
-export type Wishes = Partial<Omit<ClientOptions, "host" | "address">> & {
+/** The options of a client that a test can override. */
+export type Overrides = Partial<Omit<ClientOptions, "host" | "address">> & {
   readonly env?: Readonly<Record<string, string>>;
   readonly random?: () => number;
-  /** In place of waits that take no time. */
+  /** Replaces waits that take no time. */
   readonly sleep?: (ms: number) => Promise<void>;
   readonly elapsed?: () => number;
   /** Milliseconds since 1970. */
@@ -41,7 +41,7 @@ export type Wishes = Partial<Omit<ClientOptions, "host" | "address">> & {
 /** Opens a client for one address; closed when the test is finished. */
 export const clientAt = (
   url: string | (() => string),
-  { env = {}, random = () => 0.5, now = 0, sleep, elapsed, ...options }: Wishes = {},
+  { env = {}, random = () => 0.5, now = 0, sleep, elapsed, ...options }: Overrides = {},
 ): Opened => {
   const waits: number[] = [];
   const traced: string[] = [];
@@ -141,9 +141,9 @@ export const mebibyte = 1024 * 1024;
 export const attemptAt = async (
   url: string,
   body: StreamedBody = bodyOf(2, 5),
-  wishes: Wishes = {},
+  overrides: Overrides = {},
 ): Promise<Attempt> =>
-  await clientAt(url, wishes).client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
+  await clientAt(url, overrides).client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
 
 /** A server that acts when it has read at least `count` bytes of a body, and does not read on by itself. */
 export const serverAfter = async (count: number, act: (socket: Socket, seen: number) => void): Promise<RawServer> =>

@@ -68,7 +68,7 @@ describe("a proxy", () => {
     ]);
   });
 
-  it("gets the user and password of its address, and nobody else does", async () => {
+  it("gets the user and password of its URL, and no other server does", async () => {
     const proxy = await proxyTo(1);
     const withUser = proxy.url.replace("http://", "http://us%40er:p%25w@");
     const { client, traced } = clientAt("http://service.invalid", { env: { http_proxy: withUser }, insecureHttp });
@@ -77,14 +77,14 @@ describe("a proxy", () => {
     expect(traced.join("\n")).not.toMatch(/p%25w|p%w|proxy-authorization/i);
   });
 
-  it("works without a scheme in its address", async () => {
+  it("works without a scheme in its URL", async () => {
     const proxy = await proxyTo(1);
     const { client } = clientAt("http://service.invalid", { env: { http_proxy: proxy.authority }, insecureHttp });
     await client.send(listModels, list);
     expect(proxy.asked).toHaveLength(1);
   });
 
-  it("opens a tunnel to an https address", async () => {
+  it("opens a tunnel to an https URL", async () => {
     const tls = createTlsServer(certificate({ names: ["service.invalid"] }), (socket) => {
       socket.on("error", () => undefined);
     });
@@ -133,7 +133,7 @@ describe("a proxy", () => {
     expect(server.connections()).toBe(1);
   });
 
-  it("fails with its address, but not its password, if it is unreachable", async () => {
+  it("fails with its host and port, but not its password, if it is unreachable", async () => {
     const port = await closedPort();
     const { client } = clientAt("https://service.invalid", {
       env: { HTTPS_PROXY: `http://user:word@127.0.0.1:${port}` },

@@ -6,14 +6,14 @@ import { listModels } from "../../src/contract/models.ts";
 import { openScreen, parseScreenOptions, printFailure } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
-import { clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
+import { clientAt, failureOf, type Overrides, rawServer, wireReply } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };
 
 /** The failure of a list if the service gives this answer. */
-const failureAt = async (answer: Answer, wishes: Wishes = {}) => {
+const failureAt = async (answer: Answer, overrides: Overrides = {}) => {
   const server = await scriptedServer([{ answer }]);
-  return await failureOf(clientAt(server.url, { maxWaitMs: 0, ...wishes }).client.send(listModels, list));
+  return await failureOf(clientAt(server.url, { maxWaitMs: 0, ...overrides }).client.send(listModels, list));
 };
 
 describe("the message of a service", () => {
@@ -100,7 +100,7 @@ describe("an error reply", () => {
     },
   );
 
-  it("says that no project is set if its status is 401", async () => {
+  it("mentions the missing project if its status is 401", async () => {
     const failure = await failureAt(json({}, 401));
     expect(failure.message).toContain("the credential from ROLLCALL_API_KEY, sent without a project (401)");
   });

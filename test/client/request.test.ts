@@ -41,7 +41,7 @@ describe("the path of a request", () => {
     expect(server.received[0]?.path).toBe("/below/v1/models");
   });
 
-  it("keeps the encoding of the address's own path", async () => {
+  it("keeps the encoding of the URL's own path", async () => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     const { client } = clientAt(`${server.url}/a%20b/v1`);
     await client.send(listAnalysisModels, { parameters: { analysis_provider: "p/q" }, body: undefined });

@@ -3,15 +3,15 @@ import { readCall } from "../../src/contract/call.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { type Answer, closedPort, json, scriptedServer } from "../support/server.ts";
-import { clientAt, failureOf, rawServer, type Wishes, wireReply } from "./open.ts";
+import { clientAt, failureOf, type Overrides, rawServer, wireReply } from "./open.ts";
 
 const list = { parameters: {}, body: undefined };
 const models = json({ data: [] });
 
 /** Waits of a client that meets these answers, one after the other, before it has a list. */
-const waitsFor = async (answers: readonly Answer[], wishes: Wishes = {}): Promise<readonly number[]> => {
+const waitsFor = async (answers: readonly Answer[], overrides: Overrides = {}): Promise<readonly number[]> => {
   const server = await scriptedServer([...answers, models].map((answer) => ({ answer })));
-  const { client, waits } = clientAt(server.url, wishes);
+  const { client, waits } = clientAt(server.url, overrides);
   await client.send(listModels, list);
   return waits;
 };
@@ -151,7 +151,7 @@ describe("the wait before a retry", () => {
   });
 });
 
-describe("the patience of a run", () => {
+describe("the retry budget of a run", () => {
   it("limits all waits of the run together", async () => {
     const { client, waits } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
     const patience = client.retryBudget();

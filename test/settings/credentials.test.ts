@@ -38,7 +38,7 @@ describe("a credential from the environment", () => {
     expect(await of("calls", only)).toMatchObject({ username: "api", password: "api-key-1" });
   });
 
-  it("goes to any address in use", async () => {
+  it("goes to any effective URL", async () => {
     const env = { ROLLCALL_API_KEY: "api-key-1" };
     expect(await credentialOf("log", { env }, "https://elsewhere.example")).toMatchObject({ token: "api-key-1" });
   });
@@ -231,7 +231,7 @@ describe("a saved credential", () => {
     ]);
   });
 
-  it("says how to log in if it is missing", async () => {
+  it("names the login command if it is missing", async () => {
     expect(await failureOf(() => credentialOf("log", {}))).toMatchObject({
       kind: "credential-missing",
       code: "auth",

@@ -8,7 +8,7 @@ import { failureOf, type Home, openHome, saved } from "./open.ts";
 describe("an export", () => {
   const settings = { base_url: "https://a.example/", insecure_http: true, max_request_size: 5_000_000, split: "train" };
 
-  it("contains what an import takes, value for value", async () => {
+  it("contains the values in the form of an import", async () => {
     const from = openHome({ profiles: { team: settings }, flags: { profile: "team" } });
     const exported = exportSettings(from.sources);
     expect(exported).toEqual({ profile: "team", settings, unknown: [] });
@@ -17,7 +17,7 @@ describe("an export", () => {
     expect(saved(to)).toEqual({ profiles: { mine: settings } });
   });
 
-  it("contains what is saved, whatever flags and the environment say", () => {
+  it("contains the saved values, even if flags and the environment override them", () => {
     const env = { ROLLCALL_MAX_REQUEST_SIZE: "huge", ROLLCALL_SPLIT: "val" };
     const home = openHome({ profiles: { default: settings }, flags: { insecure_http: false }, env });
     expect(exportSettings(home.sources).settings).toEqual(settings);

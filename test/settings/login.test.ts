@@ -37,7 +37,7 @@ describe("logins", () => {
     expect((await openHome({ env }).read()).get("base_url")).toBe("https://a.example/x");
   });
 
-  it("need an address, and fail for the local service", async () => {
+  it("need a URL, and fail for the local service", async () => {
     expect(await failureOf(() => planned(openHome()))).toMatchObject({
       kind: "setting-missing",
       message: "base_url is not set",

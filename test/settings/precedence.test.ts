@@ -54,7 +54,7 @@ describe("a setting", () => {
     expect(settings.get("idempotency")).toBe("auto");
   });
 
-  it("says how to set it if it is required and missing", async () => {
+  it("names the ways to set it if it is required and missing", async () => {
     const settings = await openHome().read();
     expect(await failureOf(() => settings.require("split"))).toMatchObject({
       message: "split is not set",
@@ -85,7 +85,7 @@ describe("a profile", () => {
     expect(await name({ local: true }, { ROLLCALL_PROFILE: "home" })).toBe("local");
   });
 
-  it("overrides the environment's addresses with a notice if the command line names it", async () => {
+  it("overrides the environment's URLs with a notice if the command line names it", async () => {
     const home = openHome({ flags: { profile: "work" }, env, profiles });
     const settings = await home.read();
     expect(home.notices).toEqual([]);
@@ -99,13 +99,13 @@ describe("a profile", () => {
     expect(settings.get("split")).toBe("env");
   });
 
-  it("logs to its own log address if it has both", async () => {
+  it("logs to its own log URL if it has both", async () => {
     const both = { base_url: "https://own.example", log_base_url: "https://logs.own.example" };
     const settings = await openHome({ flags: { profile: "both" }, env, profiles: { both } }).read();
     expect([settings.address("base"), settings.address("log")]).toEqual([both.base_url, both.log_base_url]);
   });
 
-  it("leaves the environment's addresses alone that it does not have", async () => {
+  it("uses the environment's URLs that it does not have itself", async () => {
     const settings = await openHome({ flags: { profile: "home" }, env, profiles }).read();
     expect([settings.address("base"), settings.address("log")]).toEqual([
       "https://env.example",
@@ -113,7 +113,7 @@ describe("a profile", () => {
     ]);
   });
 
-  it("does not override the environment's addresses if the environment names it", async () => {
+  it("does not override the environment's URLs if the environment names it", async () => {
     const home = openHome({ env: { ...env, ROLLCALL_PROFILE: "work" }, profiles });
     const settings = await home.read();
     expect([settings.address("base"), settings.address("log"), home.notices]).toEqual([
@@ -123,7 +123,7 @@ describe("a profile", () => {
     ]);
   });
 
-  it("prints a notice about where trajectories go if --base-url does not decide it", async () => {
+  it("prints a notice with the effective log URL if it is not --base-url", async () => {
     const home = openHome({ flags: { base_url: "https://typed.example" }, env, profiles });
     expect((await home.read()).address("log")).toBe("https://logs.env.example");
     expect(home.notices).toEqual([
@@ -184,7 +184,7 @@ describe("the profile local", () => {
     ["--local", { local: true }, {}],
     ["--profile local", { profile: "local" }, {}],
     ["ROLLCALL_PROFILE=local", {}, { ROLLCALL_PROFILE: "local" }],
-  ])("ignores the environment's addresses and credentials if %s selects it", async (_, flags, more) => {
+  ])("ignores the environment's URLs and credentials if %s selects it", async (_, flags, more) => {
     const home = openHome({ flags, env: { ...env, ...more } });
     const settings = await home.read();
     expect([settings.local, settings.profile]).toEqual([true, "local"]);

@@ -116,7 +116,7 @@ describe("saved settings", () => {
     }
   });
 
-  it("cannot be a secret, an unknown name, an unusable value or an address of the local service", async () => {
+  it("cannot be a secret, an unknown name, an invalid value or a URL of the local service", async () => {
     const home = openHome();
     for (const name of ["api_key", "token", "PASSWORD", "rollcall_api_key", "api-key-file", "username"]) {
       expect(await failureOf(() => set(home, name, "key-1234"))).toMatchObject({
