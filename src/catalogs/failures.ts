@@ -34,7 +34,7 @@ export const lockUnreadable = ({ file, code, cause }: { file: string; code: stri
   });
 
 export const lockNotOverwritten = (file: string): Failure =>
-  new Failure("usage", "lock-not-overwritten", `${file} is not a lock file; it was not overwritten`, {
+  new Failure("usage", "lock-not-overwritten", `${file} is not a lock file, so it was not overwritten`, {
     hint: "choose another file with --file",
     where: { file },
   });

@@ -22,7 +22,7 @@ export const foreignRequestReason = (
   const name = hostName(host);
   // The host name of a web page can resolve to this machine (DNS rebinding).
   if (!isLoopback(name) && !allowHosts.some((allowed) => allowed.toLowerCase() === name)) {
-    return `unknown host ${JSON.stringify(host)}; start the service with --allow-host to use this name`;
+    return `unknown host ${JSON.stringify(host)} (allow it with --allow-host)`;
   }
   const own = [`http://${host.toLowerCase()}`, `https://${host.toLowerCase()}`];
   if (origin !== undefined && !own.includes(origin.toLowerCase())) {

@@ -91,10 +91,10 @@ const toRefusal = (thrown: unknown, onError: AppOptions["onError"]): Refusal => 
   if (thrown instanceof Refusal) return thrown;
   onError(thrown);
   if (isFailure(thrown, "store-outcome-unknown")) {
-    return new Refusal(500, "lost the connection to the store; the request may or may not be stored");
+    return new Refusal(500, "lost the connection to the store, so the request may or may not be stored");
   }
   return isStoreFailure(thrown)
-    ? new Refusal(503, "the store is unavailable; nothing was stored", { headers: retryAfter(5) })
+    ? new Refusal(503, "the store is unavailable, and nothing was stored", { headers: retryAfter(5) })
     : new Refusal(500, "Internal Server Error");
 };
 

@@ -36,7 +36,7 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
   if (names.length === 0) return await readSample(kind);
   if (!names.includes(provider)) {
     const known = names.map((name) => JSON.stringify(name)).join(", ");
-    throw new Refusal(404, `unknown provider ${JSON.stringify(provider)}; known: ${known}`);
+    throw new Refusal(404, `unknown provider ${JSON.stringify(provider)}, expected ${known}`);
   }
   const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
   if (bytes !== undefined && "value" in (readCatalogReply(bytes) ?? {})) return bytes;
@@ -49,6 +49,6 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
  */
 const readSample = async (kind: CatalogKind): Promise<string> => {
   const { default: entries } = await import("./sample-catalog.json");
-  const note = `a sample that comes with rollcall; put your own catalog at catalog/${kind}/<provider>.json in the data folder`;
+  const note = `a sample that comes with rollcall. Put your own catalog at catalog/${kind}/<provider>.json in the data folder`;
   return JSON.stringify({ note, data: entries[kind] });
 };

@@ -180,12 +180,12 @@ const expectedTypes: Readonly<Record<string, readonly [type: string, noun: strin
 };
 
 const describeFault = (issue: Issue): Pick<ValidationItem, "type" | "msg" | "ctx"> => {
-  if (issue.code === "custom") return { type: "datetime_parsing", msg: "Input should be a valid datetime" };
+  if (issue.code === "custom") return { msg: "Input should be a valid datetime", type: "datetime_parsing" };
   if (issue.code === "too_small") {
     const minimum = Number(issue.minimum);
     const msg = `String should have at least ${minimum} character${minimum === 1 ? "" : "s"}`;
-    return { type: "string_too_short", msg, ctx: { min_length: minimum } };
+    return { msg, type: "string_too_short", ctx: { min_length: minimum } };
   }
   const [type, noun] = (issue.code === "invalid_type" && expectedTypes[issue.expected]) || ["value", "value"];
-  return { type: `${type}_type`, msg: `Input should be a valid ${noun}` };
+  return { msg: `Input should be a valid ${noun}`, type: `${type}_type` };
 };

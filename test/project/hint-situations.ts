@@ -273,7 +273,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall catalog verify --local",
     helps: [
       [`rmdir rollcall.lock.json && ${lock}`, isVerified],
-      ["rollcall catalog verify --local --file other.json", says("as they were locked in other.json")],
+      ["rollcall catalog verify --local --file other.json", says("in other.json verified")],
     ],
   },
   "invalid-lock": {

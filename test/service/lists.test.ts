@@ -98,7 +98,7 @@ describe.each([
     expect((await reply(`${service.url}${path}one/models`)).body).toEqual({ data: [] });
     const other = await reply(`${service.url}${path}two/models`);
     expect(other.status).toBe(404);
-    expect(other.body).toEqual({ detail: 'unknown provider "two"; known: "one"' });
+    expect(other.body).toEqual({ detail: 'unknown provider "two", expected "one"' });
   });
 
   it("never comes from a file outside its folder", async () => {

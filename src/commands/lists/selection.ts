@@ -143,7 +143,7 @@ export const noteSelection = (
   const note = of === 0 ? emptyText : unmatched;
   // In other programs, the word after --json is a list of fields.
   if (screen.isForProgram && pattern !== undefined && screen.argumentAfterJson === pattern)
-    screen.noticeAlways(`${note}; --json takes no value, so the word after it is a pattern (--fields selects fields)`);
+    screen.noticeAlways(`${note}, because --json takes no value (select fields with --fields)`);
   else screen.notice(note);
 };
 

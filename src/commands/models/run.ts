@@ -51,7 +51,7 @@ const readModels = async (context: Context): Promise<ReplyList<InferenceModel>> 
   const client = await openClient(context, await effectiveSettings(context));
   const { value: models } = await client.send(listModels, { parameters: {}, body: undefined });
   if (models.hasMore) {
-    context.screen.notice("the service has more models (has_more); this is its first page");
+    context.screen.notice("these models are only the first page of the service (has_more)");
   }
   noteNulls(context.screen, models, "the list of models");
   return models;

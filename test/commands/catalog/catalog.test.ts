@@ -100,7 +100,7 @@ describe("rollcall catalog", () => {
     expect(await router(["nothing-like-it", "--json"])).toEqual({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
     const behind = await router(["--json", "id,name"]);
     expect(behind).toMatchObject({ code: 0, stdout: '{"data":[]}\n' });
-    expect(behind.stderr).toMatch(/^note: no model matches "id,name"; --json takes no value.*\n$/);
+    expect(behind.stderr).toMatch(/^note: no model matches "id,name", because --json takes no value .*\n$/);
     expect(await router([], { body: entries([]) })).toEqual({
       code: 0,
       stdout: "",

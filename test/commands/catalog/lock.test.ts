@@ -63,7 +63,7 @@ describe("rollcall catalog lock", () => {
     writeFileSync(file, content);
     const ran = await run("lock", ["maker/same"]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
-    expect(ran.stderr).toContain("rollcall.lock.json is not a lock file; it was not overwritten");
+    expect(ran.stderr).toContain("rollcall.lock.json is not a lock file, so it was not overwritten");
     expect(text()).toBe(content);
   });
 

@@ -83,7 +83,7 @@ describe("rollcall models", () => {
     expect(await models(["--fields", "id"], { body: body(true) })).toEqual({
       code: 0,
       stdout: "a\n",
-      stderr: "note: the service has more models (has_more); this is its first page\n",
+      stderr: "note: these models are only the first page of the service (has_more)\n",
     });
     expect((await models(["--fields", "id"], { body: body(false) })).stderr).toBe("");
   });
