@@ -1,6 +1,5 @@
 /**
- * How fast rollcall reads 200 calls of a service that takes 20 ms for each, beside reading them one by one, and in how
- * much memory it sums up calls of a megabyte: `node bench/calls.js [rounds] [calls]`.
+ * Compares reading 200 calls of 20 ms each in parallel and one by one, and measures the memory for calls of a megabyte: `node bench/calls.js [rounds] [calls]`.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,12 +35,11 @@ const { ms, ratio } = await takeTurns(
 );
 slow.close();
 console.log(`${count} calls: ${ms("side by side").toFixed(0)} ms, one by one ${ms("one by one").toFixed(0)} ms`);
-holdTo("one by one over side by side", ratio("one by one", "side by side"), { least: 5 });
+holdTo("one by one over side by side", ratio("one by one", "side by side"), { min: 5 });
 
-/** The megabytes that a reading of all calls had at most. */
 const peakOf = (env, ...args) => peakMb(["bin/rollcall.js", "call", "read", "-", ...args], { env, input: ids });
 
 const large = await serve(0, 1_000_000);
-holdTo("peak in MB of a summary of calls of 1 MB each", await peakOf(large.env, "--summary", "--costs"), { most: 200 });
-holdTo("peak in MB of the same calls as lines", await peakOf(large.env, "-o", "jsonl"), { most: 200 });
+holdTo("peak in MB of a summary of calls of 1 MB each", await peakOf(large.env, "--summary", "--costs"), { max: 200 });
+holdTo("peak in MB of the same calls as lines", await peakOf(large.env, "-o", "jsonl"), { max: 200 });
 large.close();

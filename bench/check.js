@@ -1,10 +1,10 @@
 /**
- * How fast `rollcall check` is beside `jq`, and beside a script that does nothing but parse each line:
+ * Compares `rollcall check` with `jq` and with a script that only parses each line:
  * `node bench/check.js [rounds] [megabytes]`. `jq` reads and writes text and computes nothing.
  */
 import { join } from "node:path";
 import { writeGroups } from "./input.js";
-import { environment, holdTo, isThere, newFolder, printMachine, run, takeTurns } from "./rounds.js";
+import { environment, holdTo, isInstalled, newFolder, printMachine, run, takeTurns } from "./rounds.js";
 
 const rounds = Number(process.argv[2] ?? 9);
 const megabytes = Number(process.argv[3] ?? 170);
@@ -35,10 +35,10 @@ const programs = {
 for (const [name, { code }] of Object.entries(found)) {
   programs[name] = () => check(join(folder, `${name}.jsonl`), code);
 }
-if (await isThere("jq")) {
+if (await isInstalled("jq")) {
   programs["jq -c ."] = () => run(["jq", "-c", ".", input], { env });
   programs["jq empty"] = () => run(["jq", "empty", input], { env });
-} else console.log("skipped: jq is not there");
+} else console.log("skipped: jq is not installed");
 
 const { ms, ratio } = await takeTurns(programs, rounds);
 
@@ -55,9 +55,9 @@ const claims = [
   ["jq empty", 3],
   ["only JSON.parse", 2.3],
 ];
-for (const [name, least] of claims) {
-  if (name in programs) holdTo(`${name} over rollcall check`, ratio(name, "rollcall check"), { least });
+for (const [name, min] of claims) {
+  if (name in programs) holdTo(`${name} over rollcall check`, ratio(name, "rollcall check"), { min });
 }
 for (const name of Object.keys(found)) {
-  holdTo(`${name} over ordinary lines`, ratio(name, "rollcall check"), { most: 1.3 });
+  holdTo(`${name} over ordinary lines`, ratio(name, "rollcall check"), { max: 1.3 });
 }

@@ -1,9 +1,8 @@
 /**
- * How fast files of other tools are read, beside a plain script that does the same with the same libraries: it parses each
- * record, checks of it what its author would (roles, contents, calls and their answers, rewards and metrics), sums up the
- * metrics, makes groups, and writes them with digests of their records. Numbers lose their spelling there, and no problem
- * has a place. `node bench/formats.js [rounds] [megabytes] [case]`, where the case is a part of its name. Times are the
- * processor's, on one core.
+ * Compares reading other tools' files with a plain script that uses the same libraries. The script parses and checks each
+ * record (roles, contents, calls and results, rewards, metrics), sums the metrics, and writes groups with digests. It
+ * loses the spelling of numbers and the positions of problems. `node bench/formats.js [rounds] [megabytes] [case]`, where the case is a part of its name. Times are processor
+ * times on one core.
  */
 
 import { once } from "node:events";
@@ -27,7 +26,7 @@ writeGroups(groups, { bytes: megabytes * 1e6 });
 
 const linesOf = (file) => createInterface({ input: createReadStream(file, "utf8") });
 
-/** Writes what is made of each group, waiting for the disk. */
+/** Writes the text that `make` returns for each group. */
 const written = async (file, make) => {
   const stream = createWriteStream(file);
   let at = 0;
@@ -40,7 +39,7 @@ const written = async (file, make) => {
 
 const messageOf = (said) => said.message ?? said;
 
-/** A trajectory's messages up to the first turn of the model, and those from there on. */
+/** Splits a trajectory's messages at the first turn of the model. */
 const halves = ({ messages_and_choices: said }) => {
   const messages = said.map(messageOf);
   const first = messages.findIndex(({ role }) => role === "assistant");
@@ -58,7 +57,7 @@ const rowsOf = async () =>
       .join(""),
   );
 
-/** Rows of a row group: readers hold one whole. */
+/** Rows of a row group, which readers load at once. */
 const rowsAtOnce = 1000;
 
 const parquetOf = async () => {
@@ -85,7 +84,7 @@ const parquetOf = async () => {
   return file;
 };
 
-/** What ends an archive of more members than fit into two bytes. */
+/** The zip64 end of an archive with more than 65,535 members. */
 const longEnd = (members, { directory, at }) => {
   const end = Buffer.alloc(52);
   end.writeBigUInt64LE(44n, 0);
@@ -100,7 +99,7 @@ const longEnd = (members, { directory, at }) => {
   return [Buffer.from("PK\u0006\u0006"), end, Buffer.from("PK\u0006\u0007"), place];
 };
 
-/** Writes a zip archive of these members, deflated, holding none: what this process holds counts as a program's own that it starts. */
+/** Writes a zip archive without keeping members in memory, because Linux counts this memory for started programs. */
 const writeArchive = async (file, members) => {
   const archive = openSync(file, "w");
   const entries = [];
@@ -164,15 +163,15 @@ const evalOf = async () => {
   return file;
 };
 
-/** What is measured: its file, what rollcall is told, and how many times as long the script has to take. */
+/** Each case: its file, the options of rollcall, and the bound of the script's time over rollcall's. */
 const cases = {
-  "verifiers v0": { make: rowsOf, rival: "verifiers", least: 0.9 },
-  "ART's Parquet": { make: parquetOf, rival: "parquet", least: 1 },
-  "Inspect's .eval": { make: evalOf, rival: "eval", args: ["--reward-from", "scores.match.value"], least: 1 },
+  "verifiers v0": { make: rowsOf, rival: "verifiers", min: 0.9 },
+  "ART's Parquet": { make: parquetOf, rival: "parquet", min: 1 },
+  "Inspect's .eval": { make: evalOf, rival: "eval", args: ["--reward-from", "scores.match.value"], min: 1 },
 };
 
 printMachine(rounds);
-for (const [name, { make, rival, args = [], least }] of Object.entries(cases)) {
+for (const [name, { make, rival, args = [], min }] of Object.entries(cases)) {
   if (!name.includes(chosen)) continue;
   const file = await make();
   const rollcall = ["bin/rollcall.js", "check", ...args, file];
@@ -187,7 +186,7 @@ for (const [name, { make, rival, args = [], least }] of Object.entries(cases)) {
   console.log(
     `${name}: check ${ms("check").toFixed(0)} ms, script ${ms("script").toFixed(0)} ms, at most ${peak.toFixed(0)} MB`,
   );
-  holdTo(`${name}: the script over rollcall check`, ratio("script", "check"), { least });
-  holdTo(`${name}: memory of rollcall check in MB`, peak, { most: 400 });
+  holdTo(`${name}: the script over rollcall check`, ratio("script", "check"), { min });
+  holdTo(`${name}: memory of rollcall check in MB`, peak, { max: 400 });
   rmSync(file);
 }

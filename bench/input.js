@@ -1,16 +1,16 @@
 /**
- * Makes the input of the benches from a seed: groups of four trajectories, one on a line, no two alike. What is said in them
- * is cut from the samples, so that it has the escapes, and the characters beyond ASCII, that real trajectories have.
+ * Generates the input of the benches from a seed: a different group of four trajectories on each line. The texts are cut
+ * from the samples, so they have the escapes and non-ASCII characters of real trajectories.
  */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
-/** Lines that are made one by one; the others repeat them with trajectories' numbers of their own. */
+/** Bytes of generated lines. Further lines repeat them with other numbers. */
 const wordedBytes = 2 ** 25;
 
-/** Digits of a trajectory's own number, which stands behind the point of one of its metrics. */
+/** Digits of a trajectory's number, which is the fraction of a metric. */
 const digits = 12;
 
-/** Fields that every trajectory has in addition, and that every group is reported for. */
+/** Additional fields of every trajectory that cause problems. */
 const findings = {
   warning: () => ({ logs: [1] }),
   error: () => ({ start_time: "yesterday" }),
@@ -18,8 +18,7 @@ const findings = {
 };
 
 /**
- * Writes lines of about `lineBytes` until the file has at least `bytes`, in ASCII alone with `ascii`, each with a `finding`
- * if one is named. Returns the file's size in bytes.
+ * Writes lines of about `lineBytes` until the file has at least `bytes`, optionally only in ASCII, and with a `finding` per line. Returns the file's size in bytes.
  */
 export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1, ascii = false, finding }) => {
   const random = randomFrom(seed);
@@ -47,7 +46,7 @@ export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1, ascii = f
 
 const numberMark = "#".repeat(digits);
 
-/** A generator of numbers from 0 to 1 (mulberry32): the same for the same seed, everywhere. */
+/** Returns a seeded generator of numbers from 0 to 1 (mulberry32). */
 export const randomFrom = (seed) => {
   let state = seed;
   return () => {
@@ -58,7 +57,7 @@ export const randomFrom = (seed) => {
   };
 };
 
-/** What the samples' messages say, by role; and the arguments of their tool calls. */
+/** Returns the texts of the samples by role, and their tool calls. */
 const spokenOf = (ascii) => {
   const spoken = { system: "", user: "", assistant: "", tool: "" };
   const calls = [];
@@ -73,12 +72,12 @@ const spokenOf = (ascii) => {
   return { spoken, calls };
 };
 
-/** A text without what is not ASCII: V8 holds such text, and all that it is put together with, in half of the memory. */
+/** Removes non-ASCII characters. V8 stores ASCII text in half of the memory. */
 const asciiOf = (text) => text.replace(/[\u0080-\uffff]/g, "");
 
 const samples = new URL("../test/samples/", import.meta.url);
 
-/** A group of one short trajectory, which is known by its reward. */
+/** Returns a group of one short trajectory that is identified by its reward. */
 export const groupOf = (reward) =>
   `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":${reward}}]}\n`;
 
@@ -90,10 +89,10 @@ const longGroupOf = (random, { said, lineBytes, more }) => {
   return `${JSON.stringify({ trajectories })}\n`;
 };
 
-/** Bytes of a trajectory but for what is said in it, about. */
+/** Approximate bytes of a trajectory without its texts. */
 const structureBytes = 770;
 
-/** An agent's turns: what it is told and asked, a tool call with its result, and what it says then. */
+/** Returns a conversation with a tool call and its result. */
 const trajectoryOf = (random, { said: { spoken, calls }, bytes }) => {
   const text = (role, share) => {
     const all = spoken[role];

@@ -1,10 +1,9 @@
 /**
- * Kills `rollcall log` at random times, again and again, and counts the groups that arrived:
+ * Kills `rollcall log` at random times and counts the groups that arrived:
  *   node bench/kill.js [rounds] [seed] [--follow]
- * A service that echoes `Idempotency-Key` must have each group exactly once in the end, by rollcall alone. A service
- * that does not must have none twice and lack none, after a person resolved the requests that the ledger names as
- * unknown. A third trial has another tool's rows, which rollcall converts. With `--follow` the runs that are killed
- * follow a file that is still written: in pieces that cut lines, and under another name after a while.
+ * A service that echoes `Idempotency-Key` must have each group exactly once without help. A service that does not must
+ * have each group once after the unknown requests of the ledger were resolved. A third trial converts another tool's
+ * rows. With `--follow`, the killed runs follow a growing file that is written in pieces of lines and then renamed.
  */
 import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,13 +16,13 @@ const { values, positionals } = parseArgs({ options: { follow: { type: "boolean"
 const rounds = Number(positionals[0] ?? 200);
 const seed = Number(positionals[1] ?? Date.now() % 1_000_000);
 
-/** Groups of a round, each a request by itself, and kills of a round at most. */
+/** Groups of a round, each in its own request, and the maximum number of kills. */
 const groupsOfRound = 6;
 const killsOfRound = 3;
-/** The service takes this long before it logs a request, and as long again before it answers. */
+/** Maximum delay before the service logs a request, and again before it answers. */
 const slownessMs = 60;
 
-/** Runs rollcall; after `after` it gets a signal, if it still runs. */
+/** Runs rollcall and sends it a signal after `after`. */
 const run = async (args, env, { after, signal = "SIGKILL" } = {}) => {
   let ended = false;
   const onStart = (child) => after?.then(() => ended || child.kill(signal));
@@ -32,7 +31,7 @@ const run = async (args, env, { after, signal = "SIGKILL" } = {}) => {
   });
 };
 
-/** All rounds against one kind of service, with lines of one kind; returns the counts. */
+/** Runs all rounds against one kind of service, with one kind of lines. Returns the counts. */
 const trial = async (echoes, kind) => {
   const chance = randomFrom(seed + (echoes ? 1 : 0) + (kind === rows ? 2 : 0));
   const folder = mkdtempSync(join(tmpdir(), "kill-"));
@@ -49,7 +48,7 @@ const trial = async (echoes, kind) => {
   const file = join(folder, "groups.jsonl");
   const options = ["--split", "train", "--json", "--max-request-size", String(kind.requestBytes)];
   const log = (...files) => ["log", "m", ...files, ...options];
-  // The first answer tells what the service does with keys. The second run tells how long a run takes.
+  // The first run learns whether the service echoes keys. The second run measures the duration.
   writeFileSync(file, Array.from({ length: groupsOfRound }, (_, at) => kind.linesOf(at / 10, at)).join(""));
   await run(log(file), env);
   const started = Date.now();
@@ -69,7 +68,7 @@ const trial = async (echoes, kind) => {
         counts.kills++;
       }
     }
-    // A killed run's request may still be on its way through the service.
+    // The service may still process a request of a killed run.
     await pause(2 * slownessMs);
     const own = [...log(...files.filter(existsSync)), ...batch];
     const last = await run(own, env);
@@ -85,7 +84,7 @@ const trial = async (echoes, kind) => {
   return counts;
 };
 
-/** Follows a file while it is written, in several runs. All but the last are killed; returns how many were. */
+/** Follows a growing file in several runs and kills all but the last. Returns the number of kills. */
 const followAndKill = async ({ files: [old, file], texts, log, batch, env, chance, lifeMs }) => {
   const isSized = chance() < 0.5;
   const follow = [...log(file), ...batch, "--follow", "--every", "20ms", ...(isSized ? ["--group-size", "2"] : [])];
@@ -100,7 +99,7 @@ const followAndKill = async ({ files: [old, file], texts, log, batch, env, chanc
   return kills;
 };
 
-/** Writes groups in pieces, for about `ms`. Most files get another name while a line is cut, and a new file follows. */
+/** Writes groups in pieces for about `ms`. Most files are renamed in the middle of a line, and a new file follows. */
 const write = async ({ old, file, texts, chance, ms }) => {
   const rotateAfter = Math.floor(chance() * texts.length);
   const pieces = texts.length * 2;
@@ -121,7 +120,7 @@ const write = async ({ old, file, texts, chance, ms }) => {
   closeSync(to);
 };
 
-/** One group, which is known by its reward, and its request by the number of its bytes. */
+/** A group that is identified by its reward, and its request by its bytes. */
 const groups = {
   requestBytes: 150,
   linesOf: (reward, at) =>
@@ -136,7 +135,7 @@ const rows = {
     `{"example_id":${at},"prompt":"2+2?","completion":"${"x".repeat(at + 1)}","task":"t","reward":${reward}}\n`,
 };
 
-/** A group of two trajectories, each on a line of its own, in a file that is followed. */
+/** A group of two trajectories on two lines of a growing file. */
 const trajectories = {
   isFollowed: true,
   requestBytes: 300,
@@ -150,7 +149,7 @@ const trajectories = {
   groupOf: (reward, at) => `{"trajectories":[${trajectories.linesOf(reward, at).trim().replace("\n", ",")}]}`,
 };
 
-/** Resolves what is unknown by what the service really has, and compares the ledger's entries with that. */
+/** Resolves unknown requests by the groups of the service, and compares the ledger with them. */
 const settle = async ({ own, env, round, rewards, last, service, counts, echoes, kind }) => {
   if (last.code === 0) return;
   if (last.code !== 8 || echoes) {

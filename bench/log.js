@@ -1,12 +1,11 @@
 /**
- * How fast `rollcall log` sends, ledger and metrics included, beside the plain script that everybody writes and `curl`,
- * which sends the raw file: `node bench/log.js [rounds] [megabytes] [ascii]`. On one core: `taskset -c 0 node bench/log.js`.
+ * Compares `rollcall log`, with ledger and metrics, with a plain script and with `curl`, which sends the raw file: `node bench/log.js [rounds] [megabytes] [ascii]`. On one core: `taskset -c 0 node bench/log.js`.
  */
 import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { writeGroups } from "./input.js";
-import { environment, holdTo, isThere, newFolder, openService, printMachine, run, takeTurns } from "./rounds.js";
+import { environment, holdTo, isInstalled, newFolder, openService, printMachine, run, takeTurns } from "./rounds.js";
 
 const rounds = Number(process.argv[2] ?? 9);
 const megabytes = Number(process.argv[3] ?? 170);
@@ -28,7 +27,7 @@ const env = environment(folder, { ROLLCALL_BASE_URL: address });
 const node = process.execPath;
 const ledger = join(folder, "ledger.db");
 const log = (file) => {
-  // Every round logs for the first time: what stands in the ledger would not be sent.
+  // A new ledger for every round, because logged groups are not sent again.
   for (const end of ["", "-wal", "-shm"]) rmSync(`${ledger}${end}`, { force: true });
   return run([node, "bin/rollcall.js", "log", "m", file, "--split", "train", "--ledger", ledger], { env });
 };
@@ -46,8 +45,8 @@ const programs = {
   "rollcall log, 10 MB lines": () => log(long),
   "plain script, 10 MB lines": () => run([node, "bench/rivals.js", "log", long, url], { env }),
 };
-if (await isThere("curl")) programs.curl = () => curl(input);
-else console.log("skipped: curl is not there");
+if (await isInstalled("curl")) programs.curl = () => curl(input);
+else console.log("skipped: curl is not installed");
 
 const { ms, ratio } = await takeTurns(programs, rounds);
 sink.close();
@@ -67,10 +66,10 @@ if ("curl" in programs) {
       `${check.toFixed(0)} of its ${log.toFixed(0)} ms start, parse, check, digest and tally, ` +
       `${(log - check).toFixed(0)} keep the ledger and send`,
   );
-  holdTo("rollcall log over curl", ratio("rollcall log", "curl"), { most: 4 });
+  holdTo("rollcall log over curl", ratio("rollcall log", "curl"), { max: 4 });
 }
-const least = availableParallelism() > 1 && !ascii ? 5 : 3;
-holdTo("plain script over rollcall log", ratio("plain script", "rollcall log"), { least });
+const min = availableParallelism() > 1 && !ascii ? 5 : 3;
+holdTo("plain script over rollcall log", ratio("plain script", "rollcall log"), { min });
 holdTo("the same with a warning on each line", ratio("plain script, warnings", "rollcall log, warnings"), {
-  least: least - 1,
+  min: min - 1,
 });

@@ -1,6 +1,5 @@
 /**
- * Loaded before a program: tells the bench, on descriptor 3, how many kilobytes of memory the program had at most, or how
- * many microseconds processors spent on it.
+ * Loaded before a program. Writes its peak memory in kilobytes, or its processor time in microseconds, to descriptor 3.
  */
 const { writeSync } = require("node:fs");
 const { isMainThread } = require("node:worker_threads");
@@ -10,5 +9,5 @@ const figure = () => {
   return process.env.BENCH_TELLS === "processor" ? userCPUTime + systemCPUTime : maxRSS;
 };
 
-// Every thread loads this; the figure is of all of them.
+// Every thread loads this file. The number is for all threads.
 if (isMainThread) process.on("exit", () => writeSync(3, String(figure())));

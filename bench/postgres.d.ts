@@ -1,21 +1,19 @@
-/** Whether PostgreSQL is installed. */
+/** True if PostgreSQL is installed. */
 export const hasPostgres: boolean;
 
-/** Where a PostgreSQL is that was started. */
 interface PostgresPlace {
   readonly folder: string;
   readonly port: number;
 }
 
-/** A PostgreSQL of one's own. */
 export interface OwnPostgres extends PostgresPlace {
-  /** Of its database `rollcall`. */
+  /** The URL of the database `rollcall`. */
   readonly address: string;
   sql(text: string): void;
   start(): void;
-  /** Ends it as a lost machine does. */
+  /** Stops immediately, like a crash. */
   stopNow(): void;
-  /** Makes another database in it, and gives its address. */
+  /** Creates a database and returns its URL. */
   newDatabase(name: string, user?: "rollcall" | "guarded"): string;
   stop(): void;
 }

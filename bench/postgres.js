@@ -1,4 +1,4 @@
-/** A PostgreSQL of one's own in a folder that goes with it: Debian's package, on a port of loopback. */
+/** Starts a private PostgreSQL server from Debian's package, in a temporary folder and on a loopback port. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 const versions = "/usr/lib/postgresql";
 
-/** Where its programs are; undefined where it is not installed: `apt-get install postgresql`. */
+/** The folder of its programs; undefined if it is not installed (`apt-get install postgresql`). */
 const programs = existsSync(versions)
   ? readdirSync(versions)
       .map((version) => join(versions, version, "bin"))
@@ -16,14 +16,14 @@ const programs = existsSync(versions)
 
 export const hasPostgres = programs !== undefined;
 
-/** It refuses to run as root, who runs it as its package's own user. */
+/** PostgreSQL refuses to run as root, so root runs it as the user of its package. */
 const owner = () => {
   if (process.getuid?.() !== 0) return {};
   const [uid, gid] = ["-u", "-g"].map((flag) => Number(execFileSync("id", [flag, "postgres"])));
   return { uid, gid };
 };
 
-/** A port of loopback that nothing listens at. */
+/** Returns a free loopback port. */
 const freePort = async () => {
   const server = createServer();
   await new Promise((settle) => server.listen(0, "127.0.0.1", settle));
@@ -32,18 +32,16 @@ const freePort = async () => {
   return port;
 };
 
-/** Runs one of its programs as its user. */
 const run = (name, args, folder) =>
   execFileSync(join(programs, name), args, { ...owner(), cwd: folder, stdio: ["pipe", "ignore", "inherit"] });
 
 /**
- * Starts one, with a database `rollcall` of the user `rollcall`, who needs no password, and a user `guarded`, whose password
- * is `secret`; encrypted too if it has a certificate. If it is not durable, it survives its own end, but not the machine's.
- * Must be stopped.
+ * Starts a server with a database `rollcall` of the user `rollcall` (no password), and a user `guarded` (password `secret`).
+ * With a certificate, it accepts TLS. If it is not durable, it survives a kill, but not a crash of the machine.
  */
 export const startPostgres = async ({ certificate, isDurable = true } = {}) => {
   const as = owner();
-  // Its user has to get there: a folder of temporary files may be root's alone.
+  // The folder of temporary files may be accessible only to root.
   const folder = mkdtempSync(join(as.uid === undefined ? tmpdir() : "/tmp", "postgres-"));
   if (as.uid !== undefined) chownSync(folder, as.uid, as.gid);
   const own = (name, content) => {
@@ -79,7 +77,7 @@ export const startPostgres = async ({ certificate, isDurable = true } = {}) => {
   return server;
 };
 
-/** One that was started, perhaps by another process. */
+/** Connects to a started server. */
 export const postgresAt = ({ folder, port }) => {
   const control = (...words) =>
     run("pg_ctl", ["-D", join(folder, "data"), "-l", join(folder, "log"), "-s", "-w", ...words], folder);
@@ -97,9 +95,9 @@ export const postgresAt = ({ folder, port }) => {
     address: addressOf("rollcall", "rollcall"),
     sql,
     start: () => control("start"),
-    /** Ends it as a lost machine does. */
+    /** Stops immediately, like a crash. */
     stopNow,
-    /** Makes another database in it, and gives its address. */
+    /** Creates a database and returns its URL. */
     newDatabase: (name, user = "rollcall") => {
       sql(`CREATE DATABASE "${name}" OWNER ${user}`);
       return addressOf(name, user);

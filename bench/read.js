@@ -1,11 +1,11 @@
 /**
- * How fast rollcall reads a catalog of 50,000 entries, and in how much memory, beside `curl` and `jq` that do the same:
+ * Compares the time and memory for a catalog of 50,000 entries with `curl` and `jq`:
  * `node bench/read.js [rounds] [entries]`.
  */
 import {
   environment,
   holdTo,
-  isThere,
+  isInstalled,
   newFolder,
   openService,
   peakMb,
@@ -26,11 +26,10 @@ const env = environment(folder, {
   COLUMNS: "200",
 });
 
-/** What a filter of rollcall is to jq. */
+/** The jq filter that corresponds to rollcall's options. */
 const picked = `select([.id, .name | ascii_downcase | contains("qwen")] | any)
   | select(.context_length >= 100000 and (.supported_features | index("tools")))`;
 
-/** What is asked, of rollcall and of jq. */
 const questions = {
   "some, sorted, as a table": {
     args: ["qwen", "--feature", "tools", "--min-context", "100k", "--sort", "-pricing.prompt", "-o", "table"],
@@ -49,7 +48,7 @@ const questions = {
   "all, as JSON": { args: ["--json"], filter: "." },
 };
 
-/** The columns that a table of 200 columns has, as jq writes them. */
+/** The columns of a table in 200 terminal columns. */
 const row = `[.id, .name, .context_length, .max_output_length, (.pricing | (.prompt, .completion, .input_cache_read)),
   .quantization, (.supported_features | join(", ")), ([.datacenters[].country_code] | join(", ")), .deprecation_date]`;
 
@@ -60,8 +59,8 @@ const pipeline = ({ filter, raw }) =>
     output: "pipe",
   });
 
-const withJq = (await isThere("jq")) && (await isThere("curl"));
-if (!withJq) console.log("skipped: jq and curl are not both there");
+const withJq = (await isInstalled("jq")) && (await isInstalled("curl"));
+if (!withJq) console.log("skipped: jq and curl are not both installed");
 printMachine(rounds);
 console.log(`${entries} entries`);
 
@@ -74,7 +73,7 @@ for (const [name, question] of Object.entries(questions)) {
   const peak = await peakMb(rollcall(question.args), { env });
   const took = Object.keys(programs).map((program) => `${program} ${ms(program).toFixed(0)} ms`);
   console.log(`${name}: ${took.join(", ")}`);
-  if (withJq) holdTo(`${name}: curl | jq over rollcall`, ratio("curl | jq", "rollcall"), { least: 1 });
-  holdTo(`${name}: peak in MB`, peak, { most: 150 });
+  if (withJq) holdTo(`${name}: curl | jq over rollcall`, ratio("curl | jq", "rollcall"), { min: 1 });
+  holdTo(`${name}: peak in MB`, peak, { max: 150 });
 }
 close();

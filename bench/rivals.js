@@ -1,6 +1,6 @@
 /**
- * The scripts that rollcall is measured against: `node bench/rivals.js <which> …`. `parse` and `log` are what everybody
- * writes; `lines` and `send` what a careful engineer does, who splits the bytes and sends them as they stand.
+ * The scripts that rollcall is compared with: `node bench/rivals.js <which> …`. `parse` and `log` are plain scripts. `lines`
+ * and `send` are careful scripts that split the bytes and send them unchanged.
  */
 import { hash } from "node:crypto";
 import { createReadStream, readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { gunzipSync } from "node:zlib";
 
 const [which, ...args] = process.argv.slice(2);
 
-/** Parses each line of a file; gives what came out. */
+/** Parses each line of a file. */
 const parsed = async (file) => {
   const values = [];
   const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
@@ -17,7 +17,7 @@ const parsed = async (file) => {
   return values;
 };
 
-/** The lines of files as they stand, each of which was parsed. */
+/** Parses the lines of files and returns their bytes. */
 const linesOf = (files) =>
   files.flatMap((file) => {
     const text = readFileSync(file);
@@ -41,7 +41,7 @@ const post = async (url, body) => {
   if (!reply.ok) throw new Error(`status ${reply.status}`);
 };
 
-/** The body of a request, of lines as they stand. */
+/** Returns the body of a request with these lines. */
 const bodyOf = (lines) => {
   const pieces = lines.flatMap((line, at) => (at === 0 ? [line] : [Buffer.from(","), line]));
   return Buffer.concat([Buffer.from('{"split":"train","trajectory_groups":['), ...pieces, Buffer.from("]}")]);
@@ -58,7 +58,7 @@ const mustBe = (isSo, what) => {
   if (!isSo) throw new Error(`not as it should be: ${what}`);
 };
 
-/** Checks what the author of a script would: that the service will take it, and that a trainer can read it. */
+/** Checks that the service accepts a trajectory and that a trainer can read it. */
 const checked = (trajectory) => {
   const { messages_and_choices, reward, metrics = {} } = trajectory;
   mustBe(Number.isFinite(reward), "reward");
@@ -78,7 +78,7 @@ const checked = (trajectory) => {
   return trajectory;
 };
 
-/** Puts trajectories into groups by their keys, and writes these as lines with what the next run knows them by; sums up the rewards and metrics. */
+/** Groups trajectories by key, writes groups and digests, and sums rewards and metrics. */
 const writeGrouped = async (file, trajectories) => {
   const groups = new Map();
   const sums = new Map();

@@ -1,14 +1,13 @@
-/** How the benches measure: programs that take turns, medians, and claims held against them. */
+/** Measures programs in turn, and compares the medians with bounds. */
 import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The top of the project. */
 export const root = new URL("..", import.meta.url).pathname;
 
-/** A folder that is gone when the bench is over, however it ends. */
+/** Creates a folder that is removed when the bench ends. */
 export const newFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -16,14 +15,14 @@ export const newFolder = () => {
   return folder;
 };
 
-/** The environment of whoever measures, the same for all; only what rollcall reads is the bench's own: a folder, a key, and more. */
+/** Returns the current environment with a private home folder and key for rollcall. */
 export const environment = (folder, own = {}) => {
   const kept = Object.entries(process.env).filter(([name]) => !/^(ROLLCALL_|FORCE_COLOR)/.test(name));
   const places = { HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder };
   return { ...Object.fromEntries(kept), ...places, ROLLCALL_API_KEY: "key", ...own };
 };
 
-/** Runs a program to its end, which has to be with exit code `code`, and gives the milliseconds it took. */
+/** Runs a program and returns the milliseconds. Another exit code than `code` is an error. */
 export const run = ([program, ...args], { env = process.env, cwd = root, output = "ignore", code: wanted = 0 } = {}) =>
   new Promise((resolve, reject) => {
     const started = performance.now();
@@ -37,7 +36,7 @@ export const run = ([program, ...args], { env = process.env, cwd = root, output 
     });
   });
 
-/** Runs a program of Node to its end; gives the figure that bench/peak.cjs tells of it. */
+/** Runs a Node program and returns the number that bench/peak.cjs measured. */
 const figureOf = (command, { env, tells, input, code: wanted = 0 }) =>
   new Promise((resolve, reject) => {
     const [program = "", ...words] = command;
@@ -59,17 +58,17 @@ const figureOf = (command, { env, tells, input, code: wanted = 0 }) =>
 
 const telling = (args) => [process.execPath, "-r", "./bench/peak.cjs", ...args];
 
-/** The milliseconds that a program of Node had the processor, on one core where Linux can hold it there; `code` is what it ends with. */
+/** Returns the processor time of a Node program in milliseconds, on one core on Linux. */
 export const processorMs = async (args, { env = process.env, code } = {}) => {
   const held = process.platform === "linux" ? ["taskset", "-c", "0"] : [];
   return (await figureOf([...held, ...telling(args)], { env, tells: "processor", code })) / 1000;
 };
 
-/** The megabytes that a program of Node had at most; `input` is a file that it reads from standard input. */
+/** Returns the peak memory of a Node program in megabytes. `input` is a file for standard input. */
 export const peakMb = async (args, { env = process.env, input } = {}) =>
   (await figureOf(telling(args), { env, tells: "memory", input })) / 1024;
 
-/** Opens a service of bench/serve.js, in a process of its own: Linux counts the memory of whoever starts a program as the program's own at its start. */
+/** Opens a service of bench/serve.js in its own process, because Linux counts the memory of the parent for started programs. */
 export const openService = async (...words) => {
   const child = spawn(process.execPath, [join(root, "bench/serve.js"), ...words.map(String)], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -79,7 +78,7 @@ export const openService = async (...words) => {
   return { address: `http://127.0.0.1:${port}`, close: () => child.kill() };
 };
 
-/** Runs rollcall to its end, whatever that is; `onStart` is given the process. */
+/** Runs rollcall. `onStart` is called with the process. */
 export const runRollcall = async (args, { env, onStart = () => undefined }) => {
   const child = spawn(process.execPath, ["bin/rollcall.js", ...args], {
     env,
@@ -94,7 +93,7 @@ export const runRollcall = async (args, { env, onStart = () => undefined }) => {
   return { code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
 };
 
-/** Starts a local service; gives its process, and its address once it listens. */
+/** Starts a local service. Resolves with its process and URL when it listens. */
 export const startService = async (env, ...words) => {
   const args = ["bin/rollcall.js", "serve", ...words];
   const child = spawn(process.execPath, args, { env, cwd: root, stdio: ["ignore", "ignore", "pipe"] });
@@ -106,9 +105,8 @@ export const startService = async (env, ...words) => {
 };
 
 /**
- * A service that takes a request once its body is whole, whether somebody still waits for the answer or not, and knows how
- * often each group was logged, by its reward. It takes up to so long before it logs a request, and as long again before it
- * answers; one that echoes `Idempotency-Key` logs no key twice.
+ * Opens a service that counts how often each group was logged, by its reward. It logs every complete request, even if the
+ * client left, with a random delay before it logs and before it answers. If it echoes `Idempotency-Key`, it logs each key once.
  */
 export const openTaker = async ({ slownessMs, chance, echoes = false }) => {
   const [taken, keys] = [new Map(), new Set()];
@@ -138,8 +136,8 @@ export const openTaker = async ({ slownessMs, chance, echoes = false }) => {
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Whether a program is there. */
-export const isThere = async (program) =>
+/** True if a program is installed. */
+export const isInstalled = async (program) =>
   await run([program, "--version"]).then(
     () => true,
     () => false,
@@ -148,8 +146,8 @@ export const isThere = async (program) =>
 export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 /**
- * Runs every program once a round, in turn, so that whatever else the machine does falls on all of them alike.
- * Gives the medians, and the medians of the ratios within a round.
+ * Runs every program once per round, so other load on the machine affects all of them alike.
+ * Returns the medians, and the medians of the ratios within a round.
  */
 export const takeTurns = async (programs, rounds) => {
   const times = Object.fromEntries(Object.keys(programs).map((name) => [name, []]));
@@ -163,7 +161,6 @@ export const takeTurns = async (programs, rounds) => {
   };
 };
 
-/** Prints what was measured on. */
 export const printMachine = (rounds) => {
   const [processor] = cpus();
   console.log(
@@ -175,10 +172,10 @@ export const printMachine = (rounds) => {
   }
 };
 
-/** Prints whether a measured figure is within its bound; one that is not fails the bench. */
-export const holdTo = (what, measured, { least = 0, most = Number.POSITIVE_INFINITY }) => {
-  const holds = measured >= least && measured <= most;
-  const bound = least > 0 ? `at least ${least}` : `at most ${most}`;
+/** Prints whether a measured number is within its bound. If not, the bench fails. */
+export const holdTo = (what, measured, { min = 0, max = Number.POSITIVE_INFINITY }) => {
+  const holds = measured >= min && measured <= max;
+  const bound = min > 0 ? `at least ${min}` : `at most ${max}`;
   console.log(`${holds ? "holds" : "FAILS"}: ${what}: ${measured.toFixed(2)}, ${bound}`);
   if (!holds) process.exitCode = 1;
 };

@@ -1,5 +1,5 @@
 /**
- * How fast `rollcall log` sends many requests over a slow link, and what lines cost it that it rejects, beside careful scripts:
+ * Compares `rollcall log` over a slow link, and the cost of rejected lines, with careful scripts:
  * `node bench/sending.js [rounds] [megabytes]`.
  */
 import { createReadStream, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const groups = join(folder, "groups.jsonl");
 writeGroups(groups, { bytes: megabytes * 1e6 });
 const ledger = join(folder, "ledger.db");
 
-/** Logs for the first time in every round: what stands in the ledger would not be sent. */
+/** Removes the ledger, because logged groups are not sent again. */
 const logging = (...words) => {
   for (const end of ["", "-wal", "-shm"]) rmSync(`${ledger}${end}`, { force: true });
   return ["bin/rollcall.js", "log", "m", "--split", "train", "--ledger", ledger, ...words];
@@ -41,10 +41,10 @@ const overSlowLink = async () => {
     `${megabytes} MB in requests of 2 MiB, one after the other, ${roundTripMs} ms there and back: ` +
       `log ${ms("log").toFixed(0)} ms, a script that keeps its connection ${ms("script").toFixed(0)} ms`,
   );
-  holdTo("slow link: the script over rollcall log", ratio("script", "log"), { least: 0.9 });
+  holdTo("slow link: the script over rollcall log", ratio("script", "log"), { min: 0.9 });
 };
 
-/** Writes the groups, of every second of which a reward is missing. */
+/** Writes the groups, every second one without a reward. */
 const halfValid = async () => {
   const lines = [];
   for await (const line of createInterface({ input: createReadStream(groups, "utf8") })) {
@@ -55,7 +55,7 @@ const halfValid = async () => {
   return { file, rejected: Math.floor(lines.length / 2) };
 };
 
-/** What a run ends with that rejected groups, and logged the others. */
+/** The exit code of a run that rejected some groups. */
 const partial = 7;
 
 const withRejects = async () => {
@@ -82,8 +82,8 @@ const withRejects = async () => {
     `${rejected} lines rejected, as many logged, in processor time: log ${ms("log").toFixed(0)} ms, ` +
       `of the same without faults ${ms("all valid").toFixed(0)} ms, a script that puts them aside without reasons ${ms("script").toFixed(0)} ms`,
   );
-  holdTo("rejected lines: milliseconds that each costs", each, { most: 0.1 });
-  holdTo("rejected lines: the script over rollcall log", ratio("script", "log"), { least: 0.5 });
+  holdTo("rejected lines: milliseconds that each costs", each, { max: 0.1 });
+  holdTo("rejected lines: the script over rollcall log", ratio("script", "log"), { min: 0.5 });
 };
 
 printMachine(rounds);

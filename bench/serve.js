@@ -1,5 +1,5 @@
 /**
- * The services that the benches talk to, each in a process of its own, on a free loopback port that it prints:
+ * The services of the benches, each in its own process, on a free loopback port that it prints:
  *   node bench/serve.js sink | far <milliseconds> | calls <milliseconds> <bytes> | catalog <entries> | file <path>
  */
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const [kind, ...args] = process.argv.slice(2);
 const answer = Buffer.from("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
 const headEnd = Buffer.from("\r\n\r\n");
 
-/** A service that takes every request and keeps nothing: it reads those with a `Content-Length`, or in chunks that end with the empty one, and counts. */
+/** A service that reads and counts requests, and stores nothing. */
 const sink = (socket) => {
   let head = Buffer.alloc(0);
   let left = -1;
@@ -48,19 +48,17 @@ const sink = (socket) => {
 };
 
 /**
- * The same behind a link of so many milliseconds there and back: what opens a connection takes that long, and each answer
- * comes that long after its request ended.
+ * The same behind a slow link: opening a connection takes the round trip time, and each answer is delayed by it.
  */
 const far = (roundTripMs) => (socket) => {
   const { write } = socket;
   const late = (bytes) => setTimeout(() => socket.destroyed || write.call(socket, bytes), roundTripMs);
   sink(Object.assign(socket.pause(), { write: late }));
-  // To listen to data begins to read: a connection that is being opened takes none yet.
+  // A listener would start to read before the connection is open.
   socket.pause();
   setTimeout(() => socket.resume(), roundTripMs);
 };
 
-/** The body of a call of about as many bytes. */
 const callOf = (bytes) => {
   const { call } = JSON.parse(readFileSync(join(root, "test/samples/call.json"), "utf8"));
   const filler = "A word of a long answer. ".repeat(Math.ceil(bytes / 25));
@@ -68,7 +66,7 @@ const callOf = (bytes) => {
   return JSON.stringify({ call: { ...call, inputs: { ...call.inputs, messages } } });
 };
 
-/** A catalog of so many entries, made from a seed. */
+/** Generates a catalog from a seed. */
 const catalogOf = (count) => {
   const random = randomFrom(1);
   const oneOf = (list) => list[Math.floor(random() * list.length)];
@@ -110,7 +108,7 @@ const catalogOf = (count) => {
   return JSON.stringify({ data: Array.from({ length: count }, entryOf) });
 };
 
-/** Answers every request with the same, after so many milliseconds. */
+/** Answers every request with the same body after a delay. */
 const answering = (text, delayMs = 0) => {
   const body = Buffer.from(text);
   const head = { "content-type": "application/json", "content-length": body.length };

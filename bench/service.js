@@ -1,6 +1,6 @@
 /**
- * How fast the local service takes what is logged, and whether it answers meanwhile: `node bench/service.js [megabytes]`.
- * What it answered with 200 is on disk.
+ * Measures how fast the local service stores requests, and whether it answers other requests in the meantime:
+ * `node bench/service.js [megabytes]`.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const log = (body) => post("/v1/preview/models/m/log", `Bearer ${key}`, body);
 const read = (id) =>
   post("/call/read", `Basic ${btoa(`api:${key}`)}`, JSON.stringify({ project_id: "local/local", id }));
 
-/** A request's body, of lines of a file that is written for it. */
+/** Returns the body of a request. */
 const bodyOf = (bytes, seed) => {
   const path = join(folder, "groups.jsonl");
   writeGroups(path, { bytes, seed });
@@ -41,7 +41,7 @@ const large = bodyOf(30e6, 1);
 const small = bodyOf(1e5, 2);
 const [first] = (await log(small)).call_ids;
 
-/** Reads a call, over and over, until it is told to stop; gives the milliseconds of each. */
+/** Reads a call repeatedly until stopped. Returns the milliseconds of each. */
 const readAlong = async (going) => {
   const took = [];
   while (going.on) {
@@ -69,7 +69,7 @@ await log(large);
 going.on = false;
 const took = await reading;
 
-/** Requests a second, of clients that each send the next one when the last is answered. */
+/** Measures requests per second of clients that send one request after the other. */
 const rateOf = async (clients, each, body) => {
   const started = performance.now();
   await Promise.all(
@@ -100,7 +100,7 @@ console.log(
 console.log(
   `calls read while it loads: ${took.length}, median ${median(took).toFixed(0)} ms, longest ${Math.max(...took).toFixed(0)} ms`,
 );
-holdTo("MB/s from one client, durable", median(rates), { least: 100 });
-holdTo("calls read while it loads", took.length, { least: 2 });
-// What waits together is one commit: each by itself waits for the disk as long as the one of a client alone.
-holdTo("small requests of many clients, to those of one", together / alone, { least: 1.5 });
+holdTo("MB/s from one client, durable", median(rates), { min: 100 });
+holdTo("calls read while it loads", took.length, { min: 2 });
+// Waiting requests share a commit.
+holdTo("small requests of many clients, to those of one", together / alone, { min: 1.5 });

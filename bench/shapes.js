@@ -1,6 +1,6 @@
 /**
- * How fast `rollcall check` and `log` are, in which shape trajectories come, beside a careful script that reads the bytes, parses each
- * line, and sends what it kept of them: `node bench/shapes.js [rounds] [megabytes] [case]`. Times are the processor's, on one core.
+ * Compares `rollcall check` and `log` in each shape of input with a careful script that parses each line and sends the bytes: `node bench/shapes.js [rounds] [megabytes] [case]`. Times are
+ * processor times on one core.
  */
 import { createReadStream, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ const toolOf = (name) => ({
   },
 });
 
-/** Writes the groups by the file, seven to each. */
+/** Writes seven groups to each file. */
 const many = async () => {
   mkdirSync(join(folder, "many"));
   const files = [];
@@ -59,7 +59,7 @@ const many = async () => {
   return files;
 };
 
-/** Writes all trajectories flat, each with the key of its group. */
+/** Writes one trajectory per line, with the key of its group. */
 const flat = async () => {
   const lines = [];
   let group = 0;
@@ -83,7 +83,7 @@ const document = async (name, indent, wrap) => {
 
 const nulls = { tools: null, start_time: null, additional_histories: null, initial_policy_version: null };
 
-/** Writes one trajectory, in a group of its own, that calls so many tools: in one message, or in one each. */
+/** Writes one trajectory with many tool calls, in one message or in one message each. */
 const calling = async (count, together) => {
   const calls = Array.from({ length: count }, (_, at) => ({
     id: `call_${at}`,
@@ -102,31 +102,31 @@ const calling = async (count, together) => {
 };
 
 /**
- * What is measured: how its files are made, what rollcall is told, and how many times as long the script should take, whether or
- * not it does. 1 is that checks, digests, metrics and ledger cost nothing beside a script that has none of them; less is a bound on what they may cost.
+ * Each case: its files, the options of rollcall, and the bound of the script's time over rollcall's. The script has no checks,
+ * digests, metrics and ledger.
  */
 const cases = {
-  "groups, one a line": { make: async () => [plain], log: 1, least: 1 },
+  "groups, one a line": { make: async () => [plain], log: 1, min: 1 },
   "a small file of 1.9 MB": {
     make: async () => {
       const file = join(folder, "small.jsonl");
       writeGroups(file, { bytes: 1.9e6 });
       return [file];
     },
-    least: 0.4,
+    min: 0.4,
   },
-  "many files of 30 kB": { make: many, least: 1 },
+  "many files of 30 kB": { make: many, min: 1 },
   "with tools": {
     make: async () => await changed("tools.jsonl", (one) => ({ ...one, tools: toolNames(one).map(toolOf) })),
     log: 2,
-    least: 2,
+    min: 2,
   },
-  "with nulls": { make: async () => await changed("nulls.jsonl", (one) => ({ ...one, ...nulls })), log: 2, least: 2 },
-  "flat, by a key": { make: flat, args: ["--group-by", "prompt_id"], log: 2, least: 2 },
+  "with nulls": { make: async () => await changed("nulls.jsonl", (one) => ({ ...one, ...nulls })), log: 2, min: 2 },
+  "flat, by a key": { make: flat, args: ["--group-by", "prompt_id"], log: 2, min: 2 },
   "a warning on every line": {
     make: async () => await changed("warnings.jsonl", (one) => ({ ...one, start_time: "2026-01-01T10:00:00" })),
     log: 2,
-    least: 2,
+    min: 2,
   },
   "a call without an answer on every line": {
     make: async () =>
@@ -135,32 +135,32 @@ const cases = {
         messages_and_choices: one.messages_and_choices.filter(({ role }) => role !== "tool"),
       })),
     log: 2,
-    least: 2,
+    min: 2,
   },
-  "2,000 calls of tools that are not listed": { make: async () => await calling(2000, false), least: 0.3 },
-  "80,000 calls at once": { make: async () => await calling(80_000, true), least: 0.15 },
+  "2,000 calls of tools that are not listed": { make: async () => await calling(2000, false), min: 0.3 },
+  "80,000 calls at once": { make: async () => await calling(80_000, true), min: 0.15 },
   "one pretty-printed document": {
     make: async () => await document("pretty.json", 2, (groups) => groups),
     isDocument: true,
-    least: 1,
+    min: 1,
   },
   "one request on one line": {
     make: async () => await document("request.json", 0, (groups) => ({ split: "train", trajectory_groups: groups })),
     isDocument: true,
-    least: 1,
+    min: 1,
   },
 };
 
 const ledger = join(folder, "ledger.db");
 
-/** Logs for the first time in every round: what stands in the ledger would not be sent. */
+/** Removes the ledger, because logged groups are not sent again. */
 const logged = async (words) => {
   for (const end of ["", "-wal", "-shm"]) rmSync(`${ledger}${end}`, { force: true });
   return await processorMs(["bin/rollcall.js", "log", "m", "--split", "train", "--ledger", ledger, ...words], { env });
 };
 
 printMachine(rounds);
-for (const [name, { make, args = [], isDocument = false, log, least }] of Object.entries(cases)) {
+for (const [name, { make, args = [], isDocument = false, log, min }] of Object.entries(cases)) {
   if (only !== undefined && !name.includes(only)) continue;
   const files = await make();
   const measured = (...words) => processorMs(words, { env });
@@ -178,8 +178,8 @@ for (const [name, { make, args = [], isDocument = false, log, least }] of Object
   const { ms, ratio } = await takeTurns(programs, rounds);
   const told = Object.keys(programs).map((program) => `${program} ${ms(program).toFixed(0)} ms`);
   console.log(`${name}: ${told.join(", ")}`);
-  holdTo(`${name}: the script over rollcall check`, ratio("script", "check"), { least });
-  if (log !== undefined) holdTo(`${name}: the sender over rollcall log`, ratio("sender", "log"), { least: log });
+  holdTo(`${name}: the script over rollcall check`, ratio("script", "check"), { min });
+  if (log !== undefined) holdTo(`${name}: the sender over rollcall log`, ratio("sender", "log"), { min: log });
   for (const file of files) if (file !== plain) rmSync(file);
 }
 sink.close();

@@ -1,5 +1,5 @@
 /**
- * How long rollcall takes to start, and to check or log one group, beside bare Node and a script with Node's own `fetch`:
+ * Compares the start of rollcall, and a check or log of one group, with bare Node and a script with `fetch`:
  * `node bench/startup.js [rounds]`.
  */
 import { join } from "node:path";
@@ -42,7 +42,7 @@ const measure = async (env, title) => {
     const over = name === "node -e 0" ? "" : `  ${ratio(name, "node -e 0").toFixed(2)} × node -e 0`;
     console.log(`${name.padEnd(20)} ${ms(name).toFixed(1).padStart(7)} ms${over}`);
   }
-  for (const [name, over, most] of claims) holdTo(`${name} over ${over}`, ratio(name, over), { most });
+  for (const [name, over, max] of claims) holdTo(`${name} over ${over}`, ratio(name, over), { max });
 };
 
 printMachine(rounds);

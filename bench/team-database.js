@@ -1,7 +1,7 @@
-/** The PostgreSQL of a bench. */
+/** Starts PostgreSQL for a bench. */
 import { hasPostgres, startPostgres } from "./postgres.js";
 
-/** Starts one, which ends with the bench; if it is not installed, the bench ends here. */
+/** The server stops with the bench. If PostgreSQL is not installed, the bench ends. */
 export const openTeamDatabase = async () => {
   if (!hasPostgres) {
     console.log("skipped: PostgreSQL is not installed");

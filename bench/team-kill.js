@@ -1,6 +1,6 @@
 /**
- * Two services on one database, while one of the three is killed over and over: `node bench/team-kill.js [kills]`.
- * What was answered with 200 is there; what has an Idempotency-Key is there once, whatever was sent again to whom.
+ * Kills one of two services or their database again and again: `node bench/team-kill.js [kills]`. Every request that was
+ * answered with 200 must be stored, and every request with an Idempotency-Key exactly once.
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -17,7 +17,7 @@ process.on("exit", () => {
 });
 const env = environment(folder, { ROLLCALL_LOCAL_KEY: "key", ROLLCALL_STORE: database.address });
 
-/** Starts a service, on the port that it had. */
+/** Starts a service on its previous port. */
 const serve = async (port) => {
   const service = await startService(env, "--port", port);
   children.add(service.child);
@@ -35,7 +35,7 @@ const log = async (address, body, key) => {
   return { status: reply.status, answer: await reply.json() };
 };
 
-/** Every fifth one is of several pieces. */
+/** Every fifth body has several stored pieces. */
 const contentOf = (reward) => "a".repeat(reward % 50 === 0 ? 6_000_000 : reward % 5 === 0 ? 1_500_000 : 100);
 
 const bodyOf = (reward) =>
@@ -51,7 +51,7 @@ let asked = 0;
 let tries = 0;
 let isOver = false;
 
-/** Sends one request after the other, each to any service until one answers with 200. */
+/** Sends one request after the other, each until a service answers with 200. */
 const client = async () => {
   while (!isOver) {
     const reward = asked++;
@@ -107,10 +107,10 @@ database.stop();
 console.log(
   `a store in PostgreSQL, ${kills} kills of it and of two services; ${logged.size} requests logged in ${tries} tries`,
 );
-holdTo("requests that were answered with 200 and are not there", lost.length, { most: 0 });
-holdTo("requests that are there beside those", rows.length - logged.size, { most: 0 });
-holdTo("requests that are not read back whole", broken, { most: 0 });
+holdTo("requests that were answered with 200 and are not there", lost.length, { max: 0 });
+holdTo("requests that are there beside those", rows.length - logged.size, { max: 0 });
+holdTo("requests that are not read back whole", broken, { max: 0 });
 holdTo("services that did not end with 0 once they were told to", codes.filter((code) => code !== 0).length, {
-  most: 0,
+  max: 0,
 });
 process.exit();

@@ -1,6 +1,5 @@
 /**
- * How fast a team's service takes what is logged, against one whose store is a file: `node bench/team-service.js [rounds]`.
- * Two services share one store in PostgreSQL; what they answered with 200 is on disk, as in the file.
+ * Compares two services on one PostgreSQL with one service on a file: `node bench/team-service.js [rounds]`.
  */
 import { Agent, request } from "node:http";
 import { join } from "node:path";
@@ -12,7 +11,7 @@ const folder = newFolder();
 const key = "key";
 const database = await openTeamDatabase();
 
-/** Starts a service, and gives its address. */
+/** Starts a service and returns its URL. */
 const serve = async (own) => {
   const env = environment(folder, { ROLLCALL_LOCAL_KEY: key, ...own });
   const { child, url } = await startService(env, "--port", "0", "--data-dir", join(folder, "data"));
@@ -21,7 +20,7 @@ const serve = async (own) => {
 };
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
-/** Logs a body; gives the status. */
+/** Logs a body and returns the status. */
 const log = (url, body) =>
   new Promise((resolve, reject) => {
     const headers = {
@@ -35,7 +34,7 @@ const log = (url, body) =>
     asked.on("error", reject).end(body);
   });
 
-/** A request of so many trajectories of 4 kB. */
+/** Returns the body of a request with trajectories of 4 kB. */
 const bodyOf = (count) => {
   const content = "What is the way from here, and how long will it take by train? ".repeat(30);
   const trajectory = (at) => ({
@@ -51,7 +50,7 @@ const bodyOf = (count) => {
 
 let errors = 0;
 
-/** MB/s of clients that each send the next request when the last is answered, to services in turn. */
+/** Measures MB/s of clients that send one request after the other, to services in turn. */
 const rateOf = async (urls, { each, body, clients }) => {
   const started = performance.now();
   const client = async (_, at) => {
@@ -84,8 +83,8 @@ for (const { what, clients, ...load } of sizes) {
   console.log(
     `${clients} ${clients === 1 ? "client" : "clients"}, ${what}: ${median(rates.file).toFixed(0)} MB/s in a file, ${median(rates.team).toFixed(0)} in PostgreSQL`,
   );
-  holdTo(`durable MB/s in PostgreSQL, to those in a file, ${what}`, ratio, { least: 0.5 });
+  holdTo(`durable MB/s in PostgreSQL, to those in a file, ${what}`, ratio, { min: 0.5 });
 }
-holdTo("requests that were not answered with 200", errors, { most: 0 });
+holdTo("requests that were not answered with 200", errors, { max: 0 });
 database.stop();
 process.exit();

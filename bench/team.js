@@ -1,9 +1,9 @@
 /**
- * Many uploaders, one ledger in PostgreSQL, and everything that goes wrong: `kill -9`, a database that
- * restarts, a network between them that drops, delays and half-closes. Counts what arrived:
+ * Runs many uploaders with one ledger in PostgreSQL while uploaders are killed, the database restarts, and the network
+ * drops, delays and half-closes connections. Counts what arrived:
  *   node bench/team.js [uploaders] [groups] [kills] [restarts] [seed]
- * The service honours no key, so that nobody but it knows what became of a request that was in flight: the ledger has to
- * name each of those as unknown, and all others are at the service exactly once.
+ * The service ignores keys. The ledger must have each interrupted request as unknown, and all other groups must have
+ * arrived exactly once.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer as createTcpServer } from "node:net";
@@ -21,7 +21,7 @@ const chance = randomFrom(seed);
 /** Groups of a request. */
 const perRequest = 10;
 
-/** A network between the uploaders and the database: each connection is cut, half-closed, slowed down or left alone. */
+/** A proxy to the database that cuts, half-closes or delays connections. */
 const openNetwork = async (port) => {
   const server = createTcpServer({ allowHalfOpen: true }, (near) => {
     const far = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
@@ -121,7 +121,7 @@ isOver = true;
 await troubled;
 console.log(`${Math.round((Date.now() - started) / 1000)} s: ${JSON.stringify(counts)}`);
 
-// What killed runs had in flight is nobody's until their leases are over.
+// The groups of killed runs stay reserved until their leases expire.
 await pause(16_000);
 const listed = await run(["ledger", "status", "--json"], database.port);
 const { entries } = JSON.parse(listed.stdout);

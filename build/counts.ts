@@ -1,7 +1,7 @@
-/** Ends a test run with one plain line, `N passed, N failed`, for whoever reads only that. */
+/** A vitest reporter that ends a run with one plain line: `N passed, N failed`. */
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 
-/** A reporter for vitest. A file that can't be run, and an error outside of all tests, count as a failure each. */
+/** A file that cannot run, and an error outside of tests, count as one failure each. */
 export default class Counts implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const counts = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };

@@ -1,8 +1,8 @@
-/** A part of a help: its lines, and the commands, arguments or options that they describe. */
+/** A section of a help: its lines, and the commands, arguments or options that they describe. */
 export interface HelpSection {
   readonly title: string;
   readonly lines: readonly string[];
-  /** `term` is what is typed, `-o, --output <format>`; `lines` are those of the item. */
+  /** `term` is such as `-o, --output <format>`. */
   readonly items: readonly { readonly term: string; readonly about: string; readonly lines: readonly string[] }[];
 }
 

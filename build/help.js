@@ -10,7 +10,7 @@ export const parseHelp = (text) => {
   return { about: joined(about), usage: joined(usage.replace("Usage: ", "")), sections };
 };
 
-/** An item begins two columns in; its description follows in the same line or below, further in. */
+/** An item is indented by two columns. Its description is on the same line or below. */
 const itemsOf = (lines) => {
   const items = [];
   for (const line of lines) {

@@ -1,10 +1,10 @@
-/** Compiles the program of `src/json/kernel/` (AssemblyScript) to WebAssembly, and puts it into rollcall. */
+/** Compiles `src/json/kernel/` (AssemblyScript) to WebAssembly and embeds it in rollcall. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { Plugin } from "rolldown";
 
-/** The module whose text is made here, and what it is compiled from. */
-const asking = /\/src\/json\/program\.ts$/;
+/** The module that exports the compiled program. */
+const programModule = /\/src\/json\/program\.ts$/;
 const sourceFolder = "src/json/kernel";
 const entry = `${sourceFolder}/index.ts`;
 
@@ -12,8 +12,8 @@ const entry = `${sourceFolder}/index.ts`;
 export const kernel = (): Plugin => ({
   name: "kernel",
   async load(id) {
-    if (!asking.test(id)) return undefined;
-    compiled ??= storedOrCompiled();
+    if (!programModule.test(id)) return undefined;
+    compiled ??= loadOrCompile();
     return `export const program = ${JSON.stringify(Buffer.from(await compiled).toString("base64"))};`;
   },
 });
@@ -35,8 +35,8 @@ const options = [
 
 const cacheFolder = "node_modules/.cache/kernel";
 
-/** Compiling takes five seconds, so the program is stored by its sources. */
-const storedOrCompiled = async (): Promise<Uint8Array> => {
+/** Compiling takes five seconds, so the program is cached by the digest of its sources. */
+const loadOrCompile = async (): Promise<Uint8Array> => {
   const own = readdirSync(sourceFolder).map((name) => `${sourceFolder}/${name}`);
   const sources = ["package-lock.json", ...own.toSorted()].map((path) => `${path}\n${readFileSync(path, "utf8")}`);
   const hash = createHash("sha256").update([...options, ...sources].join("\n"));
@@ -59,7 +59,7 @@ const compile = async (): Promise<Uint8Array> => {
     },
     listFiles: () => [],
   });
-  if (error !== null || program === undefined) throw new Error(`the kernel can't be compiled\n${stderr.toString()}`);
+  if (error !== null || program === undefined) throw new Error(`cannot compile the kernel\n${stderr.toString()}`);
   return program;
 };
 

@@ -1,12 +1,11 @@
-/** Lists the packages whose code really ends up in the bundle, with their licences: `dist/THIRD-PARTY-LICENSES`. */
+/** Writes the licenses of the packages in the bundle to `dist/THIRD-PARTY-LICENSES`. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Plugin } from "rolldown";
 
-/** Name of the file that lists what is inside the bundle. */
 export const licensesFile = "THIRD-PARTY-LICENSES";
 
-/** A rolldown plugin that writes the list beside the bundle: of all bundles that it is given to. */
+/** A rolldown plugin that writes the list next to the bundle. Bundles that share `folders` share the list. */
 export const licenses = (folders = new Set<string>()): Plugin => ({
   name: "licenses",
   generateBundle(_options, bundle) {
@@ -21,7 +20,6 @@ export const licenses = (folders = new Set<string>()): Plugin => ({
   },
 });
 
-/** What the list says of one package or source. */
 interface BundledPackage {
   readonly name: string;
   readonly version: string;
@@ -29,11 +27,11 @@ interface BundledPackage {
   readonly text: string;
 }
 
-/** Folder of the package that a module belongs to. */
+/** Returns the folder of a module's package. */
 const folderOf = (module: string): string => {
   for (let folder = dirname(module); folder !== dirname(folder); folder = dirname(folder)) {
     const file = join(folder, "package.json");
-    // A package may hold others: without a name, which say what kind its modules are, or with that of a folder in it.
+    // A package can contain a package.json without a name, or with the name of a subfolder.
     if (existsSync(file) && folder.endsWith(`/node_modules/${nameIn(file)}`)) return folder;
   }
   throw new Error(`no package around ${module}`);
@@ -47,8 +45,8 @@ const bundledPackage = (folder: string): BundledPackage => {
   const { name, version, license } = manifest(join(folder, "package.json"));
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
   const texts = files.sort().map((file) => readFileSync(join(folder, file), "utf8"));
-  if (texts.length === 0) texts.push(...licenceInReadme(folder));
-  if (texts.length === 0) throw new Error(`${name} has no licence text in ${folder}`);
+  if (texts.length === 0) texts.push(...licenseInReadme(folder));
+  if (texts.length === 0) throw new Error(`${name} has no license text in ${folder}`);
   return {
     name: String(name),
     version: String(version),
@@ -57,19 +55,19 @@ const bundledPackage = (folder: string): BundledPackage => {
   };
 };
 
-/** Some packages have it nowhere else. */
-const licenceInReadme = (folder: string): readonly string[] => {
+/** Some packages have the license only in the README. */
+const licenseInReadme = (folder: string): readonly string[] => {
   const readme = readFileSync(join(folder, "README.md"), "utf8");
   const [, text] = /^#+ *licen[cs]e\s*\n([\s\S]*)/im.exec(readme) ?? [];
   return text?.includes("Permission is hereby granted") ? [text] : [];
 };
 
-/** Where the facts of the local service's sample catalogs come from: `src/service/sample-catalog.json`. */
+/** The source of the facts in `src/service/sample-catalog.json`. */
 const sampleFacts = (): BundledPackage => ({
   name: "models.dev, github.com/anomalyco/models.dev: facts in the sample catalogs",
   version: "f3fc692",
   license: "MIT",
-  // The same terms as rollcall's own, word for word, of another holder.
+  // The same text as rollcall's license, with another holder.
   text: readFileSync("LICENSE", "utf8")
     .replace(/^Copyright .*$/m, "Copyright (c) 2025 models.dev")
     .trim(),
@@ -79,7 +77,7 @@ const textOf = (packages: readonly BundledPackage[]): string => {
   const rule = "-".repeat(80);
   const sorted = packages.toSorted((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1));
   return [
-    "rollcall holds code or facts of these, each under the licence that follows its name.",
+    "rollcall contains code or facts of these, each under the license that follows its name.",
     ...sorted.map(({ name, version, license, text }) => `${rule}\n${name} ${version} (${license})\n${rule}\n\n${text}`),
     "",
   ]

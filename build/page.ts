@@ -4,7 +4,7 @@ import { type Plugin, rolldown } from "rolldown";
 
 const suffix = "?page";
 
-/** A rolldown plugin; `inside` are told what is in the bundle. */
+/** A rolldown plugin. The plugins `inside` are used for the bundle of the page. */
 export const page = (inside: readonly Plugin[] = []): Plugin => ({
   name: "page",
   resolveId: (source, importer) =>
@@ -14,7 +14,7 @@ export const page = (inside: readonly Plugin[] = []): Plugin => ({
     const build = await rolldown({
       input: id.slice(0, -suffix.length),
       platform: "browser",
-      // How JSX is compiled, the page's own tsconfig.json says.
+      // The tsconfig.json of the page configures JSX.
       transform: { target: "es2022" },
       plugins: [...inside],
       logLevel: "warn",

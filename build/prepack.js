@@ -9,22 +9,22 @@ import { parseHelp } from "./help.js";
 
 /** Environment variables that are not settings (configuration.md). */
 const credentialVariables = [
-  ["ROLLCALL_API_KEY", "the key; ROLLCALL_API_KEY_FILE names a file that holds it"],
-  ["ROLLCALL_TOKEN", "the token to log with, where it is not the key; ROLLCALL_TOKEN_FILE names a file that holds it"],
-  ["ROLLCALL_USERNAME", "the user name to read calls with, where it is not api"],
+  ["ROLLCALL_API_KEY", "the API key; ROLLCALL_API_KEY_FILE: a file with the key"],
+  ["ROLLCALL_TOKEN", "the token for log (default: the API key); ROLLCALL_TOKEN_FILE: a file with the token"],
+  ["ROLLCALL_USERNAME", "the user name for call read (default: api)"],
   [
     "ROLLCALL_PASSWORD",
-    "the password to read calls with, where it is not the key; ROLLCALL_PASSWORD_FILE names a file",
+    "the password for call read (default: the API key); ROLLCALL_PASSWORD_FILE: a file with the password",
   ],
-  ["ROLLCALL_LOCAL_KEY", "the key of the local service, where it is not the one in its data folder"],
-  ["ROLLCALL_PROFILE", "the profile, where --profile names none"],
-  ["ROLLCALL_CONFIG_DIR", "the folder of settings and saved keys"],
-  ["ROLLCALL_DATA_DIR", "the folder of the ledger, of fetched catalogs and of the local service"],
-  ["ROLLCALL_LEDGER", "the ledger's file, or the address of a database: postgres://…"],
-  ["ROLLCALL_LEDGER_FILE", "a file that holds that address"],
-  ["ROLLCALL_STORE", "where the local service keeps what is logged: a file, or postgres://…"],
-  ["ROLLCALL_STORE_FILE", "a file that holds that address"],
-  ["ROLLCALL_USE, ROLLCALL_ORIGIN", "given to credential_command: what the key is for, and where it goes"],
+  ["ROLLCALL_LOCAL_KEY", "the key of the local service (default: the key in its data folder)"],
+  ["ROLLCALL_PROFILE", "the profile (default: default)"],
+  ["ROLLCALL_CONFIG_DIR", "the folder for settings and saved keys"],
+  ["ROLLCALL_DATA_DIR", "the folder for the ledger, cached catalogs and the local service"],
+  ["ROLLCALL_LEDGER", "the ledger: a file, or postgres://…"],
+  ["ROLLCALL_LEDGER_FILE", "a file with this URL"],
+  ["ROLLCALL_STORE", "the store of the local service: a file, or postgres://…"],
+  ["ROLLCALL_STORE_FILE", "a file with this URL"],
+  ["ROLLCALL_USE, ROLLCALL_ORIGIN", "set for credential_command: the use and the origin of the key"],
 ];
 
 const writePackageFiles = async () => {
@@ -48,14 +48,14 @@ const writePackageFiles = async () => {
   cpSync("dist/THIRD-PARTY-LICENSES", "THIRD-PARTY-LICENSES");
 };
 
-/** The page of commands, named after the first; `related` commands have their own pages. */
+/** Returns the page of commands, named after the first one. `related` commands have their own pages. */
 const manPage = async ({ version, commands, more, related }) => {
   const helps = [];
   for (const name of commands) helps.push(parseHelp(await printed(...wordsOf(name), "--help")));
   const page = pageName(commands[0]);
   return [
     `.TH ${quoted(page.toUpperCase())} 1 "" ${quoted(`rollcall ${version}`)} rollcall`,
-    // Text that is typed keeps its hyphens and spaces.
+    // Keep hyphens and spaces of commands.
     ".nh",
     ".ad l",
     ...section("NAME", [`${roff(page)} \\- ${roff(uncapitalized(helps[0].about))}`]),
@@ -68,7 +68,6 @@ const manPage = async ({ version, commands, more, related }) => {
   ].join("\n");
 };
 
-/** The description of a command and its own sections. */
 const bodyOf = ({ about, sections }) => [
   roff(about),
   ...sections
@@ -79,7 +78,7 @@ const bodyOf = ({ about, sections }) => [
     ]),
 ];
 
-/** Sections that only the page of the program has. */
+/** The sections that only the program's page has. */
 const programSections = (exitCodes, variables) => [
   ...section(
     "EXIT STATUS",
@@ -93,7 +92,6 @@ const programSections = (exitCodes, variables) => [
   ),
 ];
 
-/** The variables of the settings, as completion describes them. */
 const settingVariables = async () => {
   const [, ...lines] = (await printed("__complete", "zsh", "--", ":", "config", "get")).trimEnd().split("\n");
   return lines.map((line) => {
@@ -128,10 +126,9 @@ const item = ({ term, about }) => [".TP", term.split(" ").map(termWord).join(" "
 const termWord = (word) => (word.startsWith("<") ? `\\fI${roff(word)}\\fR` : bold(word));
 const bold = (text) => `\\fB${roff(text)}\\fR`;
 
-/** Characters that roff would interpret or print as another character. */
+/** Characters that roff interprets or replaces. */
 const escapes = { "\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti", '"': "\\(dq" };
 
-/** Escapes text, so that roff prints it as it is. */
 const roff = (text) =>
   text
     .replace(/[\\'`^~"-]/g, (character) => escapes[character])

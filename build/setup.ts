@@ -1,15 +1,15 @@
-/** What a test run stands on: a build that is not older than its sources, and a temporary folder that is gone afterwards. */
+/** Prepares a test run: a build that is not older than its sources, and a temporary folder that is removed afterwards. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgresAt } from "../bench/postgres.js";
 
-const madeOf = ["src", "build", "package.json", "package-lock.json", "rolldown.config.ts"];
+const sources = ["src", "build", "package.json", "package-lock.json", "rolldown.config.ts"];
 
-/** Vitest's global setup. What tests put into `os.tmpdir()` is removed when all of them have ended. */
+/** Vitest's global setup. Everything in `os.tmpdir()` is removed after the tests. */
 export const setup = (): (() => void) => {
-  buildWhereStale();
+  buildIfStale();
   const temporary = mkdtempSync(join(realpathSync(tmpdir()), "rollcall-test-"));
   process.env.TMPDIR = temporary;
   return () => {
@@ -19,16 +19,16 @@ export const setup = (): (() => void) => {
   };
 };
 
-const buildWhereStale = (): void => {
+const buildIfStale = (): void => {
   const built = existsSync("dist/main.cjs") ? statSync("dist/main.cjs").mtimeMs : 0;
-  if (Math.max(...madeOf.map(newest)) <= built) return;
+  if (Math.max(...sources.map(lastChangeMs)) <= built) return;
   const rolldown = "node_modules/rolldown/bin/cli.mjs";
   execFileSync(process.execPath, [rolldown, "-c"], { stdio: ["ignore", "ignore", "inherit"] });
 };
 
-/** When a file, or anything in a folder, was last changed. */
-const newest = (path: string): number => {
+/** Returns the time of the last change of a file, or in a folder. */
+const lastChangeMs = (path: string): number => {
   const { mtimeMs } = statSync(path);
   if (!statSync(path).isDirectory()) return mtimeMs;
-  return Math.max(mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))));
+  return Math.max(mtimeMs, ...readdirSync(path).map((name) => lastChangeMs(join(path, name))));
 };

@@ -4,74 +4,68 @@ import { type OutputChunk, rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
 import { program } from "../../rolldown.config.ts";
 
-/** A room: a folder below `src`, or a file at its top. Lists are words between spaces. */
-interface Room {
-  /** Rooms it may import, beside the ground floor. */
-  readonly opens?: string;
-  /** Packages that it may import, and no other room. */
-  readonly owns?: string;
-  /** Parts of the machine it may reach for: `files`, `network`, `processes`. */
-  readonly reaches?: string;
+/** A module: a folder or file in `src`. Lists are separated by spaces. */
+interface Module {
+  /** Modules that it may import, in addition to the base modules. */
+  readonly imports?: string;
+  /** Packages that only it may import. */
+  readonly packages?: string;
+  /** Parts of the system that it may use: `files`, `network`, `processes`. */
+  readonly uses?: string;
 }
 
-/** Rooms that everybody may open. */
-const ground = new Set(
+/** Modules that every module may import. */
+const baseModules = new Set(
   "decimal failure failures files host json nearest package.json sentences shell-words".split(" "),
 );
 
-/** The house, from its top to its ground. */
-const rooms: Readonly<Record<string, Room>> = {
-  main: { opens: "run" },
-  run: { opens: "cli commands context output" },
+/** The modules from top to bottom. */
+const modules: Readonly<Record<string, Module>> = {
+  main: { imports: "run" },
+  run: { imports: "cli commands context output" },
   commands: {
-    opens: "calls catalogs cli client connect context contract mcp output service settings trajectories view",
-    // Only the schemas of what is printed, which `rollcall schema` loads.
-    owns: "zod",
+    imports: "calls catalogs cli client connect context contract mcp output service settings trajectories view",
+    // For the schemas of documents.
+    packages: "zod",
   },
-  cli: { opens: "context output", owns: "commander" },
-  connect: { opens: "client context contract service settings" },
-  context: { opens: "output settings" },
-  output: { opens: "calls contract", owns: "chalk cli-table3 ora string-width", reaches: "files processes" },
-  mcp: { opens: "trajectories", owns: "@modelcontextprotocol/sdk zod", reaches: "files" },
+  cli: { imports: "context output", packages: "commander" },
+  connect: { imports: "client context contract service settings" },
+  context: { imports: "output settings" },
+  output: { imports: "calls contract", packages: "chalk cli-table3 ora string-width", uses: "files processes" },
+  mcp: { imports: "trajectories", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   trajectories: {
-    opens: "client contract database",
-    owns: "@marcbachmann/cel-js fzstd hyparquet yauzl",
-    reaches: "files processes",
+    imports: "client contract database",
+    packages: "@marcbachmann/cel-js fzstd hyparquet yauzl",
+    uses: "files processes",
   },
-  catalogs: { opens: "contract", owns: "zod", reaches: "files" },
+  catalogs: { imports: "contract", packages: "zod", uses: "files" },
   calls: {},
-  view: { opens: "calls service trajectories", owns: "hono preact zod", reaches: "files" },
+  view: { imports: "calls service trajectories", packages: "hono preact zod", uses: "files" },
   service: {
-    opens: "contract database trajectories",
-    owns: "hono @hono/node-server",
-    reaches: "files network processes",
+    imports: "contract database trajectories",
+    packages: "hono @hono/node-server",
+    uses: "files network processes",
   },
-  settings: { opens: "contract database", owns: "conf", reaches: "files processes" },
-  client: { opens: "contract", owns: "undici", reaches: "files network processes" },
-  database: { owns: "libsql pg", reaches: "files network" },
-  contract: { owns: "zod" },
-  files: { reaches: "files" },
+  settings: { imports: "contract database", packages: "conf", uses: "files processes" },
+  client: { imports: "contract", packages: "undici", uses: "files network processes" },
+  database: { packages: "libsql pg", uses: "files network" },
+  contract: { packages: "zod" },
+  files: { uses: "files" },
 };
 
-/** Rooms whose files are open one by one; of the others only `index.ts` is. */
-const openRooms = new Set(["contract", "commands", "json"]);
+/** Modules whose files can be imported. Of other modules, only `index.ts` can. */
+const openModules = new Set(["contract", "commands", "json"]);
 
-/**
- * The service computes the metrics that `check` computes, and nothing else of that room; the page in a browser reads
- * conversations as `call read` does, and has nothing of the machine that the rest of that room stands on.
- */
-const sideDoors = new Set(["src/service → src/groups/metrics/metrics.ts", "src/view → src/calls/conversation.ts"]);
+/** Exceptions: the service computes the metrics of `check`, and the page in a browser reads conversations as `call read`. */
+const exceptions = new Set(["src/service → src/groups/metrics/metrics.ts", "src/view → src/calls/conversation.ts"]);
 
-/**
- * Folders of the trajectory path, from its ground up: a file imports values of its own folder and of those before it.
- * They are one room until each of them has its index.ts.
- */
-const floors =
+/** The layers of the trajectory modules from bottom to top. A file imports values of its own layer and lower ones. */
+const layers =
   "check/rules input formats groups/metrics groups/parts check groups groups/select ledger send send/follow".split(" ");
-const onPath = new Set(floors.map((floor) => floor.split("/")[0]));
+const onPath = new Set(layers.map((floor) => floor.split("/")[0]));
 
-/** Node's modules by the part of the machine that they reach for. */
-const reachOf: Readonly<Record<string, readonly string[]>> = {
+/** Node's modules by the part of the system that they use. */
+const nodeModules: Readonly<Record<string, readonly string[]>> = {
   files: ["fs", "fs/promises"],
   network: ["net", "tls", "http", "https", "http2", "dgram", "dns", "dns/promises"],
   processes: ["child_process", "cluster", "worker_threads", "process"],
@@ -106,63 +100,66 @@ const packageOf = (specifier: string): string =>
 
 const folderOf = (path: string): string => (path.split("/")[1] ?? path).replace(/\.ts$/, "");
 
-const roomOf = (path: string): string => (onPath.has(folderOf(path)) ? "trajectories" : folderOf(path));
+const moduleOf = (path: string): string => (onPath.has(folderOf(path)) ? "trajectories" : folderOf(path));
 
-/** Modules of the trajectory path that have an `index.ts`: it is their only file that others import. */
+/** Trajectory modules of which only `index.ts` can be imported. */
 const modulesOnPath = new Set(["formats", "groups", "input", "ledger", "send"]);
 
-/** The checker pushes what it finds into the index and the metrics, which stand below it. */
-const isPushed = (path: string, to: string): boolean =>
+/** The checker writes to the index and the metrics, which are below it. */
+const isCheckerOutput = (path: string, to: string): boolean =>
   folderOf(path) === "check" && /^src\/groups\/(parts|metrics)\//.test(to);
 
 const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
 
-/** Whether a file may be imported by those outside of its room. */
-const isDoor = (path: string): boolean =>
-  openRooms.has(roomOf(path)) ||
+/** True if other modules may import a file. */
+const isPublic = (path: string): boolean =>
+  openModules.has(moduleOf(path)) ||
   // A failure can be made or recognized without loading the module.
   /^src\/\w+\/(index|failures)\.ts$/.test(path) ||
-  path === `src/${roomOf(path)}.ts`;
+  path === `src/${moduleOf(path)}.ts`;
 
-/** What is wrong with an import of a source file; undefined where nothing is. */
-const wrongImport = (path: string, { to, isType }: Import): string | undefined => {
-  const own = roomOf(path);
-  const room = rooms[own] ?? (ground.has(own) ? {} : undefined);
-  if (room === undefined) return `${own} is no room of the house`;
+/** Returns the fault of an import; undefined if it is allowed. */
+const findImportFault = (path: string, { to, isType }: Import): string | undefined => {
+  const own = moduleOf(path);
+  const entry = modules[own] ?? (baseModules.has(own) ? {} : undefined);
+  if (entry === undefined) return `${own} is not a known module`;
   if (to.startsWith("node:")) {
-    const reach = Object.keys(reachOf).find((part) => reachOf[part]?.includes(to.slice("node:".length)));
-    return reach === undefined || isType || has(room.reaches, reach) ? undefined : `${own} may not reach for ${reach}`;
+    const reach = Object.keys(nodeModules).find((part) => nodeModules[part]?.includes(to.slice("node:".length)));
+    return reach === undefined || isType || has(entry.uses, reach) ? undefined : `${own} must not use ${reach}`;
   }
   // The completion scripts are committed, and printed by the program.
   if (to === "package.json" || (to.startsWith("completions/") && own === "commands")) return undefined;
-  if (!to.includes("/") || to.startsWith("@")) return has(room.owns, to) ? undefined : `${own} does not own ${to}`;
-  if (!to.startsWith("src/")) return `${to} is no part of the program`;
-  const other = roomOf(to);
-  const isInner = modulesOnPath.has(folderOf(to)) && folderOf(to) !== folderOf(path) && !isDoor(to);
-  if (isInner && !isPushed(path, to) && !sideDoors.has(`src/${own} → ${to}`)) {
-    return `of ${folderOf(to)} only its door is open, not ${to}`;
+  if (!to.includes("/") || to.startsWith("@"))
+    return has(entry.packages, to) ? undefined : `${own} must not import ${to}`;
+  if (!to.startsWith("src/")) return `${to} is not part of the program`;
+  const other = moduleOf(to);
+  const isInner = modulesOnPath.has(folderOf(to)) && folderOf(to) !== folderOf(path) && !isPublic(to);
+  if (isInner && !isCheckerOutput(path, to) && !exceptions.has(`src/${own} → ${to}`)) {
+    return `${to} is internal to ${folderOf(to)}`;
   }
-  if (other === own) return own === "trajectories" && !isType ? wrongFloor(path, to) : undefined;
-  if (sideDoors.has(`src/${own} → ${to}`)) return undefined;
-  if (!has(room.opens, other) && !ground.has(other)) return `${other} is closed to ${own}`;
-  return isDoor(to) ? undefined : `of ${other} only its door is open, not ${to}`;
+  if (other === own) return own === "trajectories" && !isType ? findLayerFault(path, to) : undefined;
+  if (exceptions.has(`src/${own} → ${to}`)) return undefined;
+  if (!has(entry.imports, other) && !baseModules.has(other)) return `${own} must not import ${other}`;
+  return isPublic(to) ? undefined : `${to} is internal to ${other}`;
 };
 
-const wrongFloor = (path: string, to: string): string | undefined => {
-  const [at, of] = [path, to].map((file) => floors.indexOf(file.split("/").slice(1, -1).join("/"))) as [number, number];
+const findLayerFault = (path: string, to: string): string | undefined => {
+  const [at, of] = [path, to].map((file) => layers.indexOf(file.split("/").slice(1, -1).join("/"))) as [number, number];
   return path.endsWith("/index.ts") || to.endsWith("/failures.ts") || of <= at ? undefined : `${to} is above ${path}`;
 };
 
-/** Files inside a room that have tests of their own, since what they promise shows through the door only when runs die, or a store fails. */
-const testedInside = /^src\/((input|ledger|groups|check|send)\/|view\/calls\.ts$)/;
+/** Internal files with tests, because their promises show only if a run is killed or a store fails. */
+const testedInternals = /^src\/((input|ledger|groups|check|send)\/|view\/calls\.ts$)/;
 
-const wrongTestImport = ({ to }: Import): string | undefined =>
-  !to.startsWith("src/") || isDoor(to) || testedInside.test(to) ? undefined : `a test goes through the door, not ${to}`;
+const findTestImportFault = ({ to }: Import): string | undefined =>
+  !to.startsWith("src/") || isPublic(to) || testedInternals.test(to)
+    ? undefined
+    : `a test must not import the internal file ${to}`;
 
 const emptyNames = /(^|\/)(utils?|helpers?|common|shared|lib|misc)(\.|\/|$)/;
 
-/** Every breach in files given by path and text, one sentence each. */
-const breachesIn = (files: ReadonlyMap<string, string>): readonly string[] => {
+/** Returns a sentence for each fault in files by path. */
+const findFaults = (files: ReadonlyMap<string, string>): readonly string[] => {
   const children = new Map<string, Set<string>>();
   for (const path of files.keys()) {
     for (let at = path; dirname(at) !== "."; at = dirname(at)) {
@@ -171,12 +168,12 @@ const breachesIn = (files: ReadonlyMap<string, string>): readonly string[] => {
   }
   return [...files].flatMap(([path, text]) => {
     const isSource = /^src\/.*(?<!\.d)\.tsx?$/.test(path);
-    const wrong = isSource ? importsOf(path, text).map((one) => wrongImport(path, one)) : [];
-    if (/^test\/.*\.ts$/.test(path)) wrong.push(...importsOf(path, text).map(wrongTestImport));
-    if (isSource && !/^\/\*\*\s/.test(text)) wrong.push("no sentence at the top says what the file is for");
-    if (emptyNames.test(path)) wrong.push("the name says nothing of what is inside");
+    const wrong = isSource ? importsOf(path, text).map((one) => findImportFault(path, one)) : [];
+    if (/^test\/.*\.ts$/.test(path)) wrong.push(...importsOf(path, text).map(findTestImportFault));
+    if (isSource && !/^\/\*\*\s/.test(text)) wrong.push("the first comment is missing");
+    if (emptyNames.test(path)) wrong.push("the name does not describe the content");
     const isAlone = path.startsWith("src/") && children.get(dirname(path))?.size === 1;
-    if (isAlone) wrong.push("a folder with one file is a file");
+    if (isAlone) wrong.push("a folder needs more than one file");
     return wrong.flatMap((sentence) => (sentence === undefined ? [] : [`${path}: ${sentence}`]));
   });
 };
@@ -198,51 +195,47 @@ describe("the imports of src/", () => {
   });
 
   it("follow the table of modules, packages and names", () => {
-    expect(breachesIn(projectFiles())).toEqual([]);
+    expect(findFaults(projectFiles())).toEqual([]);
   });
 
   it.each([
-    ["src/client/send.ts", 'import "../service/index.ts";', "service is closed to client"],
-    ["src/client/send.ts", 'import type { A } from "../context.ts";', "context is closed to client"],
-    ["src/contract/log.ts", 'type A = typeof import("../client/index.ts");', "client is closed to contract"],
-    [
-      "src/commands/log/run.ts",
-      'export * from "../../client/send.ts";',
-      "of client only its door is open, not src/client/send.ts",
-    ],
-    ["src/extras/one.ts", 'import "../host.ts";', "extras is no room of the house"],
-    ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is no part of the program"],
-    ["src/service/app.ts", 'await import("chalk");', "service does not own chalk"],
-    ["src/calls/one.ts", 'import {\n  readFile,\n} from "node:fs/promises";', "calls may not reach for files"],
+    ["src/client/send.ts", 'import "../service/index.ts";', "client must not import service"],
+    ["src/client/send.ts", 'import type { A } from "../context.ts";', "client must not import context"],
+    ["src/contract/log.ts", 'type A = typeof import("../client/index.ts");', "contract must not import client"],
+    ["src/commands/log/run.ts", 'export * from "../../client/send.ts";', "src/client/send.ts is internal to client"],
+    ["src/extras/one.ts", 'import "../host.ts";', "extras is not a known module"],
+    ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is not part of the program"],
+    ["src/service/app.ts", 'await import("chalk");', "service must not import chalk"],
+    ["src/calls/one.ts", 'import {\n  readFile,\n} from "node:fs/promises";', "calls must not use files"],
     ["src/groups/a.ts", 'import "../send/index.ts";', "src/send/index.ts is above src/groups/a.ts"],
     [
       "src/groups/a.ts",
       'import type { A } from "../formats/format.ts";',
-      "of formats only its door is open, not src/formats/format.ts",
+      "src/formats/format.ts is internal to formats",
     ],
     [
       "test/client/a.test.ts",
       'import "../../src/client/send.ts";',
-      "a test goes through the door, not src/client/send.ts",
+      "a test must not import the internal file src/client/send.ts",
     ],
-    ["test/helpers/a.ts", "", "the name says nothing of what is inside"],
+    ["test/helpers/a.ts", "", "the name does not describe the content"],
   ])("are checked: the checker reports in %s the fault of %s", (path, text, says) => {
     const beside = join(dirname(path.replace(emptyNames, "$1")), "beside.ts");
     const files = new Map(
       [path, beside].map((file) => [file, `/** A planted file. */\n${file === path ? text : ""}\n`]),
     );
-    expect(breachesIn(files)).toEqual([`${path}: ${says}`]);
+    expect(findFaults(files)).toEqual([`${path}: ${says}`]);
   });
 
   it("are checked: the checker reports a file without a first comment, and a folder with one file", () => {
-    expect(breachesIn(new Map([["src/client/send.ts", "export {};"]]))).toEqual([
-      "src/client/send.ts: no sentence at the top says what the file is for",
-      "src/client/send.ts: a folder with one file is a file",
+    expect(findFaults(new Map([["src/client/send.ts", "export {};"]]))).toEqual([
+      "src/client/send.ts: the first comment is missing",
+      "src/client/send.ts: a folder needs more than one file",
     ]);
   });
 });
 
-/** The packages that are loaded with a file: with what every command stands on, and with a few of the commands. */
+/** The packages that may be loaded with a file. */
 const loads: Readonly<Record<string, readonly string[]>> = {
   "src/main.ts": [],
   "src/run.ts": ["commander"],
@@ -254,7 +247,7 @@ const loads: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe("the bundle", async () => {
-  // What only makes the files smaller or faster takes longer than the rest, and says nothing of what is loaded.
+  // These plugins take long and do not change what is loaded.
   const slow = new Set(["kernel", "licenses"]);
   const plugins = program.plugins.filter(({ name }) => !slow.has(name));
   const build = await rolldown({ ...program, plugins, logLevel: "silent" });
@@ -284,7 +277,7 @@ describe("the bundle", async () => {
     expect([...loaded].filter((name) => !allowed.includes(name))).toEqual([]);
   });
 
-  /** Modules of Node that take long to load, and that most verbs have no use for. Commander loads `child_process` itself. */
+  /** Modules of Node that take long to load. Commander loads `child_process` itself. */
   const heavy = /^\s*(?:let|const) \w+ = require\("node:(crypto|fs\/promises|tls|v8|worker_threads)"\)/gm;
   const digests = new Set(["src/commands/check/run.ts", "src/commands/log/run.ts"]);
 
