@@ -26,8 +26,8 @@ export const getErrorCode = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
 /**
- * Makes a folder and its missing parents with mode 0700. `recursive` of Node never returns if a parent cannot be made, as
- * in `/proc`. @throws as `mkdirSync`
+ * Makes a folder and its missing parents with mode 0700. `recursive` of Node never returns if a parent cannot be made,
+ * as in `/proc`. @throws as `mkdirSync`
  */
 export const makeFolder = (path: string): void => {
   const error = tryMakeFolder(path);
@@ -48,8 +48,9 @@ const tryMakeFolder = (path: string): unknown => {
 };
 
 /**
- * Refuses a file or folder of rollcall that another user owns or could replace. Each folder and link on the path must belong
- * to this user or to root, and no folder may let others rename its entries. A missing file is as safe as its folder.
+ * Refuses a file or folder of rollcall that another user owns or could replace. Each folder and link on the path must
+ * belong to this user or to root, and no folder may let others rename its entries. A missing file is as safe as its
+ * folder.
  * @throws Failure `unsafe-ownership`
  */
 export const requireSafeOwnership = (path: string): void => {
@@ -149,8 +150,8 @@ export interface Draft {
 }
 
 /**
- * Opens a draft of a file. If the path is a link, its target is replaced. If root replaces a file, the file keeps its owner.
- * A pipe or a device is written directly. @param mode of a new file, limited by the umask
+ * Opens a draft of a file. If the path is a link, its target is replaced. If root replaces a file, the file keeps its
+ * owner. A pipe or a device is written directly. @param mode of a new file, limited by the umask
  */
 export const openDraft = (path: string, mode = 0o600): Draft => {
   const before = statSync(path, { throwIfNoEntry: false });

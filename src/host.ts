@@ -58,7 +58,7 @@ export const decodePercent = (text: string): string => {
 /** Variables with a key of rollcall, or with the name of a file that has one. */
 const secretVariable = /^ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?$/i;
 
-/** Returns the keys in an environment: of rollcall, and of Weights & Biases, whose key looks like the id of a commit. */
+/** Returns the keys of rollcall in an environment, and that of Weights & Biases, which looks like a commit id. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isKey = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));

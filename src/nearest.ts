@@ -22,7 +22,7 @@ const findByPart = (word: string, candidates: Iterable<string>): string | undefi
   return found.length === 1 ? found[0] : undefined;
 };
 
-/** Counts the edits between two words: a letter added, removed or replaced, or two swapped; infinite if surely over 3. */
+/** Counts added, removed, replaced and swapped letters between two words; infinite if surely over 3. */
 const editDistance = (a: string, b: string): number => {
   if (Math.abs(a.length - b.length) > 3) return Number.POSITIVE_INFINITY;
   const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)];

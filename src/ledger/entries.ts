@@ -18,7 +18,7 @@ export const hashScope = ({ destination, account, model, split, batch }: LedgerS
     .update(JSON.stringify([destination, account, model, split, batch, generation]))
     .digest("hex");
 
-/** Returns the `Idempotency-Key` of a request: a digest of its scope, `generation` and groups, never of content alone. */
+/** Returns the `Idempotency-Key` of a request: a digest of scope, `generation` and groups, never of groups alone. */
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
@@ -90,7 +90,8 @@ export async function* readEntries(
     sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
     SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
       first_tried, last_tried, attempts, status, cause, calls, marks, frame, (SELECT count(*) FROM next) AS found
-    FROM ${requestsWithScopesSql} JOIN sized ON request.id = next_id WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
+    FROM ${requestsWithScopesSql} JOIN sized ON request.id = next_id
+    WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
   for (let last = 0; ; ) {
     const rows = await database.query(sql, [...values, last]);
     for (const row of rows) {

@@ -21,8 +21,8 @@ type LedgerModule = typeof import("./ledger.ts");
 type RunLedgerModule = typeof import("./run-ledger.ts");
 
 /** Opens the ledger of a command. The drivers of the databases are loaded then. @throws as `openDatabase` */
-export const openExistingLedger: LedgerModule["openExistingLedger"] = async (place, options) =>
-  await (await import("./ledger.ts")).openExistingLedger(place, options);
+export const openExistingLedger: LedgerModule["openExistingLedger"] = async (location, options) =>
+  await (await import("./ledger.ts")).openExistingLedger(location, options);
 
 /** Opens the ledger of a run. @throws Failure `ledger-missing`; as `openDatabase` */
 export const openRunLedger: RunLedgerModule["openRunLedger"] = async (options, target) =>

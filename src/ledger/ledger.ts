@@ -57,8 +57,11 @@ interface OpenLedgerOptions extends DatabaseWaitOptions {
 }
 
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
-export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOptions): Promise<Ledger | undefined> => {
-  const opened = await openDatabase(ledgerPart, { ...options, ...place });
+export const openLedger = async (
+  location: DatabaseLocation,
+  options: OpenLedgerOptions,
+): Promise<Ledger | undefined> => {
+  const opened = await openDatabase(ledgerPart, { ...options, ...location });
   if (opened === undefined) return undefined;
   const { database, isNew, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
@@ -81,9 +84,9 @@ export const openLedger = async (place: DatabaseLocation, options: OpenLedgerOpt
 
 /** Opens the ledger of a command; undefined if it does not exist. Requests of dead runs become unknown. */
 export const openExistingLedger = async (
-  place: DatabaseLocation,
+  location: DatabaseLocation,
   options: DatabaseWaitOptions & { readonly toRead: boolean },
-): Promise<Ledger | undefined> => await openLedger(place, { ...options, make: false, recovers: true });
+): Promise<Ledger | undefined> => await openLedger(location, { ...options, make: false, recovers: true });
 
 /** The errors of a write to a replica, or by a role that may only read. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
@@ -119,12 +122,13 @@ const makeLedger = (
   entries: (filter: EntryFilter): AsyncIterable<Entry> => selectEntries(database, filter),
   /** Resolves an unknown request by hand; false if no unknown request has the id. */
   async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
-    const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql} WHERE id = ? AND state = 'unknown' RETURNING id`;
+    const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
+      WHERE id = ? AND state = 'unknown' RETURNING id`;
     const row = parseId(id);
     const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
     return resolved?.length === 1;
   },
-  /** Deletes requests, except those in flight or unknown, because their groups would be sent again; returns how many. */
+  /** Deletes requests, except those in flight or unknown, whose groups would be sent again; returns how many. */
   async forget(filter: EntryFilter): Promise<number> {
     const rows: number[] = [];
     for await (const { id, state } of selectEntries(database, filter)) if (!isUnknown(state)) rows.push(parseId(id));
@@ -136,8 +140,8 @@ const makeLedger = (
       // Requests first, so that a run that retries one at the same time does not find it, or keeps its groups.
       questions.push({ sql, values: some }, ...writer.releaseClaims(some));
     }
-    const answers = await database.transact(questions);
-    return answers.reduce((count, forgotten) => count + forgotten.length, 0);
+    const results = await database.transact(questions);
+    return results.reduce((count, forgotten) => count + forgotten.length, 0);
   },
   close: async (): Promise<void> => await database.close(writer.end),
 });

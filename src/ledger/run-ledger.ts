@@ -45,8 +45,8 @@ export interface RecordedRequest {
 }
 
 /**
- * The ledger of a run, or none. It must be closed. It must be held while requests are recorded. Each method throws a Failure
- * with the code `storage`, `auth` or `unavailable`.
+ * The ledger of a run, or none. It must be closed. It must be held while requests are recorded. Each method throws a
+ * Failure with the code `storage`, `auth` or `unavailable`.
  */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
@@ -119,7 +119,8 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     },
 
     /**
-     * Waits until no other run of the scope holds the ledger, and holds it. Requests in flight of dead runs become unknown.
+     * Waits until no other run of the scope holds the ledger, and holds it. Requests in flight of dead runs become
+     * unknown.
      * @param patience limits of the wait; default: the signal and `maxWaitMs` of the run
      * @throws Failure `ledger-busy`, `ledger-replaced`; the signal's reason
      */
@@ -153,7 +154,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
         if (ownRequests.has(entry.id)) continue;
         // A run that holds the ledger may retry a request that was not sent.
         if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) open ??= last;
-        // `begin` reports the groups of a live run's requests in flight as taken.
+        // `recordRequest` reports the groups of a live run's requests in flight as taken.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
       }
       changedFrom = open ?? last + 1;

@@ -1,6 +1,7 @@
 /**
- * Writes the requests of a ledger in PostgreSQL, which runs on many machines share. The table `mark` has the dedup key of a
- * group once per scope, for the request that claims the group. The lease of a run expires by the clock of the database.
+ * Writes the requests of a ledger in PostgreSQL, which runs on many machines share. The table `mark` has the dedup key
+ * of a group once per scope, for the request that claims the group. The lease of a run expires by the clock of the
+ * database.
  */
 
 import { randomUUID } from "node:crypto";
@@ -69,7 +70,8 @@ const expireDeadRuns = async (database: Database): Promise<number> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const over = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
   await database.query(
-    `DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM rollcall.request WHERE state IN ${releasedStatesSql} AND ${over})`,
+    `DELETE FROM rollcall.mark WHERE request IN
+       (SELECT id FROM rollcall.request WHERE state IN ${releasedStatesSql} AND ${over})`,
   );
   const unknown = await database.query(
     `UPDATE rollcall.request SET state = 'unknown', cause = 'died', changed = clock_timestamp()
@@ -155,7 +157,8 @@ const recordRequest = async (
   }
 };
 
-const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql} WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
+const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
+  WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
 
 /** The dedup keys in `given`, one per row. */
 const eachKeySql = `LATERAL (
@@ -172,8 +175,10 @@ const beginSql = `
   ${renewLeaseSql},
   added AS (
     INSERT INTO rollcall.request
-      (scope, run, token, generation, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
-    SELECT ?::bigint, alive.id, ?::text, ?::text, 'trying', ?::text, length(given.marks) / ${dedupKeyBytes}, ?::bigint, ?::text,
+      (scope, run, token, generation, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls,
+        marks, frame)
+    SELECT ?::bigint, alive.id, ?::text, ?::text, 'trying', ?::text, length(given.marks) / ${dedupKeyBytes},
+      ?::bigint, ?::text,
       ${nowMsSql}, ${nowMsSql}, 1, '[]', given.marks, ?::text
     FROM alive, given ON CONFLICT (token) DO NOTHING RETURNING id, scope, generation, groups),
   claimed AS (

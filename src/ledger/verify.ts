@@ -62,12 +62,12 @@ export const verifyDataset = async (
   for (let group = 0; group < dedupKeys.count; group++) {
     const outcome = toOutcome(facts[group] ?? 0);
     counts[outcome]++;
-    const spot = locateGroup(dataset, group);
-    const own = files.get(spot.file) ?? { file: spot.file, read: 0, logged: 0 };
-    files.set(spot.file, own);
+    const location = locateGroup(dataset, group);
+    const own = files.get(location.file) ?? { file: location.file, read: 0, logged: 0 };
+    files.set(location.file, own);
     own.read++;
     if (outcome === "logged") own.logged++;
-    else if (problems.length < maxProblems || counts[outcome] === 1) problems.push(problemMakers[outcome](spot));
+    else if (problems.length < maxProblems || counts[outcome] === 1) problems.push(problemMakers[outcome](location));
   }
   const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
     return { rule: problemMakers[outcome]({}).rule, severity: "error", count: counts[outcome] };
@@ -103,10 +103,10 @@ export const foldFileStatuses = (files: readonly FileStatus[]): readonly FileSta
 };
 
 const problemMakers = {
-  repeated: (spot: ProblemLocation) => createProblem("duplicate-group", undefined, spot),
-  unknown: (spot: ProblemLocation) => createProblem("unresolved-group", undefined, spot),
-  refused: (spot: ProblemLocation) => createProblem("group-refused", { text: undefined }, spot),
-  not_sent: (spot: ProblemLocation) => createProblem("group-not-logged", undefined, spot),
+  repeated: (location: ProblemLocation) => createProblem("duplicate-group", undefined, location),
+  unknown: (location: ProblemLocation) => createProblem("unresolved-group", undefined, location),
+  refused: (location: ProblemLocation) => createProblem("group-refused", { text: undefined }, location),
+  not_sent: (location: ProblemLocation) => createProblem("group-not-logged", undefined, location),
 };
 
 /** The facts of a group are bits. */
@@ -122,7 +122,7 @@ const toOutcome = (facts: number): keyof typeof problemMakers | "logged" => {
   return (facts & refusedBit) !== 0 ? "refused" : "not_sent";
 };
 
-/** Sets `wasAccepted` and `wasRepeated`. Few groups are in several scopes. */
+/** Sets `acceptedBit` and `repeatedBit`. Few groups are in several scopes. */
 const makeAcceptanceRecorder = (facts: Uint8Array): ((scope: string, group: number) => void) => {
   const scopes = new Map<string, number>();
   /** The first scope of each group, from 1. */

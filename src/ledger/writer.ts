@@ -108,7 +108,8 @@ const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
 
 /** Selects the scopes with requests in flight. */
-const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${scopeColumns} FROM ${requestsWithScopesSql} WHERE state = 'trying'`;
+const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${scopeColumns} FROM ${requestsWithScopesSql}
+  WHERE state = 'trying'`;
 
 const recoverSql =
   "UPDATE rollcall.request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying' RETURNING id";

@@ -14,7 +14,7 @@ const chunkBytes = 2 ** 19;
 /** Parts that are at most this far apart are read together, which is faster than two reads. */
 const maxGapBytes = 2 ** 14;
 
-/** After this many bytes other work gets its turn: signals, replies, the socket. Each read counts as additional bytes. */
+/** After this many bytes other work gets its turn: signals, replies, the socket. Each read counts as more bytes. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 
@@ -25,8 +25,8 @@ interface BodyContents {
 }
 
 /**
- * Yields the chunks of a body, each valid until the next one. A part is compared with its checksum before its last byte is
- * yielded, so a changed file cannot be sent completely. @throws Failure `input-changed`
+ * Yields the chunks of a body, each valid until the next one. A part is compared with its checksum before its last byte
+ * is yielded, so a changed file cannot be sent completely. @throws Failure `input-changed`
  */
 export async function* readBody(
   dataset: Dataset,
@@ -118,8 +118,8 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) =
   const changed = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
 
   /**
-   * Finds the added parts from `first` on that can be read together. They are a row if one byte is between them in both the
-   * source and the chunk. A row is read directly to its positions; the byte becomes a comma.
+   * Finds the added parts from `first` on that can be read together. They are a row if one byte is between them in both
+   * the source and the chunk. A row is read directly to its positions; the byte becomes a comma.
    */
   const findReadableRange = (first: number) => {
     const part = added[first] ?? 0;

@@ -68,7 +68,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { unsent, unknown };
     },
 
-    /** Returns the unknown requests of other runs to resend, and the ids of those that cannot be resent, with the reason. */
+    /** Returns the unknown requests of other runs to resend, and what the input lacks for the others, by id. */
     planResends() {
       const jobs: Job[] = [];
       const unsendable = new Map<string, "groups" | "keys">();
@@ -97,7 +97,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       if (rejectsFile !== undefined) await requireWritableRejects(rejectsFile, { written: writtenFiles, needed });
     },
 
-    /** Adds groups to the rejects file; returns the number of its lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
+    /** Adds groups to the rejects file; returns its lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
     async appendRejected(rejected: readonly RejectedGroup[]): Promise<number> {
       if (rejectsFile === undefined || rejected.length === 0) return rejects.lines;
       const { redact } = options;
@@ -136,7 +136,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   };
 };
 
-/** Returns the path of the rejects file; undefined if nothing may be rejected. @throws Failure `rejects-path-missing` */
+/** Returns the rejects file; undefined if nothing may be rejected. @throws Failure `rejects-path-missing` */
 export const resolveRejectsPath = (
   input: string,
   { rejects, onInvalid, onRefused }: Pick<DeliverOptions, "rejects" | "onInvalid" | "onRefused">,

@@ -27,7 +27,8 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
 
 export const oneRequestTooLarge = (size: { bytes: number; limit: number; requests: number }): Failure => {
   const { bytes, limit, requests } = size;
-  const message = `--one-request: the input needs ${formatRoundedSize(bytes)}, over the limit of ${formatRoundedSize(limit)}`;
+  const [needed, allowed] = [formatRoundedSize(bytes), formatRoundedSize(limit)];
+  const message = `--one-request: the input needs ${needed}, over the limit of ${allowed}`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: `set --max-request-size ${bytes}, or drop --one-request to send ${requests} requests`,
   });
@@ -113,7 +114,7 @@ export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDe
   const message = `${pluralize(logged, "group")} logged, but the outcome of ${groups} of earlier runs is unknown`;
   return new Failure("unknown_outcome", "log-unresolved", message, {
     ...details,
-    hint: "list the requests with `rollcall ledger status`, then resolve them with --on-unknown resend or `rollcall ledger resolve`",
+    hint: "see `rollcall ledger status`, then pass --on-unknown resend or run `rollcall ledger resolve`",
   });
 };
 
@@ -143,11 +144,12 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const what = facts.isLast
     ? `${name} (${positions}) and earlier requests may or may not have been logged (${groups})`
     : `${name} may or may not have been logged (${groups}, ${positions})`;
-  const isRestLeft = notSent > 0;
+  const [andRest, orRest] =
+    notSent > 0 ? [" and send the rest", ", or rerun the same command to send only the rest"] : ["", ""];
   const hint = canResolve
-    ? `rerun the same command within 24 hours to resolve it${isRestLeft ? " and send the rest" : ""}, because the service honors Idempotency-Key`
+    ? `rerun the same command within 24 hours to resolve it${andRest}, because the service honors Idempotency-Key`
     : facts.ledger
-      ? `pass --on-unknown resend to send it again, or resolve it with \`rollcall ledger resolve\`${isRestLeft ? ", or rerun the same command to send only the rest" : ""}`
+      ? `pass --on-unknown resend to send it again, or resolve it with \`rollcall ledger resolve\`${orRest}`
       : "check the service before you send these groups again, because it may have them";
   return new Failure("unknown_outcome", "log-unknown", `${what}${reasons}; ${logged} logged, ${notSent} not sent`, {
     ...details,

@@ -221,11 +221,11 @@ const chooseBranch = (holder: unknown, counts: ReadonlyMap<string, number>): str
 const maxEchoChars = 80;
 
 const toProblem = async ({ item: { loc, msg, input }, value }: LocatedItem): Promise<Problem> => {
-  const spot = value && (await locateValue(value.source, value).catch(() => undefined));
+  const location = value && (await locateValue(value.source, value).catch(() => undefined));
   const echo = input === undefined ? "" : redactText(JSON.stringify(input) ?? "");
   const shown =
     input === undefined ? "" : ` (input: ${echo.length > maxEchoChars ? `${echo.slice(0, maxEchoChars)}…` : echo})`;
   // A located value is shown in the input, and not repeated.
-  const text = spot === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${shown}` : msg;
-  return { ...createProblem("refused-by-service", { text }, spot), from: "service" };
+  const text = location === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${shown}` : msg;
+  return { ...createProblem("refused-by-service", { text }, location), from: "service" };
 };

@@ -31,8 +31,8 @@ interface EnvelopedGroups {
 }
 
 /**
- * Plans the requests of a run. A group over the limit is a request alone. Reports more than one request, and groups over
- * the limit, as warnings. @throws Failure `one-request-too-large`
+ * Plans the requests of a run. A group over the limit is a request alone. Reports more than one request, and groups
+ * over the limit, as warnings. @throws Failure `one-request-too-large`
  */
 export const planRequests = (
   dataset: Dataset,
@@ -76,7 +76,7 @@ export const planRequest = (dataset: Dataset, { envelope, groups }: EnvelopedGro
   envelopeDigest: envelope.digest,
 });
 
-/** Cuts groups into the fewest requests within a limit. @param areFull true for full requests instead of near-equal ones */
+/** Cuts groups into the fewest requests within a limit. @param areFull true for full, not near-equal requests */
 export const cutRequests = (
   dataset: Dataset,
   { envelope, groups, limit, areFull = false }: EnvelopedGroups & { limit: number; areFull?: boolean },

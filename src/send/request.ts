@@ -11,8 +11,9 @@ import type { PlannedRequest } from "./plan.ts";
 import { type CallListLimits, emptyCallList, findCallList } from "./send-result.ts";
 
 /**
- * The outcome of a request. `logged`: the service has it. `not-sent`, `not-processed`: the service does not have it, and
- * another attempt may follow. `too-large`, `refused`: the service does not accept it. `unknown`: the service may have it.
+ * The outcome of a request. `logged`: the service has it. `not-sent`, `not-processed`: the service does not have it,
+ * and another attempt may follow. `too-large`, `refused`: the service does not accept it. `unknown`: the service may
+ * have it.
  */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 

@@ -229,8 +229,8 @@ const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts)
   const { problems } = dataset;
   const warnings = problems.sorted(listInputNames(dataset)).filter(({ severity }) => severity === "warning");
   const isShown = (rule: string): boolean => !problems.strictness.allowed.has(rule);
-  if (sent?.isDivided === true && sent.accepted > 1 && isShown("split-requests")) {
-    warnings.push(createProblem("split-requests", { requests: sent.accepted, tooLarge: true }));
+  if (sent?.isDivided === true && sent.loggedRequests > 1 && isShown("split-requests")) {
+    warnings.push(createProblem("split-requests", { requests: sent.loggedRequests, tooLarge: true }));
   }
   const { cut, notJson } = sent?.replies.unreadableCounts ?? { cut: 0, notJson: 0 };
   for (let at = 0; at < cut + notJson; at++) warnings.push(createProblem("unreadable-response", { cut: at < cut }));

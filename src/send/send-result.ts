@@ -42,8 +42,7 @@ export interface SendResult {
   readonly isDivided: boolean;
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
-  /** Logged requests. */
-  readonly accepted: number;
+  readonly loggedRequests: number;
   readonly refused: readonly RefusedGroup[];
   /** The last request with an unknown outcome, and the error of a later attempt. */
   readonly unknown:
@@ -62,7 +61,7 @@ export const emptySendResult = (stop?: Failure): SendResult => ({
   of: 0,
   isDivided: false,
   obstacle: undefined,
-  accepted: 0,
+  loggedRequests: 0,
   refused: [],
   unknown: undefined,
   stop,
@@ -89,20 +88,17 @@ interface Replies {
   readonly unreadableCounts: { cut: number; notJson: number };
 }
 
-/** @param calls as `callsTextOf` returns it */
-export const addReply = (
-  answers: Replies,
-  { status, body, isCut: cut }: Extract<Attempt, { kind: "answered" }>,
-  calls: string,
-): void => {
-  answers.bytes += body.length;
-  answers.entries.push({ status, bytes: body.length, body });
-  if (answers.bytes > maxKeptBytes) answers.entries = answers.entries.map((entry) => ({ ...entry, body: undefined }));
+/** @param calls as `findCallList` returns it */
+export const addReply = (replies: Replies, attempt: Extract<Attempt, { kind: "answered" }>, calls: string): void => {
+  const { status, body, isCut } = attempt;
+  replies.bytes += body.length;
+  replies.entries.push({ status, bytes: body.length, body });
+  if (replies.bytes > maxKeptBytes) replies.entries = replies.entries.map((entry) => ({ ...entry, body: undefined }));
   if (status < 200 || status >= 300) return;
-  if (calls !== emptyCallList) answers.firstCall ??= findFirstCall(calls);
-  if (cut) answers.unreadableCounts.cut++;
-  else if (calls === emptyCallList && body.length > 0 && findFault(body) !== undefined)
-    answers.unreadableCounts.notJson++;
+  const hasCalls = calls !== emptyCallList;
+  if (hasCalls) replies.firstCall ??= findFirstCall(calls);
+  if (isCut) replies.unreadableCounts.cut++;
+  else if (!hasCalls && body.length > 0 && findFault(body) !== undefined) replies.unreadableCounts.notJson++;
 };
 
 export const emptyCallList = "[]";
@@ -118,8 +114,8 @@ export interface CallListLimits {
 }
 
 /**
- * Returns the JSON list of call ids in a reply, unparsed, because there may be hundreds of thousands; an empty list if it
- * exceeds a limit. Assumed: `call_ids`, a list of strings, as in the local service.
+ * Returns the JSON list of call ids in a reply, unparsed, because there may be hundreds of thousands; an empty list if
+ * it exceeds a limit. Assumed: `call_ids`, a list of strings, as in the local service.
  */
 export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLimits): string => {
   const list = memberAt(readRoot(body), "call_ids");

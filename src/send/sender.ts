@@ -174,7 +174,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     sent.obstacle = host.signal.aborted && !isFinalOutcome(outcome) ? attempt.failure : undefined;
     progress.requests++;
     if (outcome === "logged") {
-      sent.accepted++;
+      sent.loggedRequests++;
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
       await runLedger.recordSize(request.bytes, "passed");

@@ -12,7 +12,7 @@ export interface CompletedGroup {
   readonly isAfterError: boolean;
 }
 
-/** `isLast` after a signal: each request is attempted once, until the next signal. `isAll`: requests need not be full. */
+/** `isLast` after a signal: each request is attempted once. `isAll`: requests need not be full. */
 interface BatchOptions {
   readonly isLast: boolean;
   readonly isAll: boolean;

@@ -122,7 +122,7 @@ export class FollowedFiles {
     onEvent(before.isRewritten ? "rewritten" : "moved", file);
   }
 
-  /** Reads complete lines, and calls `onLines` after each block. @throws Failure `invalid-input`, `file-not-followable` */
+  /** Reads complete lines in blocks. @throws Failure `invalid-input`, `file-not-followable` */
   async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
     const { parts } = this.dataset.found;
     const head = tail.taken === 0 ? await tail.head() : Buffer.alloc(0);
