@@ -27,14 +27,12 @@ const headers: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
 };
 
-const html = `<!doctype html>\n${formatDocument({
-  head: '<link rel="stylesheet" href="page.css">',
-  body: '<script src="page.js" defer></script>',
-})}`;
+const [styleLink, scriptLink] = ['<link rel="stylesheet" href="page.css">', '<script src="page.js" defer></script>'];
+const html = `<!doctype html>\n${formatDocument(styleLink, scriptLink)}`;
 
 const answers = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
 
-export const createApp = ({ token, answer, onRequest: onAsked, onPageLoad: onLoaded }: AppOptions): Hono<Bindings> => {
+export const createApp = ({ token, answer, onRequest, onPageLoad }: AppOptions): Hono<Bindings> => {
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
@@ -47,7 +45,7 @@ export const createApp = ({ token, answer, onRequest: onAsked, onPageLoad: onLoa
     return await next();
   });
   app.get("/", async () => {
-    await onLoaded();
+    await onPageLoad();
     return respond(html, "text/html; charset=utf-8");
   });
   app.get("/page.js", () => respond(pageScript, "text/javascript; charset=utf-8"));
@@ -56,7 +54,7 @@ export const createApp = ({ token, answer, onRequest: onAsked, onPageLoad: onLoa
     if (!isAuthorized(req.header("authorization"), "bearer", token)) {
       return refuse(401, "the token is missing or wrong; open the URL that rollcall view printed");
     }
-    onAsked();
+    onRequest();
     return await next();
   });
   for (const name of answers) {

@@ -56,14 +56,8 @@ export const computeDots = ({ mean, spread, count }: Measures): readonly Dot[] =
   return [...dots.values()];
 };
 
-/** A range of numbers in cells of equal width. */
-interface Axis {
-  readonly least: number;
-  readonly most: number;
-  readonly cells: number;
-}
-
-const axisOf = (values: Float64Array, cells: number): Axis => {
+/** The range of finite values, in cells of equal width. */
+const axisOf = (values: Float64Array, cells: number) => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {
     if (!Number.isFinite(value)) continue;
@@ -72,6 +66,8 @@ const axisOf = (values: Float64Array, cells: number): Axis => {
   }
   return { least, most, cells };
 };
+
+type Axis = ReturnType<typeof axisOf>;
 
 const cellOf = (value: number, { least, most, cells }: Axis): number =>
   most === least ? 0 : Math.min(cells - 1, Math.floor(relativePosition(value, least, most) * cells));

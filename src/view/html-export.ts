@@ -14,13 +14,7 @@ import type { ViewSession } from "./session.ts";
 export { pageScript, pageStyle };
 
 /** Formats the document without its first line. */
-export const formatDocument = ({
-  head,
-  body,
-}: {
-  readonly head: string;
-  readonly body: string;
-}): string => `<html lang="en">
+export const formatDocument = (head: string, body: string): string => `<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -120,9 +114,7 @@ const buildPieces = (blocks: readonly string[]): readonly string[] => {
     `<style>${pageStyle}</style>`,
     blocksPlaceholder,
   ].join("\n");
-  const [before = "", after = ""] = formatDocument({ head, body: `<script>${script}</script>` }).split(
-    blocksPlaceholder,
-  );
+  const [before = "", after = ""] = formatDocument(head, `<script>${script}</script>`).split(blocksPlaceholder);
   return [before, ...blocks, after];
 };
 

@@ -10,15 +10,8 @@ const maxRuns = 1000;
 export type GroupFiles = ReturnType<typeof indexFiles>;
 
 export const indexFiles = (dataset: Dataset) => {
-  const known = new Map<string, number>();
-  const files = new Uint32Array(dataset.groups.count);
-  for (let group = 0; group < files.length; group++) {
-    const { file } = locateGroup(dataset, group);
-    if (!known.has(file)) known.set(file, known.size);
-    files[group] = known.get(file) ?? 0;
-  }
-  const names = [...known.keys()];
-  return { names, of: (group: number): string => names[files[group] ?? 0] ?? "" };
+  const files = Array.from({ length: dataset.groups.count }, (_, group) => locateGroup(dataset, group).file);
+  return { names: [...new Set(files)], of: (group: number): string => files[group] ?? "" };
 };
 
 /** Summarizes files by run and step, `step-9` before `step-10`. Empty for a single file. */
@@ -28,11 +21,10 @@ export const summarizeFiles = (
   { mean, count }: Measures,
 ): readonly FileSummary[] => {
   if (names.length < 2) return [];
-  const newSummary = (means: number[] = []) => ({ groups: 0, withSignal: 0, means });
-  const summaries = new Map(names.map((file) => [file, newSummary()]));
+  const summaries = new Map<string, { groups: number; withSignal: number; means: number[] }>();
   for (let group = 0; group < count; group++) {
-    const own = summaries.get(of(group));
-    if (own === undefined) continue;
+    const own = summaries.get(of(group)) ?? { groups: 0, withSignal: 0, means: [] };
+    summaries.set(of(group), own);
     own.groups++;
     if (findUntrainableReason(dataset, group) === undefined) own.withSignal++;
     const value = mean[group] ?? Number.NaN;

@@ -90,7 +90,7 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
   const largest = Math.max(...dots.map(({ groups }) => groups), 1);
   const middle = ([from, to]: Range): number => from / 2 + to / 2;
   const name = "groups by mean and spread";
-  const axis = [formatMeasure(least), `mean; spread up to ${formatMeasure(widest)}`, formatMeasure(most)];
+  const axis = [formatMeasure(least), `mean (spread up to ${formatMeasure(widest)})`, formatMeasure(most)];
   return (
     <Chart name={name} caption={`${name}${isMeasured ? "" : ", measuring…"}`} axis={axis}>
       {dots.map(({ mean, spread, groups }) => {

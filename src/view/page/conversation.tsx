@@ -5,7 +5,7 @@ import { findValue, formatIndented, itemsOf, tryParseRawJson } from "../../json/
 import type { Finding } from "../answers.ts";
 import { formatCount } from "./format.ts";
 import { ProblemList } from "./problems.tsx";
-import { TintedText, TintLimitNote, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
+import { maxTokens, TintedText, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
 
 interface ParsedTrajectory {
   /** The turns from one position up to another. */
@@ -25,28 +25,29 @@ export const parseTrajectory = (json: string): ParsedTrajectory | undefined => {
   };
 };
 
-/** A text. A long text is truncated until the user expands it. */
-export const LongText = ({
-  text,
-  tokens = [],
-  kind = tokens.length > 0 ? "tokens" : "",
-  maxCharacters = 2000,
-}: {
+interface LongTextProps {
   readonly text: string;
   readonly tokens?: readonly Token[];
   readonly kind?: string;
   readonly maxCharacters?: number;
-}) => {
+}
+
+/** A text. A long text is truncated until the user expands it. */
+export const LongText = ({ text, tokens = [], kind, maxCharacters = 2000 }: LongTextProps) => {
   const [isWhole, setWhole] = useState(false);
   const isLong = text.length > maxCharacters * 1.2;
   const shown = isLong && !isWhole ? text.slice(0, maxCharacters) : text;
   return (
     <>
-      <pre class={kind}>
+      <pre class={kind ?? (tokens.length > 0 ? "tokens" : "")}>
         <TintedText text={shown} tokens={tokens} />
         {shown.length < text.length && "…"}
       </pre>
-      <TintLimitNote count={tokens.length} />
+      {tokens.length > maxTokens && (
+        <p class="quiet">
+          the first {formatCount(maxTokens)} of {formatCount(tokens.length)} tokens are tinted
+        </p>
+      )}
       {isLong && (
         <button type="button" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${formatCount(text.length)} characters`}
@@ -119,13 +120,12 @@ const Message = ({ turn, role, isTinted }: { turn: Turn; role: string; isTinted:
   );
 };
 
-const Parts = ({
-  parts,
-  tokens,
-}: {
+interface PartsProps {
   readonly parts: readonly Part[];
   readonly tokens?: ReadonlyMap<Part, readonly Token[]> | undefined;
-}) => (
+}
+
+const Parts = ({ parts, tokens }: PartsProps) => (
   <>
     {parts.map((part, at) => (
       <PartView key={at} part={part} tokens={tokens?.get(part) ?? []} />

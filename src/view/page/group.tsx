@@ -15,12 +15,12 @@ import { useAnswer } from "./use-answer.ts";
 /** Trajectories that are read immediately. Others are read on request. */
 const maxInitiallyShown = 4;
 
-interface RankedTrajectory extends TrajectorySummary {
+interface RankedMember extends TrajectorySummary {
   readonly at: number;
 }
 
 /** Ranks the best trajectory first, then the worst, then the others from the best down. */
-const rankTrajectories = (members: readonly TrajectorySummary[]): readonly RankedTrajectory[] => {
+const rankTrajectories = (members: readonly TrajectorySummary[]): readonly RankedMember[] => {
   const reward = (member: TrajectorySummary): number => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
   const worst = best.length > 2 ? best.splice(-1, 1) : [];
@@ -81,13 +81,7 @@ const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly q
       {common > 0 && <CommonMessages query={query} at={placed[0]?.at ?? 0} common={common} />}
       <section class="beside" aria-label="trajectories side by side">
         {placed.map((member, position) => (
-          <TrajectoryColumn
-            key={member.at}
-            detail={detail}
-            member={member}
-            query={query}
-            isShown={position < maxInitiallyShown}
-          />
+          <TrajectoryColumn key={member.at} {...{ detail, member, query }} isShown={position < maxInitiallyShown} />
         ))}
       </section>
       <Command detail={detail} />
@@ -95,42 +89,24 @@ const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly q
   );
 };
 
-const columnsOf = (
-  { members, findings, logged }: GroupDetail,
-  query: Query,
-): readonly TableColumn<RankedTrajectory>[] => [
-  {
-    name: "trajectory",
-    cell: ({ at }) => <a href={linkTo({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a>,
-  },
-  { name: "reward", class: "n", cell: ({ reward }) => <b>{formatMeasure(reward)}</b> },
-  ...[...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].map(
-    (name): TableColumn<RankedTrajectory> => ({
-      name,
-      class: "n",
-      cell: ({ metrics }) => formatMeasure(metrics[name]),
-    }),
+type MemberColumn = TableColumn<RankedMember>;
+
+const numberColumn = (name: string, cell: MemberColumn["cell"]): MemberColumn => ({ name, class: "n", cell });
+
+const columnsOf = ({ members, findings, logged }: GroupDetail, query: Query): readonly MemberColumn[] => [
+  { name: "trajectory", cell: ({ at }) => <a href={linkTo({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a> },
+  numberColumn("reward", ({ reward }) => <b>{formatMeasure(reward)}</b>),
+  ...[...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].map((name) =>
+    numberColumn(name, ({ metrics }) => formatMeasure(metrics[name])),
   ),
-  { name: "messages", class: "n", cell: ({ messages }) => messages },
-  { name: "size", class: "n", cell: ({ bytes }) => formatSize(bytes) },
-  {
-    name: "problems",
-    class: "n",
-    cell: ({ at }) => findings.filter(({ trajectory }) => trajectory === at).length || "",
-  },
-  ...(logged === null ? [] : [{ name: "call", cell: ({ call }: RankedTrajectory) => <code>{call}</code> }]),
+  numberColumn("messages", ({ messages }) => messages),
+  numberColumn("size", ({ bytes }) => formatSize(bytes)),
+  numberColumn("problems", ({ at }) => findings.filter(({ trajectory }) => trajectory === at).length || ""),
+  ...(logged === null ? [] : [{ name: "call", cell: ({ call }: RankedMember) => <code>{call}</code> }]),
 ];
 
 /** The common first messages of all trajectories, folded. */
-const CommonMessages = ({
-  query,
-  at,
-  common,
-}: {
-  readonly query: Query;
-  readonly at: number;
-  readonly common: number;
-}) => {
+const CommonMessages = ({ query, at, common }: { query: Query; at: number; common: number }) => {
   const { value } = useAnswer("trajectory", { ...query, trajectory: at + 1 });
   const turns = value === undefined ? [] : (parseTrajectory(value)?.turns(0, common) ?? []);
   return (
@@ -141,18 +117,18 @@ const CommonMessages = ({
   );
 };
 
-const TrajectoryColumn = ({
-  detail: { common, findings },
-  member: { at, reward, messages },
-  query,
-  isShown,
-}: {
+interface ColumnProps {
   readonly detail: GroupDetail;
-  readonly member: RankedTrajectory;
+  readonly member: RankedMember;
   readonly query: Query;
   readonly isShown: boolean;
-}) => {
-  const [isRequested, setAsked] = useState(isShown);
+}
+
+const TrajectoryColumn = ({ detail, member, query, isShown }: ColumnProps) => {
+  const { common } = detail;
+  const { at, reward, messages } = member;
+  const findings = detail.findings.filter(({ trajectory: about }) => about === at);
+  const [isRequested, setRequested] = useState(isShown);
   const own = { ...query, trajectory: at + 1 };
   const { value, error } = useAnswer("trajectory", isRequested ? own : undefined);
   const trajectory = value === undefined ? undefined : parseTrajectory(value);
@@ -162,7 +138,7 @@ const TrajectoryColumn = ({
         <a href={linkTo(own)}>trajectory {at + 1}</a> <span class="reward">{formatMeasure(reward)}</span>
       </h2>
       {!isRequested && (
-        <button type="button" onClick={() => setAsked(true)}>
+        <button type="button" onClick={() => setRequested(true)}>
           show
         </button>
       )}
@@ -171,12 +147,7 @@ const TrajectoryColumn = ({
       {trajectory !== undefined && common > 0 && (
         <p class="parts">{common === messages ? "ends here" : "differs from here on"}</p>
       )}
-      {trajectory !== undefined && (
-        <Conversation
-          turns={trajectory.turns(common)}
-          findings={findings.filter(({ trajectory: about }) => about === at)}
-        />
-      )}
+      {trajectory !== undefined && <Conversation turns={trajectory.turns(common)} findings={findings} />}
     </section>
   );
 };

@@ -1,7 +1,6 @@
 /** Tints sampled tokens by their log probabilities. */
 import type { Part, Turn } from "../../calls/conversation.ts";
 import { digitsAt, findValue, formatIndented, itemsOf, textAt } from "../../json/raw-json.ts";
-import { formatCount } from "./format.ts";
 
 export interface Token {
   readonly text: string;
@@ -19,7 +18,7 @@ interface PartText {
 }
 
 /** Maximum tinted tokens of a text. */
-const maxTokens = 4000;
+export const maxTokens = 4000;
 
 /** Returns the tokens of a turn with log probabilities. */
 export const tokensOf = ({ around }: Pick<Turn, "around">): readonly RecordedToken[] => {
@@ -108,14 +107,6 @@ export const TintedText = ({ text, tokens }: { readonly text: string; readonly t
     </>
   );
 };
-
-/** The note on a text of which not all tokens are tinted. */
-export const TintLimitNote = ({ count }: { readonly count: number }) =>
-  count > maxTokens ? (
-    <p class="quiet">
-      the first {formatCount(maxTokens)} of {formatCount(count)} tokens are tinted
-    </p>
-  ) : null;
 
 /** From 0 (certain) to 5 (a probability below 1.2%). */
 const depthOf = (logprob: number): number => Math.min(5, Math.max(0, Math.round(-logprob)));
