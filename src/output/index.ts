@@ -10,19 +10,8 @@ export { callFields, openCallPrinter, printCallSummary } from "./call/printer.ts
 
 export { printDocument, printList, printRaw } from "./list.ts";
 export { printPage } from "./page.ts";
-export {
-  formatBar,
-  type Meter,
-  meterFormats,
-  type ProgressIndicator,
-} from "./progress.ts";
-export {
-  printReport,
-  type Report,
-  type ReportFormat,
-  reportFormats,
-  requireReportFile,
-} from "./report.ts";
+export { formatBar, type Meter, meterFormats, type ProgressIndicator } from "./progress.ts";
+export { printReport, type Report, type ReportFormat, reportFormats, requireReportFile } from "./report.ts";
 export {
   colorModes,
   formats,

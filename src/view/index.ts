@@ -11,12 +11,7 @@ import { openSession, type ViewSession } from "./session.ts";
 
 export type { Charts, Findings, GroupDetail, GroupRows, PageState } from "./answers.ts";
 export type { LoggedGroup, ViewInput } from "./detail.ts";
-export {
-  type ExportedPage,
-  exportLimits,
-  requirePageFile,
-  writePageFile,
-} from "./html-export.ts";
+export { type ExportedPage, exportLimits, requirePageFile, writePageFile } from "./html-export.ts";
 
 interface ViewerOptions {
   readonly host: Host;
