@@ -253,10 +253,7 @@ const areAllAnswered = (text: JsonTable): boolean => {
 const haveSameSpelling = (text: JsonTable, a: number, b: number): boolean =>
   text.bytes.compare(text.bytes, startOf(text, a), endOf(text, a), startOf(text, b), endOf(text, b)) === 0;
 
-/**
- * Matches calls with results by id: returns the calls without a result, and the names of tools with one.
- * A result answers all calls of its id. Without an id, which another rule reports, it answers the oldest call.
- */
+/** Matches calls with results by id; a result without an id, which another rule reports, answers the oldest call. */
 const matchCalls = (text: JsonTable, end: number) => {
   const waiting = new Map<string, number[]>();
   const answered = new Set<string>();

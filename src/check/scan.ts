@@ -267,9 +267,8 @@ const findInvalidByte = (bytes: Buffer): number => {
 };
 
 /**
- * Takes a long text if it is a list; false if it has to be read as a whole, such as one that is not JSON. Only the elements
- * that are being read are in memory. Of a text that is not taken, nothing is added to what was found.
- * @throws Shrunk; the signal's reason
+ * Scans a long list with only a batch of elements in memory; false, without any result, if the text is not such a list.
+ * @throws ShrunkSourceError; the signal's reason
  */
 const scanList = async (
   { bytes, name: file }: Source,

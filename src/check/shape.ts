@@ -49,8 +49,8 @@ export const onlyKinds = <Own>(own: Own): Own => own;
 
 interface ValueLayout {
   /**
-   * By slots, the distance of the value, the last of a key that appears twice, from the object, or from the end of an array
-   * before it, or of an object with arrays: it may have any number of nodes. 0 if the value is absent.
+   * By slot, the distance of the (last) value from the object, or from the end of a preceding value that contains
+   * arrays, whose number of nodes varies. 0 if absent.
    */
   readonly distances: Int32Array;
   /** By slot, the number of such values before it. */

@@ -64,10 +64,7 @@ export interface RangeResult {
 
 const never = new AbortController().signal;
 
-/**
- * Reads ranges for as long as there are any that no other thread has taken.
- * @throws Shrunk; the signal's reason
- */
+/** Scans ranges until other threads have taken the rest. @throws ShrunkSourceError; the signal's reason */
 export async function* scanRanges(
   source: Source,
   {

@@ -37,10 +37,7 @@ import {
 
 const noMetricNames: readonly string[] = [];
 
-/**
- * Facts of a trajectory that was not read yet. What can be any number begins as one that is not whole: V8 compiles again
- * what uses an object, or an array, whose numbers stop being whole.
- */
+/** Facts of an unread trajectory. Numbers start as doubles: V8 recompiles the users of integers that become doubles. */
 export const newTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
@@ -98,10 +95,7 @@ const checkStartTime: Check = (text, node, report) => {
 /** Keys that mark a failed trajectory, although only a group's exceptions are counted. */
 const failureKeys = ["exception", "exceptions"] as const;
 
-/**
- * A recorded trajectory. Assumed: the messages and the reward are required, every other field may be absent or null:
- * services differ in whether they take null.
- */
+/** Assumed: messages and reward are required; every other field can be absent or null, as services differ about null. */
 const trajectoryType = defineObjectType(
   {
     messages_and_choices: required(Kind.array),

@@ -7,9 +7,9 @@ import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, type Kinds, kindAt, kindOf, Shape } from "./shape.ts";
 
 /**
- * Takes a finding.
- * @param node the value that it is about
- * @param steps the path from there to what it is about: to a value that is absent, or to a number in an array that is one node
+ * Receives a problem.
+ * @param node the value with the problem
+ * @param steps path from there to an absent value, or to a number in an array that is one node
  */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 

@@ -269,17 +269,17 @@ const reportMissingFeature = async (
   if (allowed.has(rule)) return;
   const hasNone = (bits: number): boolean => (bits & lack.has) === 0;
   const isOfAll = hasNone(all);
-  let told: number | undefined;
+  let reportedFile: number | undefined;
   for (let at = 0; at < parts.count; at++) {
     if ((parts.columns.training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
     const file = parts.columns.source.at(at);
     const isOfFile = isOfAll || hasNone(byFile[file] ?? 0);
     // With --strict every file has an error, since none is valid.
-    if (!isOfFile || told === undefined || ((strict || !isOfAll) && told !== file)) {
+    if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
       const spot = await locateIfKept(dataset, { rule, part: at, path: () => locateMissingFeature(dataset, at, lack) });
       problems.report(rule, { all: isOfFile }, () => spot);
     }
-    told = file;
+    reportedFile = file;
     if (isOfAll) {
       // Rejecting groups does not help here.
       problems.breakWholeInput(rule);

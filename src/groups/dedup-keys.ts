@@ -7,8 +7,8 @@ import type { Groups } from "./parts/groups.ts";
 export const dedupKeyBytes = digestBytes;
 
 /**
- * Dedup keys by the numbers of groups. The first group with a digest has it as its key, each later one a digest of it
- * and of the number of times it came before. Equal groups are interchangeable, so their order does not matter.
+ * Dedup keys by group number: the digest for the first group that has it, then a digest of it and the occurrence.
+ * Equal groups are interchangeable, so their order does not matter.
  */
 export class DedupKeys {
   readonly #keys: Digests;
@@ -23,7 +23,7 @@ export class DedupKeys {
     return this.#keys.count;
   }
 
-  /** `dedupKeyBytes` for each of as many groups as are asked for, from one on; zeros for a group without a key. */
+  /** Copies the keys of `count` groups from `first` on; zeros for a group without a key. */
   slice(first: number, count: number): Uint8Array {
     return this.#keys.at(first, count);
   }

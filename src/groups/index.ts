@@ -13,11 +13,7 @@ export {
 } from "./dataset-problems.ts";
 export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./dedup-keys.ts";
 export { invalidInput } from "./failures.ts";
-export {
-  type AssemblyOptions,
-  type GroupAssembler,
-  openGroupAssembler,
-} from "./group-assembler.ts";
+export { type AssemblyOptions, type GroupAssembler, openGroupAssembler } from "./group-assembler.ts";
 export {
   type GroupPart,
   listParts,
@@ -31,22 +27,12 @@ export {
   requireUnchanged,
   type SourceTrajectory,
 } from "./group-bytes.ts";
-export {
-  collectDistributions,
-  finalizeGroup,
-  subtractFromMetrics,
-} from "./group-metrics.ts";
+export { collectDistributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
 export { computeMoments } from "./metrics/sums.ts";
 export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
 export { newScanResult, type ScanResult } from "./parts/scan-result.ts";
-export {
-  findProblemSubject,
-  getFirstFile,
-  type IndexedGroups,
-  locateGroup,
-  locateValue,
-} from "./positions.ts";
+export { findProblemSubject, getFirstFile, type IndexedGroups, locateGroup, locateValue } from "./positions.ts";
 export {
   countUnreadable,
   type Dataset,
@@ -55,24 +41,17 @@ export {
   readDataset,
   readSources,
 } from "./read-dataset.ts";
-export type {
-  KnownRewards,
-  SearchQuery,
-  Selection,
-} from "./select/select-groups.ts";
+export type { KnownRewards, SearchQuery, Selection } from "./select/select-groups.ts";
 
 /** Validates an expression. @throws Failure `invalid-filter` */
-export const checkWhere = async (text: string): Promise<void> =>
+export const checkFilter = async (text: string): Promise<void> =>
   void (await import("./select/select-groups.ts")).parseFilter(text);
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
-export const searchGroups = async (...asked: Parameters<Search>): Promise<void> =>
-  await (await import("./select/select-groups.ts")).searchGroups(...asked);
+export const searchGroups = async (...args: Parameters<Search>): Promise<void> =>
+  await (await import("./select/select-groups.ts")).searchGroups(...args);
 type Search = typeof import("./select/select-groups.ts").searchGroups;
 
-/**
- * Chooses among the groups of a reading, which is closed with the choice.
- * @throws Failure `invalid-filter`, `input-changed`; the signal's reason
- */
-export const chooseOf = async (reading: Dataset, options: SelectOptions): Promise<Dataset> =>
-  await (await import("./select/selected-dataset.ts")).selectDataset(reading, options);
+/** Selects groups of a dataset. Close only the result. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+export const selectDataset = async (dataset: Dataset, options: SelectOptions): Promise<Dataset> =>
+  await (await import("./select/selected-dataset.ts")).selectDataset(dataset, options);

@@ -2,7 +2,7 @@
 
 import type { Problem } from "../failure.ts";
 import {
-  checkWhere,
+  checkFilter,
   collectDistributions,
   type Dataset,
   findProblemSubject,
@@ -103,7 +103,7 @@ export const openSession = (shown: ViewInput) => {
     }),
     problems: async ({ problems }) => findings.list(problems === "any" ? undefined : problems, maxFindings),
     async rows(query) {
-      if (query.where !== undefined) await checkWhere(query.where);
+      if (query.where !== undefined) await checkFilter(query.where);
       const { searched, order: selected } = order(query);
       const from = (query.page - 1) * rowsPerPage;
       const rows: GroupRow[] = [];

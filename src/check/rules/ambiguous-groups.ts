@@ -15,9 +15,8 @@ interface Membership {
 }
 
 /**
- * The groups in doubt, each with the position of what may belong to it: the groups next to that if members of a group are
- * adjacent, else all of its scope.
- * @param mayBeApart true if members of a group may be apart, unless groups of several show that they are adjacent
+ * Finds groups that an unreadable record can belong to, with its position: adjacent groups, or all of its scope.
+ * @param mayBeApart true if members of a group can be apart, unless multi-member groups show that they are adjacent
  */
 export const findAmbiguousGroups = (
   count: number,

@@ -61,10 +61,7 @@ export class Problems {
     this.#input = input;
   }
 
-  /**
-   * Adds a problem; where it is is only asked for if it is kept.
-   * Gives how serious the run takes it; undefined if its rule is silent.
-   */
+  /** Adds a problem; returns its severity in this run, or undefined if its rule is silenced. */
   report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => ProblemLocation): Severity | undefined {
     if (this.strictness.allowed.has(name)) return undefined;
     const own = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);

@@ -5,7 +5,7 @@ import { toRequestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { writeFileAtomically, writeUserFile } from "../../files.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
-import { checkWhere, chooseOf, type Dataset, type ReadOptions, readDataset } from "../../groups/index.ts";
+import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
 import { combineModes, type FetchProgress } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, printList, printPage, type Screen, textColumn } from "../../output/index.ts";
@@ -33,7 +33,7 @@ export const prepareInputs = async (
 ): Promise<() => Promise<Dataset>> => {
   const { host, screen } = context;
   const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
-  if (where !== undefined) await checkWhere(where);
+  if (where !== undefined) await checkFilter(where);
   const isFiltered = [where, best, sample, shard].some((value) => value !== undefined);
   const options: ReadOptions = {
     files: typed.file,
@@ -59,7 +59,7 @@ export const prepareInputs = async (
     }
     if (!isFiltered) return reading;
     try {
-      const filtered = await chooseOf(reading, { ...options, choosing: { where, best, sample, seed, shard } });
+      const filtered = await selectDataset(reading, { ...options, choosing: { where, best, sample, seed, shard } });
       for (const [by, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
         if (trajectories + groups === 0) continue;
         const whole = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;

@@ -3,7 +3,7 @@
 /** Distinct values that are counted exactly. */
 const maxExactValues = 64;
 
-/** Magnitudes that are told apart; smaller ones count as 0, larger ones as the largest. */
+/** Range of rounded magnitudes; smaller ones count as 0, larger ones as the largest. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
 export interface Sketch {

@@ -62,10 +62,7 @@ export class Parts {
   readonly columns = newColumns();
   /** Group keys; adjacent parts often share one. */
   readonly keys: string[] = [];
-  /**
-   * True if parts have checksums and digests. To send, choose or compare with other inputs needs them; what is only
-   * looked at doesn't, and takes a quarter less time.
-   */
+  /** True if parts have checksums and digests, to send, select or compare them. Reading without takes a quarter less time. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
   /** Fingerprints of trajectories; those of a part are adjacent. */

@@ -49,9 +49,9 @@ export const selectGroups = async (
 ): Promise<SelectedGroups> => {
   const { groups } = dataset;
   const { where, best, shard } = selection;
-  const asked = (["where", "best", "sample", "shard"] as const).filter((option) => selection[option] !== undefined);
+  const options = (["where", "best", "sample", "shard"] as const).filter((option) => selection[option] !== undefined);
   const filteredOut: { readonly [Option in keyof FilteredOut]: { trajectories: number; groups: number } } =
-    Object.fromEntries(asked.map((option) => [option, { trajectories: 0, groups: 0 }]));
+    Object.fromEntries(options.map((option) => [option, { trajectories: 0, groups: 0 }]));
   const countOut = (by: keyof FilteredOut, trajectories: number, whole: number): void => {
     const left = filteredOut[by];
     if (left === undefined) return;
@@ -257,10 +257,7 @@ interface FilteredGroup {
 /** Matches an expression that can use a group's exceptions. */
 const mentionsExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
 
-/**
- * Opens an expression over the valid groups of a dataset, one after the other; without one, all are wanted.
- * @throws Failure `invalid-filter`; the function: `invalid-filter`, `input-changed`
- */
+/** Opens a filter of valid groups; without an expression, all trajectories match. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
   where: string | undefined,

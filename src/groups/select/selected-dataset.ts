@@ -17,10 +17,7 @@ export interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgr
   readonly choosing: Selection;
 }
 
-/**
- * Chooses among the groups of a dataset, which is closed with the choice.
- * @throws Failure `invalid-filter`, `input-changed`; the signal's reason
- */
+/** Selects groups of a dataset. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectDataset = async (
   dataset: Dataset,
   { choosing, host: { signal }, strictness, onProgress }: SelectOptions,
