@@ -33,7 +33,7 @@ const login = command({
     "analysis-provider": text("save the provider of catalog analysis", "name"),
     "router-provider": text("save the provider of catalog router", "name"),
     "with-token": flag("read the key from stdin"),
-    "no-check": flag("do not try the key"),
+    "no-check": flag("do not test the key"),
   },
   examples: [`rollcall auth login ${exampleOption}`, "rollcall auth login --profile work --with-token < key.txt"],
   run: async (context, { for: only, username, withToken, noCheck, analysisProvider, routerProvider }) => {
@@ -49,9 +49,8 @@ const login = command({
     const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
     const next = inProfile(uses.includes("inference") ? "rollcall models" : log);
     screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
-    if (plan.usesWithoutUrl.length > 0) {
-      screen.notice(`not saved for ${plan.usesWithoutUrl.join(", ")}: no URL is set; set it and log in again`);
-    }
+    const without = plan.usesWithoutUrl.join(", ");
+    if (without !== "") screen.notice(`not saved for ${without}: no URL is set; set it and log in again`);
     for (const variable of plan.overriding) screen.notice(`${variable} is set and overrides the saved key`);
     screen.notice(`next: ${next}`);
     if (screen.isForProgram) await printDocument(screen, { profile, saved: plan.targets, checked, next });
@@ -75,8 +74,8 @@ const isKeyAccepted = async (context: Context, { settings, targets }: LoginPlan)
   const origin = targets.find((target) => target.use === use)?.origin ?? "";
   if (tried.state === "refused") {
     const { http, where } = failure.details;
-    const about = { ...(http && { http }), ...(where && { where }), cause: failure };
-    throw loginRefused({ use, origin, others: uses.filter((other) => other !== use) }, about);
+    const details = { ...(http && { http }), ...(where && { where }), cause: failure };
+    throw loginRefused({ use, origin, others: uses.filter((other) => other !== use) }, details);
   }
   context.screen.warn(unansweredKeyProblem(origin, { isDown: failure.code === "unavailable" }));
   return false;
@@ -92,14 +91,14 @@ const untriedKeyProblem = (why: string, advice: string): Problem => ({
 /** The warning if the service gave no usable answer. */
 export const unansweredKeyProblem = (origin: string, { isDown }: { readonly isDown: boolean }): Problem => {
   const why = isDown ? "is unreachable" : "did not answer like the service";
-  return untriedKeyProblem(`${origin} ${why}`, "try it later: `rollcall auth status --check`");
+  return untriedKeyProblem(`${origin} ${why}`, "test it later with `rollcall auth status --check`");
 };
 
 /** Why no read can test a key for some uses, and what to do. */
 const untriedReason = (uses: readonly CredentialUse[]): readonly [why: string, advice: string] =>
   uses.includes("calls")
     ? ["only call read accepts it, and needs a project", "set --project and log in again"]
-    : ["only log accepts it", "the first `rollcall log` tries it"];
+    : ["only log accepts it", "the first `rollcall log` tests it"];
 
 /** The result of a read with a credential; `untried` if no read accepts it. */
 type CredentialTest =

@@ -37,10 +37,7 @@ const list = command({
       rows: rows.map(toDocument),
       columns: {
         name: { heading: "setting", rank: 0 },
-        value: {
-          rank: 0,
-          tag: ({ problem }) => (problem === null ? undefined : { text: "unusable", tone: "bad" }),
-        },
+        value: { rank: 0, tag: ({ problem }) => (problem === null ? undefined : { text: "invalid", tone: "bad" }) },
         source: 2,
         from: 3,
       },

@@ -59,6 +59,10 @@ const warning = (check: string, message: string, fix?: string, facts?: Facts): F
   return { check, status: "warning", message, fix, facts };
 };
 
+const error = (check: string, code: FailureCode, message: string, fix: string | undefined, facts?: Facts): Finding => {
+  return { check, status: "error", message, fix, code, facts };
+};
+
 const settingsUnreadable = "the settings are unreadable";
 const reportHint = "report it, with the command line";
 
@@ -72,23 +76,17 @@ const defaultFixes: Partial<Record<FailureCode, string>> = {
 
 /** Returns the error of a check as a finding. */
 export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
-  const found = { check, status: "error", facts } as const;
   if (thrown instanceof Failure) {
-    const { message, code, details: about } = thrown;
-    return { ...found, message, code, fix: about.hint ?? defaultFixes[code] ?? reportHint };
+    const { message, code, details } = thrown;
+    return error(check, code, message, details.hint ?? defaultFixes[code] ?? reportHint, facts);
   }
   const code = getErrorCode(thrown);
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
     const fix = "reinstall rollcall on this machine: npm install -g rollcall";
-    return {
-      ...found,
-      message: `cannot load libsql, which rollcall needs for databases (${code})`,
-      code: "storage",
-      fix,
-    };
+    return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${code})`, fix, facts);
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return { ...found, message: `a defect of rollcall: ${text}`, code: "internal", fix: reportHint };
+  return error(check, "internal", `a defect of rollcall: ${text}`, reportHint, facts);
 };
 
 /** Checks settings, and the files of settings and credentials. */
@@ -107,7 +105,7 @@ const checkSettings: Check = async ({ context }) => {
     ...set.flatMap(({ problem, from }): readonly Finding[] => {
       if (problem === null) return [];
       const { message, advice } = problem;
-      return [{ check: "settings", status: "error", message: `${message} (${from})`, fix: advice, code: "usage" }];
+      return [error("settings", "usage", `${message} (${from})`, advice)];
     }),
     ...unknown.map((name) => {
       const fix = "delete it from the file, unless a newer rollcall wrote it";
@@ -217,7 +215,7 @@ const checkUrl = async (
     if (isPage && status < 400 && !(await credentials).some(isAccepted)) {
       const fix = `set the URL of the API: \`rollcall config set ${setting} https://…\``;
       const message = `${address} answers with a web page, not with JSON`;
-      return { check, status: "error", message, facts, fix, code: "unavailable" };
+      return error(check, "unavailable", message, fix, facts);
     }
     const message = `${address} answers${proxy === null ? "" : ` through ${proxy}`} (${status})`;
     if (status < 500) return ok(check, message, facts);
@@ -237,12 +235,8 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
   }
   const { path } = place;
   if (isDatabaseUrl(path)) {
-    const ledger = await openExistingLedger(place, {
-      host,
-      maxWaitMs: 0,
-      onUnavailable: () => undefined,
-      toRead: true,
-    });
+    const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
+    const ledger = await openExistingLedger(place, options);
     const held = await ledger?.countRequests().finally(ledger.close);
     return [held === undefined ? missingLedgerFinding(path) : ledgerFinding(path, "answers", held)];
   }
@@ -264,11 +258,7 @@ const missingLedgerFinding = (path: string): Finding => {
     return ok("ledger", `none yet; the first log creates ${path}`, { path });
   }
   const fix = "make its folder writable, or choose another with ROLLCALL_DATA_DIR";
-  return {
-    ...warning("ledger", `none yet, and ${path} cannot be created`, fix, { path }),
-    status: "error",
-    code: "storage",
-  };
+  return error("ledger", "storage", `none yet, and ${path} cannot be created`, fix, { path });
 };
 
 /** States counted by requests, because another request may have the same groups. */
@@ -280,9 +270,8 @@ const ledgerFinding = (path: string, state: string, { counts, writers }: LedgerU
   const parts = ledgerStates.flatMap((one) => {
     const count = counts.get(one);
     if (count === undefined) return [];
-    const number = statesCountedByRequest.has(one)
-      ? pluralize(count.requests, "request")
-      : pluralize(count.groups, "group");
+    const { requests, groups } = count;
+    const number = statesCountedByRequest.has(one) ? pluralize(requests, "request") : pluralize(groups, "group");
     return [`${number} ${one.replace("_", " ")}`];
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
@@ -296,8 +285,7 @@ const ledgerFinding = (path: string, state: string, { counts, writers }: LedgerU
 
 const damagedFinding = (check: string, damages: readonly string[], facts: { readonly path: string }): Finding => {
   const fix = `restore a copy, or move the file away: ${formatCommandLine(["mv", facts.path, "damaged.db"])}`;
-  const found = warning(check, `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
-  return { ...found, status: "error", code: "storage" };
+  return error(check, "storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 
 const checkStore: Check = async ({ context, settings }) => {

@@ -48,25 +48,20 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
 const documentOf = (
   result: LogResult,
   { measured, target }: { measured: LogDocument["metrics_of"]; target: PlanTarget | undefined },
-): LogDocument => ({
-  status: result.status,
-  model_id: result.modelId,
-  split: result.split ?? null,
-  batch: result.batch,
-  requests: result.requests,
-  bytes: result.bytes,
-  groups: result.groups,
-  trajectories: result.trajectories,
-  metrics: result.metrics,
-  metrics_of: measured,
-  responses: [],
-  rejects_file: result.rejectsFile,
-  ledger: result.ledger,
-  warnings: result.warnings.map(toProblemDocument),
-  unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
-  not_chosen: result.filteredOut,
-  plan: result.status === "planned" ? planOf(result, target) : undefined,
-});
+): LogDocument => {
+  const { status, split = null, batch, requests, bytes, groups, trajectories, metrics, ledger } = result;
+  return {
+    ...{ status, model_id: result.modelId, split, batch, requests, bytes, groups, trajectories, metrics },
+    metrics_of: measured,
+    responses: [],
+    rejects_file: result.rejectsFile,
+    ledger,
+    warnings: result.warnings.map(toProblemDocument),
+    unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
+    not_chosen: result.filteredOut,
+    plan: status === "planned" ? planOf(result, target) : undefined,
+  };
+};
 
 /** The URL is null for the local service, whose port differs in every run. */
 const planOf = ({ planned }: LogResult, target: PlanTarget | undefined): LogDocument["plan"] => ({
@@ -130,15 +125,8 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined): r
 /** The command that reads the first logged call. */
 const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { firstCall }: LogResult): readonly Fact[] => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
-  const words = [
-    "rollcall",
-    "call",
-    "read",
-    firstCall,
-    ...optionArgs("--project", flags.project),
-    ...serviceArgs(flags),
-  ];
-  return [{ name: "next", value: formatCommandLine(words) }];
+  const options = [...optionArgs("--project", flags.project), ...serviceArgs(flags)];
+  return [{ name: "next", value: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) }];
 };
 
 /** The failure of a run, with the next command if something is left to do. */
