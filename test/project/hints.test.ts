@@ -65,5 +65,5 @@ describe("a text of the source", () => {
   });
 });
 
-/** Words that look like options of rollcall: a part of option names, and an option of Node. */
-const foreign = new Set(["--not-", "--semi-space-growth-factor", "--wasm-tiering-budget"]);
+/** Options of curl and Node, and a part of option names. */
+const foreign = new Set(["--netrc", "--not-", "--semi-space-growth-factor", "--wasm-tiering-budget"]);
