@@ -1,4 +1,4 @@
-/** What tells those that run a service how it is. */
+/** Health, metrics and access log of a service. */
 import { renameSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
@@ -7,13 +7,13 @@ import type { EndedExchange } from "../../src/service/index.ts";
 import { bodies } from "./bodies.ts";
 import { basic, idsOf, reply, request, running, trajectory } from "./open.ts";
 
-/** A value of the metrics; undefined where there is none. */
+/** Returns a value of the metrics. */
 const valueIn = (metrics: string, name: string): number | undefined => {
   const line = metrics.split("\n").find((one) => one.startsWith(`${name} `));
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
 };
 
-/** The status of a request with headers that `fetch` does not let anybody set. */
+/** Returns the status of a request with headers that `fetch` does not allow. */
 const statusOf = async (url: string, headers: Record<string, string>): Promise<number | undefined> =>
   await new Promise((resolve, reject) => {
     httpRequest(url, { headers }, (response) => {

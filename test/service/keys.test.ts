@@ -1,4 +1,4 @@
-/** Keys of people: what each is for, and that a revoked one is refused. */
+/** Keys of people: their uses and projects, and revoked keys. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createKey, openStore, type Store, type StoredKey } from "../../src/service/index.ts";
@@ -26,7 +26,7 @@ const read = async ({ url }: Running, key: string, asked: { readonly project_id:
 const models = async ({ url }: Running, key: string) =>
   await reply(`${url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
 
-/** Adds a key as another process does. */
+/** Adds a key like another process. */
 const given = async (store: Store, name: string, more: Partial<StoredKey> = {}): Promise<string> => {
   const { key, digest } = createKey();
   const all = { projects: [], uses: ["log", "inference", "calls"], created: 0, revoked: undefined };
@@ -34,7 +34,7 @@ const given = async (store: Store, name: string, more: Partial<StoredKey> = {}):
   return key;
 };
 
-/** A service, and its store from outside. */
+/** Opens a service, and its store from outside. */
 const opened = async (place: NonNullable<Parameters<typeof running>[0]>) => {
   const service = await running(place);
   const waiting = { host: testHost(), onUnavailable: () => undefined };

@@ -7,7 +7,7 @@ import { reply, request, running, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
 
-/** Writes bytes as they are and gives everything that comes back until the other side ends. */
+/** Writes bytes and returns the whole response. */
 const speak = (url: string, text: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1", () => socket.write(text));
@@ -45,7 +45,7 @@ describe("a body over the limit", () => {
     const service = await running({ maxBodyBytes: body.length });
     expect((await service.log(body)).status).toBe(200);
     expect((await service.log(`${body} `)).status).toBe(413);
-    // The same where no length is said.
+    // The same without Content-Length.
     expect(await inPieces(service, body)).toBe(200);
     expect(await inPieces(service, `${body} `)).toBe(413);
   });
@@ -78,7 +78,7 @@ describe("a body over the limit", () => {
   });
 });
 
-/** Sends a body without its length; gives the status of the answer. */
+/** Sends a body without Content-Length. Returns the status. */
 const inPieces = ({ url, key }: { readonly url: string; readonly key: string }, text: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
@@ -166,7 +166,7 @@ describe("bodies that together exceed the memory limit", () => {
   it("are all logged", async () => {
     const { url, key } = await running({ maxBodyBytes: 64 * 1024 * 1024 });
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-    // None says its length, so each may be as long as the limit: 20 of them are more than is held at once.
+    // Without Content-Length, each may be as long as the limit. 20 of them exceed the memory limit.
     const send = (): Promise<number> =>
       new Promise((resolve, reject) => {
         const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers, agent: false }, (response) => {
@@ -302,7 +302,7 @@ describe("service.close", () => {
       Authorization: `Bearer ${key}`,
       "Content-Type": "application/json",
       "Content-Length": body.length,
-      // What tells us that the service has begun with it.
+      // Shows that the service has started with the request.
       Expect: "100-continue",
     };
     const answered = new Promise<{ status: number; connection: string | undefined }>((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Opens the local service on a data folder of its own, and speaks to it as a stranger would: with plain `fetch`. */
+/** Opens the local service on a new data folder, and sends requests with `fetch`. */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,13 +8,11 @@ import type { Problem } from "../../src/failure.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/index.ts";
 import { testHost } from "../support/host.ts";
 
-/** A running service, and what can be seen of it from outside. */
 export interface Running {
   readonly url: string;
   readonly key: string;
   readonly dataDir: string;
   readonly service: Service;
-  /** What whoever runs it was warned of. */
   readonly warnings: readonly Problem[];
   /** Logs a body (an object, or text as it is) for a model. */
   log(body: unknown, options?: { readonly model?: string; readonly headers?: Record<string, string> }): Promise<Reply>;

@@ -1,4 +1,4 @@
-/** The store behind the service: what is longer than a piece of it, and ids whatever the clock says. */
+/** The store of the service: bodies longer than a stored piece, and ids if the clock runs backwards. */
 import { describe, expect, it } from "vitest";
 import { testHost } from "../support/host.ts";
 import { bodies, query } from "./bodies.ts";
@@ -6,7 +6,7 @@ import { basic, callIds, idsOf, newDataDir, reply, request, running, trajectory 
 
 const once = { "Idempotency-Key": "once" };
 
-/** Logs under one key until it is answered, as whoever logs does: a database that has much to do may be too late. */
+/** Logs with one key until it is answered, because a busy database can be too late. */
 const loggedOnce = async (service: Awaited<ReturnType<typeof running>>, body: object): ReturnType<typeof reply> => {
   const answer = await service.log(body, { headers: once });
   return answer.status >= 500 ? await loggedOnce(service, body) : answer;

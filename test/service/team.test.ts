@@ -1,4 +1,4 @@
-/** Services of a team: several on one database, which may go away, and processes that are stopped. */
+/** Several services on one database that can become unavailable, and services that are stopped. */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
@@ -10,11 +10,10 @@ import { endOf, newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { listening } from "../support/server.ts";
 import { basic, callIds, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
 
-/** `rollcall serve` in a process of its own. */
+/** `rollcall serve` in its own process. */
 interface Process {
   readonly child: ChildProcessWithoutNullStreams;
   readonly url: string;
-  /** The lines that it wrote so far. */
   readonly lines: readonly Record<string, unknown>[];
 }
 
@@ -94,7 +93,7 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
   });
 });
 
-/** A way to the database that loses the answers to what commits, as often as it is told to. */
+/** Opens a proxy to the database that loses the answers to commits. */
 const openWay = async (to: number): Promise<{ readonly port: number; lose(times: number): void }> => {
   let left = 0;
   const sockets = new Set<Socket>();
@@ -114,7 +113,7 @@ const openWay = async (to: number): Promise<{ readonly port: number; lose(times:
       if (left === 0 || !/COMMIT(?!TED)/.test(chunk.toString("latin1"))) return;
       left--;
       far.removeAllListeners("data");
-      // It is done before the connection ends.
+      // The commit is done before the connection ends.
       far.once("data", () => near.destroy());
     });
     far.on("data", (chunk: Buffer) => void near.write(chunk));
