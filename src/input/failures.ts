@@ -42,7 +42,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
     malformed: [`${name} is not a valid file URL`, "use https://host/path or hf://datasets/owner/name/path"],
     user: [
       `the URL of ${name} contains a user or password, which other users of this machine can see`,
-      "remove it, and let curl read it from a netrc file: curl --netrc … | rollcall … -",
+      "remove it, and let curl read it from a netrc file: curl -n … | rollcall … -",
     ],
     http: [
       `${name} is plain http, so others on the network could change the file`,

@@ -201,8 +201,8 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
 };
 
 /** Returns the value at a path, or the deepest value on it. */
-export const findDeepest = (place: JsonValue, path: readonly (string | number)[]): JsonValue => {
-  let deepest = place;
+export const findDeepest = (value: JsonValue, path: readonly (string | number)[]): JsonValue => {
+  let deepest = value;
   for (const step of path) {
     const child = findChild(deepest, step);
     if (child === undefined) break;
@@ -235,11 +235,11 @@ export function* childrenOf({ text, node }: JsonValue): Generator<readonly [stri
 }
 
 /** Returns the value with its content, which is missing in a table that has it as a leaf. */
-export const expandLeaf = (place: JsonValue): JsonValue => {
-  const { text, node } = place;
+export const expandLeaf = (value: JsonValue): JsonValue => {
+  const { text, node } = value;
   const [start, end] = [startOf(text, node), endOf(text, node)];
   const first = text.bytes[start];
   const isUnexpanded = nodeAfter(text, node) === node + nodeSize && detailOf(text, node) === 0 && end - start > 2;
-  if (!isUnexpanded || (first !== openBrace && first !== openBracket)) return place;
-  return readRoot(text.bytes.subarray(start, end)) ?? place;
+  if (!isUnexpanded || (first !== openBrace && first !== openBracket)) return value;
+  return readRoot(text.bytes.subarray(start, end)) ?? value;
 };
