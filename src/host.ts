@@ -55,8 +55,8 @@ export const decodePercent = (text: string): string => {
   }
 };
 
-/** Variables with a key of rollcall, or with the name of a file that has one. */
-const secretVariable = /^ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?$/i;
+/** Variables with a key of rollcall or the password of its databases, or with the name of a file that has one. */
+const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
 /** Returns the keys of rollcall in an environment, and that of Weights & Biases, which looks like a commit id. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>

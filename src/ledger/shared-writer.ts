@@ -146,14 +146,15 @@ const recordRequest = async (
   const token = randomUUID();
   const values = [dedupKeys, run, scope, token, generation, input, bytes, key, envelopeDigest, run, token];
   for (let tries = 0; ; tries++) {
+    // Each claim that fails is an error in the database's log, so only groups that seem free are claimed.
+    const rows = await database.query(takenSql, [dedupKeys, scope, generation, run]);
+    if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
     try {
       return (await database.query(beginSql, values))[0]?.integer("id");
     } catch (thrown) {
       const isTaken = isFailure(thrown, "database-failed") && thrown.details.systemCode === divisionByZero;
       if (!isTaken || tries === maxBeginAttempts) throw thrown;
     }
-    const rows = await database.query(takenSql, [dedupKeys, scope, generation, run]);
-    if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
   }
 };
 

@@ -35,9 +35,10 @@ describe("a credential command", () => {
       expect(await settings.credential("log", { origin: at, refused: false })).toMatchObject({ token: at });
   });
 
-  it("gets none of rollcall's own keys", async () => {
+  it("gets none of rollcall's own keys, and no password of a database", async () => {
     const line = shell('env | cut -d= -f1 | grep -E "KEY|TOKEN|PASSWORD" | sort | tr "\\n" 1');
     const env = {
+      PGPASSWORD: "database",
       ROLLCALL_LOCAL_KEY: "local-key",
       ROLLCALL_PASSWORD: "password",
       OTHER_KEY: "other",
