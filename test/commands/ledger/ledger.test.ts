@@ -78,9 +78,10 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
   it("filters calls by --since and --until, and limits them by --limit", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
-    service.next(named("a", "b"), named("c", "d"));
+    service.next(named("a"), named("b"), named("c"), named("d"));
     const place = placeAt(context, service.url);
-    await place.log([place.write("a.jsonl", two), ...oneEach]);
+    const four = linesOf(...[1, 2, 3, 4].map((reward) => groupOf(reward)));
+    await place.log([place.write("a.jsonl", four), ...oneEach]);
     expect(await idsOf(place, ["--since", "yesterday"])).toEqual(["a", "b", "c", "d"]);
     expect(await idsOf(place, ["--limit", "3"])).toEqual(["a", "b", "c"]);
     expect(await idsOf(place, ["--since", "2020-01-01", "--limit", "2"])).toEqual(["a", "b"]);
