@@ -127,10 +127,9 @@ export const serveTools = async ({
     // JSON inside JSON: sanitized here, so that the inner text is harmless, too.
     return { content: texts.map((text) => ({ type: "text", text: clean(text) })), isError };
   });
-  let isReported = false;
   server.onerror = () => {
-    if (!isReported) notice("skipped a message that does not follow the protocol");
-    isReported = true;
+    server.onerror = () => undefined;
+    notice("skipped a message that does not follow the protocol");
   };
   // The SDK writes each message in one piece. Nothing else goes to stdout.
   const answers = new Writable({
@@ -148,9 +147,14 @@ export const serveTools = async ({
     await new Promise<void>((resolve) => answers.once("close", resolve).end());
   }
   if (how === "too long") {
-    const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
-    const hint = "write one message per line";
-    throw new Failure("invalid_input", "message-too-long", message, { hint });
+    throw new Failure(
+      "invalid_input",
+      "message-too-long",
+      `a message on stdin is longer than ${maxMessageBytes} bytes`,
+      {
+        hint: "write one message per line",
+      },
+    );
   }
   await server.close();
 };
@@ -196,6 +200,6 @@ const openQueue = () => {
 const unknownTool = (name: string, tools: readonly Tool[]): McpError => {
   const names = tools.map((tool) => tool.name);
   const near = findNearest(name, names);
-  const hint = near === undefined ? names.join(", ") : `did you mean ${near}?`;
+  const hint = near === undefined ? `expected ${names.join(", ")}` : `did you mean ${near}?`;
   return new McpError(ErrorCode.InvalidParams, `unknown tool "${name.slice(0, maxQuotedLength)}": ${hint}`);
 };
