@@ -83,15 +83,15 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
   const storedIn = store === undefined ? dataDir : store.path;
   const key = keyFile === undefined ? "ROLLCALL_LOCAL_KEY" : keyFile;
   screen.notice(`logged data: ${storedIn}; key: ${key}`);
-  const variables = [
-    `ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project}`,
-    "ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local",
-    ...(isLoopback(new URL(url).hostname) ? [] : ["ROLLCALL_INSECURE_HTTP=true"]),
+  const insecure = isLoopback(new URL(url).hostname) ? "" : " ROLLCALL_INSECURE_HTTP=true";
+  const keyVariable =
     keyFile === undefined
       ? 'ROLLCALL_API_KEY="$ROLLCALL_LOCAL_KEY"'
-      : `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`,
-  ];
-  screen.notice(`for another shell: export ${variables.join(" ")}`);
+      : `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`;
+  screen.noticeCommands("for another shell:", [
+    `export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project}`,
+    `export ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local${insecure} ${keyVariable}`,
+  ]);
 };
 
 /** Addresses of all interfaces, and the loopback address for each. */

@@ -196,6 +196,13 @@ export class Screen {
     if (!this.isForProgram) this.noticeAlways(sentence);
   };
 
+  /** Prints a note and commands to paste, each on one line, because a folded command would be two. */
+  readonly noticeCommands = (sentence: string, commands: readonly string[]): void => {
+    this.notice(sentence);
+    if (this.isForProgram || this.options.quiet) return;
+    for (const command of commands) void this.writeError(() => `${toOneLine(this.safe.text(command))}\n`);
+  };
+
   /** Prints why rollcall retries, and for how long at most. */
   readonly noticeRetry = async (why: Failure, maxWaitMs: number): Promise<void> => {
     this.notice(`${why.message}; retrying for up to ${Math.round(maxWaitMs / 1000)} s (--max-wait)`);

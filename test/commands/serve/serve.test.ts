@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { newHome, type Running, runRollcall, startInTurn } from "../../support/run.ts";
 import { closedPort } from "../../support/server.ts";
+import { seeLine } from "../../support/terminal.ts";
 
 const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
 
@@ -95,7 +96,9 @@ describe("rollcall serve", () => {
       [
         "rollcall service at http://127.0.0.1:PORT",
         "note: logged data: DATA; key: DATA/local.key",
-        "note: for another shell: export ROLLCALL_BASE_URL=http://127.0.0.1:PORT ROLLCALL_INFERENCE_BASE_URL=http://127.0.0.1:PORT ROLLCALL_PROJECT=local/local ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local ROLLCALL_API_KEY_FILE=DATA/local.key",
+        "note: for another shell:",
+        "export ROLLCALL_BASE_URL=http://127.0.0.1:PORT ROLLCALL_INFERENCE_BASE_URL=http://127.0.0.1:PORT ROLLCALL_PROJECT=local/local",
+        "export ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local ROLLCALL_API_KEY_FILE=DATA/local.key",
         "",
       ].join("\n"),
     );
@@ -104,15 +107,28 @@ describe("rollcall serve", () => {
 
   it("works from another shell with the variables that it prints", async () => {
     const service = await serving();
-    await expect.poll(service.said).toContain("export");
-    const exported = /export (.*)$/m.exec(service.said())?.[1] ?? "";
-    const env = { ...newHome(), ...Object.fromEntries(exported.split(" ").map((pair) => pair.split("="))) };
+    await expect.poll(service.said).toContain("ROLLCALL_API_KEY");
+    const exported = [...service.said().matchAll(/^export (.*)$/gm)].flatMap(([, pairs = ""]) => pairs.split(" "));
+    const env = { ...newHome(), ...Object.fromEntries(exported.map((pair) => pair.split("="))) };
     const logged = await runRollcall(["log", "m", "--split", "train", "--json"], { env, stdin: body(0.5) });
     expect(logged).toMatchObject({ code: 0, stderr: "" });
     const [id] = JSON.parse(logged.stdout).responses[0].body.call_ids;
     expect(await runRollcall(["call", "read", id], { env })).toMatchObject({ code: 0 });
     expect((await runRollcall(["models"], { env })).stdout).toMatch(/^m\t/);
     expect((await runRollcall(["catalog", "router", "kimi"], { env })).stdout).toContain("(sample)");
+  });
+
+  it("prints each export line unfolded on a narrow terminal", { tags: "slow" }, async () => {
+    const dataDir = newDataDir();
+    const line = `"${process.execPath}" bin/rollcall.js serve --port 0 --data-dir ${dataDir}`;
+    const typed = [{ when: /local\.key\r\n$/, keys: "\x03" }];
+    const { code, lines } = await seeLine(line, { env: newHome(), columns: 40, typed });
+    expect(code).toBe(0);
+    const exports = lines.filter((each) => each.startsWith("export ")).join("\n");
+    expect(exports).toMatch(
+      /^export ROLLCALL_BASE_URL=\S+ ROLLCALL_INFERENCE_BASE_URL=\S+ ROLLCALL_PROJECT=local\/local$/m,
+    );
+    expect(exports).toContain(` ROLLCALL_API_KEY_FILE=${dataDir}/local.key`);
   });
 
   it("prints only its address with --quiet", async () => {
@@ -232,7 +248,7 @@ describe("rollcall serve that cannot start", () => {
   it("warns if other machines can reach the service", async () => {
     // A spelling of loopback that the service does not recognize: tests listen nowhere else.
     const service = await serving(["--host", "127.1", "--allow-host", "build-7.example"]);
-    await expect.poll(service.said).toContain("export");
+    await expect.poll(service.said).toContain("ROLLCALL_API_KEY");
     service.child.kill("SIGTERM");
     await service.ended;
     const [first, second] = service.said().split("\n");
