@@ -119,7 +119,11 @@ export const serveTools = async ({
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const tool = tools.find(({ name }) => name === params.name);
-    if (tool === undefined) throw unknownTool(params.name, tools);
+    if (tool === undefined) {
+      const names = tools.map(({ name }) => name).join(", ");
+      const message = `unknown tool "${params.name.slice(0, maxQuotedLength)}": expected ${names}`;
+      throw new McpError(ErrorCode.InvalidParams, message);
+    }
     const stop = AbortSignal.any([signal, host.signal]);
     const call = enqueue(stop, async () => await tool.run(params.arguments ?? {}, stop));
     calls.add(call);
@@ -147,14 +151,8 @@ export const serveTools = async ({
     await new Promise<void>((resolve) => answers.once("close", resolve).end());
   }
   if (how === "too long") {
-    throw new Failure(
-      "invalid_input",
-      "message-too-long",
-      `a message on stdin is longer than ${maxMessageBytes} bytes`,
-      {
-        hint: "write one message per line",
-      },
-    );
+    const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
+    throw new Failure("invalid_input", "message-too-long", message, { hint: "write one message per line" });
   }
   await server.close();
 };
@@ -195,11 +193,4 @@ const openQueue = () => {
       waiting.shift()?.();
     }
   };
-};
-
-const unknownTool = (name: string, tools: readonly Tool[]): McpError => {
-  const names = tools.map((tool) => tool.name);
-  const near = findNearest(name, names);
-  const hint = near === undefined ? `expected ${names.join(", ")}` : `did you mean ${near}?`;
-  return new McpError(ErrorCode.InvalidParams, `unknown tool "${name.slice(0, maxQuotedLength)}": ${hint}`);
 };
