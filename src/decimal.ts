@@ -59,3 +59,7 @@ export const shiftDecimal = (text: string, places: number): string | undefined =
   const decimal = parseDecimal(text);
   return decimal === undefined ? undefined : formatDecimal(shiftDigits(decimal, places));
 };
+
+/** Rounds a measured number to six significant digits for people. A whole number may be a count and stays. */
+export const roundForDisplay = (value: number): number =>
+  Number.isInteger(value) ? value : Number(value.toPrecision(6));

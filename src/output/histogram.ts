@@ -93,23 +93,23 @@ const drawBars = (rewards: Distribution, width: number, { rangeDash, cell }: Gly
 
 /** A bar for each value, or for each bin between round edges. */
 const computeBars = ({ weights, least, most }: Distribution, dash: string) => {
-  if (weights.length <= maxBars) return weights.map(({ value, count }) => ({ name: formatNumber(value), count }));
+  if (weights.length <= maxBars) return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
   const rough = (most - least) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 2.5, 5].find((one) => one * magnitude >= rough) ?? 10) * magnitude;
   const start = Math.floor(least / step) * step;
-  const counts = Array.from({ length: Math.max(1, Math.ceil((most - start) / step + 1e-9)) }, () => 0);
+  const counts = Array.from({ length: Math.max(1, Math.ceil((most - start) / step - 1e-9)) }, () => 0);
   for (const { value, count } of weights) {
-    // Despite rounding, a value on an edge belongs to the bin that begins there.
+    // Despite rounding, a value on an edge belongs to the bin that begins there. The last bin contains its end.
     const bin = Math.min(counts.length - 1, Math.floor((value - start) / step + 1e-9));
     counts[bin] = (counts[bin] ?? 0) + count;
   }
-  const edge = (at: number): string => formatNumber(start + at * step);
+  // Edges have few digits, unless rewards differ by little of their size. Then only more digits distinguish the edges.
+  const edge = (at: number): string => formatNumber(start + at * step, 12);
   return counts.map((count, at) => ({ name: `${edge(at)} ${dash} ${edge(at + 1)}`, count }));
 };
 
-/** A number in four digits. */
-const formatNumber = (value: number): string => {
-  const short = Number(value.toPrecision(4));
+const formatNumber = (value: number, digits = 4): string => {
+  const short = Number(value.toPrecision(digits));
   return Math.abs(short) >= 1e7 || (short !== 0 && Math.abs(short) < 1e-4) ? short.toExponential() : String(short);
 };

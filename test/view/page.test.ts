@@ -51,8 +51,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 25 groups");
     await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [5, 6, "below"] }));
     expect(await page.locator("a.on rect.bar").count()).toBe(1);
+    const { page: close } = await shown([
+      fileOf("close.jsonl", Array.from({ length: 25 }, (_, at) => groupLine([0.3 + at / 24e3])).join("\n")),
+    ]);
+    await close.getByRole("link", { name: "1 trajectory with a reward of 0.300042 to below 0.300083" }).waitFor();
     const { page: wide } = await shown([fileOf("wide.jsonl", `${groupLine([-1e308, 1e308])}\n${groupLine([1e308])}`)]);
-    await wide.getByRole("link", { name: "2 trajectories with a reward of 1.00e+308" }).waitFor();
+    await wide.getByRole("link", { name: "2 trajectories with a reward of 1e+308" }).waitFor();
     await expect.poll(async () => await wide.locator("circle").count()).toBe(2);
     const places: readonly string[] = await wide.evaluate(
       "[...document.querySelectorAll('circle')].flatMap((one) => [one.getAttribute('cx'), one.getAttribute('cy')])",

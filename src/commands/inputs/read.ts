@@ -3,6 +3,7 @@ import { parseStrictness } from "../../check/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { toRequestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { roundForDisplay } from "../../decimal.ts";
 import { writeFileAtomically, writeUserFile } from "../../files.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
@@ -205,8 +206,9 @@ export const printFacts = async (
     return;
   }
   const lines = (own: readonly Fact[]) => own.map(({ name, value }) => ({ label: name, text: String(value) }));
+  const rounded = figures.map(({ name, value }) => ({ name, value: roundForDisplay(value) }));
   const title = measured === undefined ? "Metrics" : `Metrics of ${measured}`;
-  const sections = [{ lines: lines(facts) }, { title, lines: lines(figures) }, { lines: lines(next) }];
+  const sections = [{ lines: lines(facts) }, { title, lines: lines(rounded) }, { lines: lines(next) }];
   await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
 };
 

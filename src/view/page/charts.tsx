@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Bar, Dot, FileSummary } from "../answers.ts";
 import { formatQuery, type Query, type Range } from "../query.ts";
 import { relativePosition } from "../select.ts";
-import { counted, formatCount, formatMeasure, formatRange } from "./format.ts";
+import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
 import { linkTo } from "./navigation.ts";
 
 interface ChartProps {
@@ -63,7 +63,7 @@ export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly
   const most = Math.max(1, ...bars.map(({ count }) => count));
   const width = 100 / Math.max(1, bars.length);
   const name = "rewards of trajectories";
-  const axis = [formatMeasure(bars[0]?.range[0]), "reward", formatMeasure(bars.at(-1)?.range[1])];
+  const axis = [formatEdge(bars[0]?.range[0]), "reward", formatEdge(bars.at(-1)?.range[1])];
   return (
     <Chart name={name} caption={`${name}${isMeasured ? "" : ", measuring…"}`} axis={axis}>
       {bars.map(({ range, count }, at) => {
@@ -90,7 +90,7 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
   const largest = Math.max(...dots.map(({ groups }) => groups), 1);
   const middle = ([from, to]: Range): number => from / 2 + to / 2;
   const name = "groups by mean and spread";
-  const axis = [formatMeasure(least), `mean (spread up to ${formatMeasure(widest)})`, formatMeasure(most)];
+  const axis = [formatEdge(least), `mean (spread up to ${formatEdge(widest)})`, formatEdge(most)];
   return (
     <Chart name={name} caption={`${name}${isMeasured ? "" : ", measuring…"}`} axis={axis}>
       {dots.map(({ mean, spread, groups }) => {

@@ -9,13 +9,15 @@ export const formatCount = (value: number): string => grouped.format(value);
 export const formatMeasure = (value: number | null | undefined): string => {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value !== 0 && (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3)) return value.toExponential(2);
-  return String(Number(value.toFixed(3)));
+  return String(Number(Number(value.toPrecision(6)).toFixed(3)));
 };
 
+/** Formats the edge of a range with more digits than a measure, because it separates similar values. */
+export const formatEdge = (value = Number.NaN): string =>
+  Number.isFinite(value) ? String(Number(value.toPrecision(6))) : "–";
+
 export const formatRange = ([from, to, end]: Range): string =>
-  from === to
-    ? formatMeasure(from)
-    : `${formatMeasure(from)} to ${end === undefined ? "" : "below "}${formatMeasure(to)}`;
+  from === to ? formatEdge(from) : `${formatEdge(from)} to ${end === undefined ? "" : "below "}${formatEdge(to)}`;
 
 export const formatPercent = (done: number, of: number): string => `${of === 0 ? 0 : Math.floor((done / of) * 100)}%`;
 

@@ -217,10 +217,13 @@ describe("rollcall check on a terminal", () => {
   });
 
   it.each([
-    [8, ["1", "2", "3", "4", "5", "6", "7", "8"]],
-    [9, ["0 – 2", "2 – 4", "4 – 6", "6 – 8", "8 – 10"]],
-  ])("draws, for %i different rewards, the bars %j", async (different, names) => {
-    const files = filesOf(group(...Array.from({ length: different }, (_, at) => trajectory(at + 1))));
+    [8, 1, 1, ["1", "2", "3", "4", "5", "6", "7", "8"]],
+    [9, 1, 1, ["0 – 2", "2 – 4", "4 – 6", "6 – 8", "8 – 10"]],
+    [2, 0.12345, 0.00001, ["0.12345", "0.12346"]],
+    [11, 0, 0.1, ["0 – 0.2", "0.2 – 0.4", "0.4 – 0.6", "0.6 – 0.8", "0.8 – 1"]],
+    [9, 1e6, 0.25, ["1000000 – 1000000.5", "1000000.5 – 1000001", "1000001 – 1000001.5", "1000001.5 – 1000002"]],
+  ])("draws, for %i different rewards from %d in steps of %d, the bars %j", async (different, least, step, names) => {
+    const files = filesOf(group(...Array.from({ length: different }, (_, at) => trajectory(least + at * step))));
     const { lines } = await onTerminal(files, 100);
     const from = lines.findIndex((line) => line.startsWith("Rewards:")) + 1;
     const bars = lines.slice(
@@ -245,7 +248,7 @@ describe("rollcall check on a terminal", () => {
     const { lines } = await onTerminal(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"], 40);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
     const text = lines.join("\n");
-    expect(text).toContain("\n  reward\n      1.2320991181688887\n");
+    expect(text).toMatch(/\n {2}reward +1\.2321\n/);
     expect(text).toMatch(/\nRewards: mean 1\.232 ± 0\.2445,\s+median\s+1\.327\n/);
     expect(text).toMatch(/\ncheck_answer_reward_func +0\.7556\n/);
   });
