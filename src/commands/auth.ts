@@ -49,8 +49,6 @@ const login = command({
     const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
     const next = inProfile(uses.includes("inference") ? "rollcall models" : log);
     screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
-    const without = plan.usesWithoutUrl.join(", ");
-    if (without !== "") screen.notice(`not saved for ${without}: no URL is set; set it and log in again`);
     for (const variable of plan.overriding) screen.notice(`${variable} is set and overrides the saved key`);
     screen.notice(`next: ${next}`);
     if (screen.isForProgram) await printDocument(screen, { profile, saved: plan.targets, checked, next });

@@ -98,6 +98,8 @@ export const secretFaults = {
   "white-space": "it contains white space",
   "not-ascii": "it contains characters that headers cannot contain",
   long: "it is longer than 64 KiB",
+  url: "it is a URL",
+  command: "it is a command or an assignment",
 };
 
 export const invalidCredential = (

@@ -13,7 +13,7 @@ import {
   useTargets,
   withoutLineEnd,
 } from "./credentials.ts";
-import { invalidCredential, loginKeyMissing } from "./failures.ts";
+import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings } from "./read.ts";
 import { addMembers, changeSaved, type Members, readSaved } from "./saved.ts";
@@ -65,7 +65,7 @@ const askHidden = async (host: Host, label: string): Promise<string | undefined>
 
 /** Reads a line, and the lines that were pasted with it. @throws Failure `interrupted` */
 const readLines = async (
-  { stdin, stderr, signal }: Host,
+  { stdin, stderr, signal, terminal }: Host,
   label: string,
   { isHidden }: { readonly isHidden: boolean },
 ): Promise<readonly string[] | undefined> => {
@@ -75,7 +75,7 @@ const readLines = async (
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   // The terminal is silent before the label appears, even for the first key of a fast typist.
   const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
-  stderr.write(label);
+  stderr.write(foldPrompt(label, terminal.columns));
   const lines: string[] = [];
   try {
     await new Promise<void>((resolve, reject) => {
@@ -93,6 +93,10 @@ const readLines = async (
   const [first, ...others] = lines;
   return first === undefined ? undefined : [first, ...[...others, reader.line].filter((line) => line.trim() !== "")];
 };
+
+/** Folds a prompt between words, because a terminal folds at any character. */
+const foldPrompt = (label: string, columns: number): string =>
+  label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
 
 /** A login that is ready to be saved. */
 export type LoginPlan = Awaited<ReturnType<typeof planLogin>>;
@@ -146,9 +150,10 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       const origin = findOrigin(settings, use);
       return origin === undefined ? [] : [{ use, origin }];
     });
-  const findUsesWithoutUrl = () => uses.filter((use) => findOrigin(settings, use) === undefined);
   const findMissingUrls = () =>
-    findUsesWithoutUrl().map((use) => (use === "inference" ? "inference_base_url" : "base_url"));
+    uses
+      .filter((use) => findOrigin(settings, use) === undefined)
+      .map((use) => (use === "inference" ? "inference_base_url" : "base_url"));
   const findUnset = (): readonly SettingName[] => {
     if (findOrigin(settings, "calls") === undefined) return [];
     const isNeeded = (name: SettingName) => (name === "project" ? uses.includes("calls") : only === undefined);
@@ -159,7 +164,8 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     for (const name of names) {
       if (asked.has(name) || !canAsk(host) || (key === undefined && findTargets().length > 0)) continue;
       asked.add(name);
-      flags[name] = await promptForSetting(host, name, key);
+      const isRequired = key === undefined && names.every((each) => asked.has(each));
+      flags[name] = await promptForSetting(host, name, { key, isRequired });
     }
   };
   await ask(findMissingUrls());
@@ -180,7 +186,6 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     key,
     username,
     targets,
-    usesWithoutUrl: findUsesWithoutUrl(),
     /** Typed URLs, project and providers, which are saved with the key. */
     given: Object.fromEntries(given.map((name) => [name, flags[name]])),
     overriding: findSecretVariables(
@@ -190,22 +195,28 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   };
 };
 
-/** Prompts until the answer is valid or empty. It does not repeat the answer, which may be a key. */
+/** Prompts until the answer is valid, or empty and not required. It does not repeat the answer, which may be a key. */
 const promptForSetting = async (
   host: Host,
   name: SettingName,
-  key: string | undefined,
+  { key, isRequired }: { readonly key: string | undefined; readonly isRequired: boolean },
 ): Promise<string | undefined> => {
   const { about, example, parse } = table[name];
   const form = example === undefined ? "" : `, such as ${example}`;
   for (;;) {
-    const answer = await askLine(host, `${name} (${about}${form}; Enter skips): `);
-    if (answer === undefined || answer === "") return undefined;
+    const answer = await askLine(host, `${name} (${about}${form}${isRequired ? "" : "; Enter skips"}): `);
+    if (answer === undefined || (answer === "" && !isRequired)) return undefined;
     const parsed = parse(answer, { windows: host.platform === "win32" });
     if (parsed.ok && answer !== key) return answer;
     const why = parsed.ok ? "this is the key, which was already entered" : `expected ${parsed.wanted}`;
     host.stderr.write(`${why}${key === undefined ? " (the key comes later)" : ""}\n`);
   }
+};
+
+/** Finds a URL, a command or an assignment in the place of a key. */
+const findMistakenKey = (text: string): "url" | "command" | undefined => {
+  if (/^[a-z][a-z+.-]*:\/\//i.test(text)) return "url";
+  return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };
 
 /** Reads the key from the terminal, hidden, or from standard input. */
@@ -219,16 +230,23 @@ const readKey = async (
   if (!withToken && !isTyped) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
   const label = `key for ${targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
-  const text = isTyped ? await askHidden(host, label) : (await readStdin(host, maxSecretBytes))?.toString("utf8");
-  if (text === undefined && !isTyped) throw invalidCredential(from, "long");
-  const key = withoutLineEnd(text ?? "");
-  if (key.trim() === "") throw loginKeyMissing("empty");
-  hide(key);
-  checkSecret(
-    { text: key, from, where: {} },
-    targets.map(({ use }) => use),
-  );
-  return key;
+  for (;;) {
+    const text = isTyped ? await askHidden(host, label) : (await readStdin(host, maxSecretBytes))?.toString("utf8");
+    if (text === undefined && !isTyped) throw invalidCredential(from, "long");
+    const key = withoutLineEnd(text ?? "");
+    if (key.trim() === "") throw loginKeyMissing("empty");
+    const mistake = findMistakenKey(key);
+    if (mistake === undefined) {
+      hide(key);
+      checkSecret(
+        { text: key, from, where: {} },
+        targets.map(({ use }) => use),
+      );
+      return key;
+    }
+    if (!isTyped) throw invalidCredential(from, mistake);
+    host.stderr.write(`this is not a key: ${secretFaults[mistake]}\n`);
+  }
 };
 
 /** Saves a login, settings first, and returns the path of the credentials. @throws as `changeSaved` */

@@ -159,8 +159,8 @@ const definitions = {
     derivedFrom: "base_url",
     fallback: ({ other }) => other,
   },
-  analysis_provider: { ...provider, about: "provider name for `catalog analysis`" },
-  router_provider: { ...provider, about: "provider name for `catalog router`" },
+  analysis_provider: { ...provider, about: "provider whose models and prices `catalog analysis` lists" },
+  router_provider: { ...provider, about: "provider whose models and prices `catalog router` lists" },
   project: {
     about: "team/project of calls and usage",
     parse: parseProject,

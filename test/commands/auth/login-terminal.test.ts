@@ -56,6 +56,19 @@ describe("rollcall auth login on a terminal", () => {
     expect(saved("settings.json")).toEqual({ default: { inference_base_url: `${server.url}/v1` } });
   });
 
+  it("asks again for a required URL, and for a key that is a URL or a command", async () => {
+    const { server, home, saved } = await openHome();
+    const { code, seen } = await onTerminal(["auth", "login", "--no-check", "--for", "log"], home, [
+      ["base_url (main URL of the service, such as https://api.example.com): ", "\r"],
+      ["expected a URL", `${server.url}\r`],
+      [`key for log at ${server.url}: `, `${server.url}\r`],
+      ["this is not a key: it is a URL", `rollcall auth login --for log\r`],
+      ["this is not a key: it is a command", `${key}\r`],
+    ]);
+    expect([code, seen.includes(key)]).toEqual([0, false]);
+    expect(saved("credentials.json")).toEqual({ default: { log: { key, origin: server.url } } });
+  });
+
   it("asks for the key after the first address, then for the other settings", { tags: "slow" }, async () => {
     const { server, home, saved } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login", "--no-check", "--base-url", server.url], home, [
