@@ -132,17 +132,16 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Partial<Rollout> =
   if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is not an integer", index);
   const trajectory = requireObject(text ?? requireKey(row, "trajectory_json"));
   refuseExchanges(trajectory);
-  const { rewardFrom, rewards } = run.options;
+  const own = trajectory.get("reward");
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
-  const { reward, identity } = findReward(run, { record: trajectory, ids, own: trajectory.get("reward") });
-  const isOwn = rewardFrom === undefined && rewards === undefined;
+  const { reward, identity } = findReward(run, { record: trajectory, ids, own: () => own });
   const known = [group, trajectory];
   return {
     index: index.number,
     identity,
     identityValues: known,
     repeatedValues: also,
-    trajectory: completeTrajectory(trajectory, isOwn ? {} : { reward }),
+    trajectory: completeTrajectory(trajectory, reward === own ? {} : { reward }),
   };
 };
 

@@ -22,7 +22,7 @@ import {
   userMessage,
 } from "./messages.ts";
 import { list, literal, type Member, type OutputJson, object } from "./output-json.ts";
-import { buildTrajectory, findReward, type RolloutReward, withGroup } from "./rollout.ts";
+import { buildTrajectory, findReward, type RolloutReward, requireReward, withGroup } from "./rollout.ts";
 import {
   ConversionError,
   flatMembers,
@@ -88,7 +88,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { value: row, position }: So
   if (rollouts !== undefined) return rollouts;
   const group = key ?? `${stepOf(row)} prompt ${digestOf(prompt)}`;
   return withGroup(group, () => {
-    const own = rows.readReward === undefined ? readNumber(row, rows.reward) : rows.readReward(run, row);
+    const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
     const reward = findReward(run, { record: row, ids: [row.get(rows.id ?? "id")], own });
     return [{ group, ...rolloutOf(row, rows, { reward, turns: rows.readTurns(run, row) }) }];
   });
@@ -109,16 +109,6 @@ const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
 /** A digest that does not depend on the spelling of the values. */
 const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
-
-/** The number of a key; undefined if it is missing. @throws ConversionError */
-const readNumber = (row: Value, key: string): Value | undefined => {
-  const value = row.get(key);
-  if (value === undefined || value.isNumber) return value;
-  if (value.isList)
-    throw new ConversionError(`${key} is a list, which requires \`completions\` and \`rewards\``, value);
-  const found = value.isText ? "a string, not a number" : "not a number";
-  throw new ConversionError(`${key} is ${found}${/\d/.test(value.text ?? "") ? " (remove the quotes)" : ""}`, value);
-};
 
 interface RowContent {
   readonly reward: RolloutReward;
@@ -203,16 +193,18 @@ const completionsOf = (run: FormatRun, row: Value): readonly Partial<Rollout>[] 
   const completions = requireItems(row, "completions");
   const count = completions.length;
   const rewards = row.get("rewards");
-  if (rewards !== undefined && rewards.items().length !== count) {
-    throw new ConversionError(`rewards is not a list of ${count}, one for each completion`, rewards);
-  }
   const { options } = run;
   const id = row.get("id");
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
-    const own = rewards?.items()[at];
-    if (own?.isNumber === false) throw new ConversionError(`rewards[${at}] is not a number`, own);
+    const own = () => {
+      const reward = rewards?.items()[at];
+      if (rewards !== undefined && rewards.items().length !== count)
+        throw new ConversionError(`rewards is not a list of ${count}, one for each completion`, rewards);
+      if (reward?.canBeMetric === false) throw new ConversionError(`rewards[${at}] is not a number`, reward);
+      return reward;
+    };
     // With --reward-from, the path leads to a list of rewards.
     const ofOne = { ...run, options: { ...options, rewardFrom: options.rewardFrom && [...options.rewardFrom, at] } };
     const reward = findReward(ofOne, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
@@ -317,7 +309,7 @@ export const openrlhf = decodedRows({
   prompt: "input",
   answer: "output",
   reward: "reward",
-  recognizes: (row) => row.get("reward")?.isNumber === true && row.get("score") === undefined,
+  recognizes: (row) => row.get("reward")?.canBeMetric === true && row.get("score") === undefined,
 });
 
 /** verl's `rollout_data_dir`: a file for each step. */
@@ -327,7 +319,7 @@ export const verl = decodedRows({
   prompt: "input",
   answer: "output",
   reward: "score",
-  recognizes: (row) => row.get("score")?.isNumber === true && (row.get("step") ?? row.get("gts")) !== undefined,
+  recognizes: (row) => row.get("score")?.canBeMetric === true && (row.get("step") ?? row.get("gts")) !== undefined,
 });
 
 /** SkyRL's `dumped_evals`: a file for each source of data. */
@@ -339,7 +331,7 @@ export const skyrl = decodedRows({
   reward: "score",
   readReward: (run, row) => {
     const score = row.get("score");
-    if (score === undefined || score.isNumber) return score;
+    if (score === undefined || score.canBeMetric) return score;
     const parts = score.items();
     if (!score.isList || parts.some(({ isNumber }) => !isNumber)) {
       throw new ConversionError("score is neither a number nor a list of numbers", score);
@@ -369,7 +361,7 @@ export const nemoRl = chatRows({
   isLossy: true,
   recognizes: (row) =>
     isTurns(row.get("content")) &&
-    row.get("rewards")?.isNumber === true &&
+    row.get("rewards")?.canBeMetric === true &&
     (row.get("input_lengths") ?? row.get("generation_logprobs")) !== undefined,
   readPrompt: (row) => {
     const content = requireKey(row, "content");

@@ -1,17 +1,12 @@
 /** Converts inputs of other tools to one source of groups, one per line. Inputs in rollcall's format stay unchanged. */
-import { readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { DecompressedSizeError } from "../check/rules/compression.ts";
 import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
-import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
-import { inputUnreadable } from "../input/failures.ts";
 import {
   type ConvertedInputs,
   type ConvertibleInputs,
   isRemote,
-  maxDocumentBytes,
   openRecords,
   openSpool,
   type RawRecord,
@@ -19,8 +14,9 @@ import {
   type Source,
 } from "../input/index.ts";
 import { requireFault } from "../json/reader.ts";
-import { bomLength, newline } from "../json/walk.ts";
+import { newline } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
+import { type Documents, openDocuments } from "./documents.ts";
 import type { Converter, Format, FormatOptions, FormatRun } from "./format.ts";
 import { type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
 import {
@@ -44,6 +40,8 @@ export interface ConversionOptions extends FormatOptions {
 
 export interface Conversion {
   readonly format: Format;
+  /** The path of rewards, or the option that names their file; undefined if they are those of the format. */
+  readonly rewardFrom: string | undefined;
   readonly files: number;
   /** Notes for the user, each with its number of rollouts or values. */
   readonly notes: ReadonlyMap<string, number>;
@@ -276,9 +274,10 @@ const convertFiles = async (
     noteUnusedRewards(run, usedRewards);
     // Copied, because records that are converted again to locate a problem do not count.
     const counts = { files: files.length, notes: new Map(notes), ungroupedRecords: ungrouped.size };
+    const rewardFrom = options.rewards === undefined ? options.rewardFrom?.join(".") : "--rewards";
     return {
       source: { name, bytes: { ...bytes, ...shared, close }, touched: async () => false, origin },
-      conversion: { ...counts, format, recordProblems: problems, receipt },
+      conversion: { ...counts, format, rewardFrom, recordProblems: problems, receipt },
     };
   } catch (thrown) {
     await lines.discard();
@@ -339,62 +338,4 @@ const findAmbiguous = (
     const [group, by] = [groups[position], members[at]];
     return group === undefined || by === undefined || group.isBroken ? [] : [[group, by] as const];
   });
-};
-
-/** Bytes of documents in memory. */
-const maxStoredBytes = 2 ** 26;
-
-/** Documents next to inputs. The last ones stay in memory. */
-type Documents = ReturnType<typeof openDocuments>;
-
-/** Opens documents next to inputs. Next to a remote file, only other inputs can be read. */
-const openDocuments = (sources: readonly Source[]) => {
-  const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
-  const existing = new Set<string>();
-  const inMemory = new Map<string, Value | undefined>();
-  let size = 0;
-  const load = (name: string, read: () => Buffer | undefined): Value | undefined => {
-    if (inMemory.has(name)) return inMemory.get(name);
-    const all = read();
-    const bytes = all?.subarray(bomLength(all));
-    const value = bytes && Value.parse(bytes, { document: name });
-    if (bytes !== undefined) existing.add(name);
-    size += bytes?.length ?? 0;
-    for (const [oldest, document] of inMemory) {
-      if (size <= maxStoredBytes) break;
-      inMemory.delete(oldest);
-      size -= document?.bytes.length ?? 0;
-    }
-    inMemory.set(name, value);
-    return value;
-  };
-  return {
-    /** The names of all existing documents. */
-    existing,
-    load,
-    /** Returns the document at a path from a file; undefined if there is none. */
-    documentAt: (file: string, path: string): Value | undefined => {
-      const name = join(dirname(file), path);
-      const remote = remotes.get(name);
-      if (remote !== undefined) return load(remote.name, () => readSource(remote));
-      return file === "-" || isRemote(file) ? undefined : load(name, () => readDocumentFile(name));
-    },
-  };
-};
-
-/** Reads a stored source; undefined if it is too large. */
-const readSource = ({ bytes }: Source): Buffer | undefined => {
-  if (bytes.size > maxDocumentBytes) return undefined;
-  const whole = Buffer.allocUnsafe(bytes.size);
-  return whole.subarray(0, bytes.readSync(whole, 0));
-};
-
-const readDocumentFile = (path: string): Buffer | undefined => {
-  try {
-    return readFileSync(path);
-  } catch (thrown) {
-    const code = getErrorCode(thrown);
-    if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;
-    throw inputUnreadable(basename(path), code, { cause: thrown });
-  }
 };

@@ -62,7 +62,7 @@ const rewardsIn = (value: Value): Members => metricMembers(value.get("verifier_r
 const ownTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members): Partial<Rollout> => {
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
-  const reward = findReward(run, { record: value, ids, own: rewardIn(run, value, rewards) });
+  const reward = findReward(run, { record: value, ids, own: () => rewardIn(value, rewards) });
   const parts = readParts(run, record);
   const [{ atif }, ...others] = parts;
   // Steps share their environment, but no context.
@@ -90,12 +90,11 @@ const ownTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members): 
   return { ...trajectory, documents: parts.flatMap(({ document, atif }) => [document, ...atif.documents]) };
 };
 
-/** Returns the reward named reward. @throws ConversionError if there are only others, and no option chooses one */
-const rewardIn = (run: FormatRun, value: Value, rewards: Members): Value | undefined => {
+/** Returns the reward named reward. @throws ConversionError if there are only others */
+const rewardIn = (value: Value, rewards: Members): Value | undefined => {
   const own = rewards.find(([key]) => key === "reward")?.[1];
   const [other] = rewards;
-  const { rewardFrom, rewards: given } = run.options;
-  if (own !== undefined || other === undefined || rewardFrom !== undefined || given !== undefined) return own;
+  if (own !== undefined || other === undefined) return own;
   const names = rewards.map(([key]) => key).join(", ");
   const wrong = `rewards contains ${names}, but not reward (pass --reward-from verifier_result.rewards.${other[0]})`;
   throw new ConversionError(wrong, value.get("verifier_result", "rewards") ?? value);

@@ -18,6 +18,7 @@ import {
   missingReward,
   type RolloutReward,
   toErrorMessage,
+  toReward,
 } from "./rollout.ts";
 import { ConversionError, flatMembers, requireItems, type Value } from "./value.ts";
 
@@ -115,8 +116,7 @@ const findSampleReward = (
 
 /** Returns the number of a score. */
 const numberOf = (run: FormatRun, value: Value): OutputJson | undefined => {
-  if (value.isNumber) return value;
-  if (value.canBeMetric) return literal(value.isTrue ? 1 : 0, value);
+  if (value.canBeMetric) return toReward(run, value);
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
   run.note("converted the scores C, I, P and N to 1, 0, 0.5 and 0");

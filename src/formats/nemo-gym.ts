@@ -61,7 +61,7 @@ const ownTrajectory = (run: FormatRun, row: Value): Partial<Rollout> => {
   const params = requireKey(row, "responses_create_params");
   const response = requireKey(row, "response");
   const ids = [row.get("_ng_task_index"), response.get("id")];
-  const reward = findReward(run, { record: row, ids, own: row.get("reward") });
+  const reward = findReward(run, { record: row, ids, own: () => row.get("reward") });
   const instructions = params.get("instructions");
   const before = instructions === undefined ? [] : [systemMessage(instructions)];
   // Values of the verifier.

@@ -13,7 +13,7 @@ import {
   objectUnlessEmpty,
   rawLiteral,
 } from "./output-json.ts";
-import { ConversionError, type Value } from "./value.ts";
+import { ConversionError, Value } from "./value.ts";
 
 /** Assigns the errors of `convert` to a group. @throws ConversionError */
 export const withGroup = <Result>(group: string | undefined, convert: () => Result): Result => {
@@ -89,20 +89,18 @@ interface RewardQuery {
   readonly record: Value;
   /** Ids for `--rewards`. */
   readonly ids: readonly (Value | string | undefined)[];
-  /** The reward of the format itself. */
-  readonly own?: OutputJson | undefined;
+  /** Reads the reward of the format itself, if no option gives another. */
+  readonly own?: () => OutputJson | undefined;
 }
 
 /** Finds the reward of a rollout: by the user's option, else its own. @throws ConversionError */
-export const findReward = (
-  { options, markRewardUsed }: FormatRun,
-  { record, ids, own }: RewardQuery,
-): RolloutReward => {
-  const { rewardFrom, rewards } = options;
+export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): RolloutReward => {
+  const { rewardFrom, rewards } = run.options;
   if (rewardFrom !== undefined) {
     const value = record.at(rewardFrom);
     const path = rewardFrom.join(".");
-    if (value?.isNumber === true) return { reward: value, identity: `from ${path}` };
+    const reward = value && toReward(run, value);
+    if (reward !== undefined) return { reward, identity: `from ${path}` };
     const found = value === undefined ? "nothing" : "no number";
     const others = describeNumbers(record, rewardFrom);
     throw new ConversionError(`--reward-from finds ${found} at ${path} (${others})`, value ?? record);
@@ -114,11 +112,32 @@ export const findReward = (
     if (found === undefined || json === undefined) {
       throw new ConversionError(`--rewards has no reward for ${names.join(" or ") || "this rollout"}`, record);
     }
-    markRewardUsed(found);
+    run.markRewardUsed(found);
     return { reward: rawLiteral(json, []), identity: `reward ${json}` };
   }
-  if (own === undefined) throw missingReward(record);
-  return { reward: own };
+  const reward = own?.();
+  if (reward === undefined) throw missingReward(record);
+  return { reward: (reward instanceof Value ? toReward(run, reward) : undefined) ?? reward };
+};
+
+/** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
+export const toReward = (run: FormatRun, value: Value): OutputJson | undefined => {
+  if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
+  run.note("converted the rewards true and false to 1 and 0");
+  return literal(value.isTrue ? 1 : 0, value);
+};
+
+/** Returns the number of a key; undefined if it is missing. @throws ConversionError */
+export const requireReward = (record: Value, key: string): Value | undefined => {
+  const value = record.get(key);
+  if (value === undefined || value.canBeMetric) return value;
+  const [path] = listPaths(value, (one) => one.canBeMetric);
+  if (path !== undefined)
+    throw new ConversionError(`${key} is an object, not a number (pass --reward-from ${key}.${path})`, value);
+  if (value.isList)
+    throw new ConversionError(`${key} is a list, which requires \`completions\` and \`rewards\``, value);
+  const found = value.isText ? "a string, not a number" : "not a number";
+  throw new ConversionError(`${key} is ${found}${/\d/.test(value.text ?? "") ? " (remove the quotes)" : ""}`, value);
 };
 
 export const missingReward = (record: Value, path = "<path>"): ConversionError =>

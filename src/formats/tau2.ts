@@ -92,7 +92,7 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results & { reado
       const message = literal("the simulation has no reward_info");
       return { exception: buildException(message, simulation.get("termination_reason") ?? literal("unscored")) };
     }
-    const reward = findReward(run, { record: simulation, ids: [simulation.get("id")], own: info.get("reward") });
+    const reward = findReward(run, { record: simulation, ids: [simulation.get("id")], own: () => info.get("reward") });
     const breakdown = info.get("reward_breakdown")?.members() ?? [];
     return buildTrajectory({
       reward,

@@ -15,7 +15,7 @@ export const verifiersV0: Format = {
   recognizes: ({ value }) =>
     value.get("prompt") !== undefined &&
     value.get("completion") !== undefined &&
-    value.get("reward")?.isNumber === true &&
+    value.get("reward")?.canBeMetric === true &&
     (value.get("example_id") ?? value.get("id")) !== undefined &&
     (value.get("task") ?? value.get("answer") ?? value.get("info") ?? value.get("metrics")) !== undefined,
   open: (run) => ({
@@ -37,7 +37,7 @@ const rolloutOf = (run: FormatRun, row: Value, settings: Value | undefined): Rol
     return { group, exception: error.isObject ? error : buildException(toErrorMessage(error)) };
   }
   return withGroup(group, (): Rollout => {
-    const reward = findReward(run, { record: row, ids: [id], own: row.get("reward") });
+    const reward = findReward(run, { record: row, ids: [id], own: () => row.get("reward") });
     const metrics = metricsOf(row);
     const metadata = metadataOf(row, metrics, settings);
     const trajectory = buildTrajectory({ reward, turns: turnsOf(run, row), tools: toolsOf(row), metrics, metadata });

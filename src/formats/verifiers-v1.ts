@@ -80,7 +80,11 @@ const openEpisodes = (run: FormatRun): Converter => {
 };
 
 const ownTrajectory = (run: FormatRun, trace: Value, episode: Value): Partial<Rollout> => {
-  const reward = findReward(run, { record: trace, ids: [trace.get("id"), episode.get("id")], own: rewardIn(trace) });
+  const reward = findReward(run, {
+    record: trace,
+    ids: [trace.get("id"), episode.get("id")],
+    own: () => rewardIn(trace),
+  });
   const [main = [], ...others] = branchesOf(run, trace);
   const tools = toFunctionTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");

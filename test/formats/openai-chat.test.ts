@@ -15,6 +15,9 @@ const said = (reward: number, more: object = {}) => ({
   ...more,
 });
 
+const rewardsIn = (lines: readonly string[]): readonly number[][] =>
+  lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
+
 describe("rows of chat messages", () => {
   it("become trajectories with a choice for each turn of the assistant, and keep digits, escapes and scalars", async () => {
     const { code, lines, notes, left } = await convertRows([called], ["--exact"]);
@@ -50,8 +53,7 @@ describe("rows of chat messages", () => {
       said(8, { group_id: "a", step: 2 }),
     ];
     const { lines } = await convertRows(rows);
-    const rewards = lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
-    expect(rewards).toEqual([[1, 2], [3], [4], [5, 7], [6], [8]]);
+    expect(rewardsIn(lines)).toEqual([[1, 2], [3], [4], [5, 7], [6], [8]]);
   });
 
   it("are refused with the number of the line of --rewards that has no reward", async () => {
@@ -80,6 +82,37 @@ describe("rows of chat messages", () => {
     const { code, stderr } = await convertRows([row]);
     expect(code).toBe(3);
     expect(stderr).toContain("the reward is missing (pass --reward-from");
+  });
+
+  it("take the reward from a path in an object, which the error and the note name", async () => {
+    const rows = [1, 0.5].map((total) => said(1, { reward: { total, parts: { style: 0.25 } } }));
+    const none = await convertRows(rows);
+    expect(none.code).toBe(3);
+    expect(none.stderr).toContain("reward is an object, not a number (pass --reward-from reward.total)");
+    const { code, lines, notes } = await convertRows(rows, ["--reward-from", "reward.total"]);
+    expect({ code, rewards: rewardsIn(lines) }).toEqual({ code: 0, rewards: [[1, 0.5]] });
+    expect(notes[0]).toContain("reward from reward.total, sampled");
+    const rewards = fileOf([{ id: "r1", reward: 2 }]);
+    const given = await convertRows([{ ...rows[0], id: "r1" }], ["--rewards", rewards]);
+    expect(rewardsIn(given.lines)).toEqual([[2]]);
+    expect(given.notes[0]).toContain("reward from --rewards, sampled");
+  });
+
+  it("have the reward 1 for true and 0 for false, with a note", async () => {
+    const rows = [true, false].map((solved) => said(1, { reward: solved, solved }));
+    const note = "converted the rewards true and false to 1 and 0 (2 times)";
+    for (const args of [[], ["--reward-from", "solved"]]) {
+      const { code, lines, notes } = await convertRows(rows, args);
+      expect({ code, rewards: rewardsIn(lines) }).toEqual({ code: 0, rewards: [[1, 0]] });
+      expect(notes).toContain(note);
+    }
+    const group = await convertRows([{ prompt: "q", completions: ["a", "b"], rewards: [true, 0.5] }]);
+    expect(rewardsIn(group.lines)).toEqual([[1, 0.5]]);
+    const scored = await convertRows(
+      [{ prompt: "q", completions: ["a", "b"], rewards: { n: 1 }, scores: [false, 2] }],
+      ["--reward-from", "scores"],
+    );
+    expect(rewardsIn(scored.lines)).toEqual([[0, 2]]);
   });
 
   it("give a reason for each value left out, and the positions of damaged rows", async () => {

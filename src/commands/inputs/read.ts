@@ -135,10 +135,10 @@ const formatNameList = (names: readonly string[], more: string): string =>
 /** Prints the recognized format, the notes of its conversion, and skipped files. */
 export const printConversion = ({ screen }: Context, { conversion, skippedFiles: others = [] }: Dataset): void => {
   if (conversion !== undefined) {
-    const { format, files, notes } = conversion;
+    const { format, rewardFrom, files, notes } = conversion;
     const { group, reward, sampled } = format.keys;
     const what = files === 1 ? "the input is" : `${files} files are`;
-    const keys = `group from ${group}, reward from ${reward}, sampled: ${sampled}`;
+    const keys = `group from ${group}, reward from ${rewardFrom ?? reward}, sampled: ${sampled}`;
     screen.notice(`${what} read as ${format.title} (--from ${format.name}): ${keys}`);
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
