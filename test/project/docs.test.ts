@@ -75,13 +75,17 @@ describe("docs/guide/data-format.md", () => {
 });
 
 describe("docs/contribute/decisions/", () => {
-  it("numbers each decision in its file name and in its title", () => {
-    const names = readdirSync("docs/contribute/decisions").toSorted();
-    expect(names.map((name) => name.slice(0, 4))).toEqual(names.map((_, at) => String(at + 1).padStart(4, "0")));
-    const titles = names.map(
-      (name) => readFileSync(join("docs/contribute/decisions", name), "utf8").split("\n")[0] ?? "",
-    );
-    expect(titles.map((title) => /^# (\d+)\. ./.exec(title)?.[1])).toEqual(names.map((_, at) => String(at + 1)));
+  const names = readdirSync("docs/contribute/decisions").toSorted();
+  const numbers = names.map((name) => Number.parseInt(name, 10));
+
+  it("numbers each decision once", () => {
+    expect(new Set(numbers).size).toBe(names.length);
+  });
+
+  it("starts each decision with its number, status and date", () => {
+    const heads = names.map((name) => readFileSync(join("docs/contribute/decisions", name), "utf8").split("\n", 3));
+    expect(heads.map(([title = ""]) => Number(/^# (\d+)\. ./.exec(title)?.[1]))).toEqual(numbers);
+    for (const [, , status] of heads) expect(status).toMatch(/^Status: [a-z]+\. Date: \d{4}-\d{2}-\d{2}$/);
   });
 });
 
