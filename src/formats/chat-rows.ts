@@ -54,7 +54,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   /** Reads the reward if it is not just a number. */
   readReward?(run: FormatRun, row: Value): OutputJson | undefined;
   /** Returns the rollouts of a row that is a group; undefined if it is a rollout. */
-  readGroup?(run: FormatRun, row: Value, position: number): readonly Rollout[] | undefined;
+  readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
 const groupKeyText = "group_id, prompt_id, …, else the prompt, within a step";
@@ -81,10 +81,11 @@ const chatRows = (rows: ChatRows): Format => ({
   leftOutReasons: [...(rows.hasTools ? fullRowReasons : []), ...(rows.leftOutReasons ?? [])],
 });
 
-const convertRow = (run: FormatRun, rows: ChatRows, { value: row, position }: SourceRecord): readonly Rollout[] => {
+const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): readonly Rollout[] => {
+  const { value: row } = record;
   const key = groupKeyOf(row);
   const prompt = withGroup(key, () => rows.readPrompt(row));
-  const rollouts = rows.readGroup?.(run, row, position);
+  const rollouts = rows.readGroup?.(run, record);
   if (rollouts !== undefined) return rollouts;
   const group = key ?? `${stepOf(row)} prompt ${digestOf(prompt)}`;
   return withGroup(group, () => {
@@ -175,9 +176,9 @@ const trlRows: ChatRows = {
       (isTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
   readPrompt: (row) => [requireKey(row, "prompt")],
   readTurns: (run, row) => readCompletion(run, row, ["completion", requireKey(row, "completion")]),
-  readGroup: (run, row, position) => {
+  readGroup: (run, { value: row, file, position }) => {
     if (row.get("completions") === undefined) return undefined;
-    const group = `row ${position}`;
+    const group = `${file} row ${position}`;
     return withGroup(group, () => completionsOf(run, row).map((rollout) => ({ group, ...rollout })));
   },
 };

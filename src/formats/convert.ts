@@ -1,4 +1,5 @@
 /** Converts inputs of other tools to one source of groups, one per line. Inputs in rollcall's format stay unchanged. */
+import { dirname } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { DecompressedSizeError } from "../check/rules/compression.ts";
 import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
@@ -168,9 +169,10 @@ const convertFiles = async (
   format: Format,
   { host, options, documents }: ConversionContext,
 ): Promise<{ readonly source: Source; readonly conversion: Conversion }> => {
-  const hasGroupsAcrossFiles = format.hasGroupsAcrossFiles === true;
+  const scopes = files.map((_, at) => (format.hasGroupsAcrossFiles === true ? 0 : at));
+  const documentScopes = new Map<string, number>();
   const name = `${files.length === 1 ? files[0]?.name : `${files.length} files`} (as groups)`;
-  const lines = openGroupLines(await openSpool(host), hasGroupsAcrossFiles);
+  const lines = openGroupLines(await openSpool(host), scopes);
   const { groups } = lines;
   const ungrouped = new Set<ConvertedGroup>();
   const notes = new Map<string, number>();
@@ -199,6 +201,13 @@ const convertFiles = async (
     },
   };
   const converter = format.open(run);
+
+  /** Lets documents of one record each share groups in their folder, as lines do in their file. */
+  const shareGroups = (file: number, folder: string): void => {
+    const scope = documentScopes.get(folder) ?? scopes[file] ?? file;
+    documentScopes.set(folder, scope);
+    scopes[file] = scope;
+  };
 
   /** Breaks the group of a record. A record whose group is unknown becomes a group. */
   const breakGroup = (key: string | undefined, position: RolloutPosition, record: BrokenRecord): void => {
@@ -252,12 +261,13 @@ const convertFiles = async (
       for await (const batch of records.batches()) {
         for (const cut of batch) {
           host.signal.throwIfAborted();
+          if (cut.isDocument === true) shareGroups(file, dirname(name));
           convertCut(cut, { file, record: record++, position: -1 }, name);
           if (lines.isFull()) await lines.flush();
         }
       }
     }
-    for (const [group, { file, record }] of findAmbiguous(groups, ungrouped, hasGroupsAcrossFiles)) {
+    for (const [group, { file, record }] of findAmbiguous(groups, ungrouped, scopes)) {
       group.isBroken = true;
       const { label, line } = files[file]?.records.positionOf(record) ?? { label: "a record", line: 1 };
       const location = { file: name, line: group.position + 1, path: [] };
@@ -320,7 +330,7 @@ const previewRecords = async (
 const findAmbiguous = (
   groups: readonly ConvertedGroup[],
   ungrouped: ReadonlySet<ConvertedGroup>,
-  hasGroupsAcrossFiles: boolean,
+  scopes: readonly number[],
 ): readonly (readonly [ConvertedGroup, Pick<RolloutPosition, "file" | "record">])[] => {
   if (ungrouped.size === 0) return [];
   const members = groups
@@ -331,7 +341,7 @@ const findAmbiguous = (
     standingAt: (at) => {
       const { file = 0, group } = members[at] ?? {};
       const isUnknown = group !== undefined && ungrouped.has(group);
-      return { scope: hasGroupsAcrossFiles ? 0 : file, group: group?.position, isUnknown };
+      return { scope: scopes[file] ?? file, group: group?.position, isUnknown };
     },
   });
   return Array.from(ambiguous).flatMap(([position, at]) => {

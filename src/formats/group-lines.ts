@@ -51,9 +51,9 @@ const digestOf = ({ bytes, span: { start, end } }: Value): string =>
 
 /**
  * Opens lines, which are written in the order of the rollouts. At the end, separated rollouts of a group are joined.
- * @param hasGroupsAcrossFiles true if a group can have rollouts in several files
+ * @param scopes files with the same number share their groups
  */
-export const openGroupLines = (spool: Spool, hasGroupsAcrossFiles: boolean) => {
+export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
   /** In the order of their first rollouts. */
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
@@ -64,7 +64,7 @@ export const openGroupLines = (spool: Spool, hasGroupsAcrossFiles: boolean) => {
   let isInOrder = true;
 
   const groupOf = (key: string, file: number): ConvertedGroup => {
-    const own = hasGroupsAcrossFiles ? key : `${file} ${key}`;
+    const own = `${scopes[file]} ${key}`;
     const known = byKey.get(own);
     if (known !== undefined) return known;
     const empty = { isBroken: false, trajectories: 0, exceptions: "", members: "" };

@@ -181,7 +181,7 @@ async function* readFirstRecords(
   let isLines = false;
   for await (const cut of readFirstCuts(source, { text: "lines" }, maxUnpackedBytes)) {
     const value = Value.parsePython(Buffer.from(cut.bytes));
-    const isWhole = count === 0 && cut.start + cut.bytes.length >= bytes.size - 2;
+    const isWhole = cut.isDocument === true || (count === 0 && cut.start + cut.bytes.length >= bytes.size - 2);
     if (value?.isObject === true || (value !== undefined && isWhole)) {
       yield { kinds: isWhole ? ["lines", "document"] : ["lines"], value };
       // An indented document can have an object on a line, and a list is a document too.

@@ -3,7 +3,7 @@ import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
 import { closeBracket, endOfLine, newline, openBrace, openBracket, skipWhite, trimmedEnd } from "../json/walk.ts";
 import type { Columns } from "./column-values.ts";
-import { findTextStart, type LineRange, readBlocks, readElements } from "./frames.ts";
+import { findTextStart, type LineRange, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
 import {
   type Bytes,
@@ -40,6 +40,8 @@ export interface RawRecord {
   readonly member?: string;
   /** True if the bytes were composed, so the file has no lines and columns of them. */
   readonly isComposed?: true;
+  /** True if it is a whole file of several lines, in a format whose records are lines. */
+  readonly isDocument?: boolean;
   /** Why the record cannot be read. Its bytes are then empty. */
   readonly wrong?: string | undefined;
 }
@@ -81,7 +83,7 @@ export const openRecords = async (
   return textRecords(source, records.text === "document");
 };
 
-/** Reads a text as a document, as the elements of arrays, or as lines. */
+/** Reads a text as a document, as the elements of arrays, or as lines, or one indented object. */
 const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
   const text = { label: name, within: bytes };
   /** The positions of records, to read them again. */
@@ -127,7 +129,7 @@ const readWhole = async (text: RecordText, { start, line, end }: LineRange & Pos
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
-/** Yields lines without the white space around them, except blank lines. */
+/** Yields lines, or the whole text if it is one indented object, without the white space around them. Skips blank lines. */
 async function* cutLines(
   text: RecordText,
   { start, line: first }: Position,
@@ -143,11 +145,12 @@ async function* cutLines(
       from = end + 1;
     }
   };
-  for await (const block of readBlocks(within, { start, end: within.size })) {
+  for await (const block of readFrames(within, { start, isBegun: false })) {
     if (block.kind === "lines") yield linesOf(block.bytes, block.start);
     else {
       const record = await readWhole(text, { start: block.start, end: block.end, line: line++ });
-      yield [{ ...record, bytes: trimEnd(record.bytes, 0, record.bytes.length) }];
+      const bytes = trimEnd(record.bytes, 0, record.bytes.length);
+      yield [{ ...record, bytes, isDocument: block.kind === "document" }];
     }
   }
 }

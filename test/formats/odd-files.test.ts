@@ -78,6 +78,35 @@ describe("rows of another tool", () => {
     expect((await convertFiles({ "a.json": text })).groups).toEqual(lines.groups);
   });
 
+  it("are read from a folder of indented documents, which share their groups, with and without --from", async () => {
+    const [left, right] = [chat(1), { ...chat(1), messages: chat("other").messages }];
+    const documents = { "a/1.json": left, "a/2.json": right, "b/1.json": left, "a/config.json": { seed: 1 } };
+    const texts = Object.entries(documents).map(([name, row]) => [name, `${JSON.stringify(row, null, 2)}\n\n\n`]);
+    for (const args of [[], ["--from", "openai-chat"]]) {
+      const { code, groups, notes } = await convertFiles(Object.fromEntries(texts), { names: ["."], args });
+      expect({ code, sizes: groups.map(({ trajectories }) => trajectories.length) }).toEqual({
+        code: 0,
+        sizes: [2, 1],
+      });
+      expect(notes).toContain("skipped files without rollouts: a/config.json");
+    }
+    const group = { prompt: "q", completions: ["a", "b"], rewards: [0, 1] };
+    const wholeGroups = ["1.json", "2.json"].map((name) => [name, JSON.stringify(group, null, 2)]);
+    const { groups } = await convertFiles(Object.fromEntries(wholeGroups));
+    expect(groups.map(({ trajectories }) => trajectories.length)).toEqual([2, 2]);
+  });
+
+  it("are located in an indented document, and one error reports a document that is cut off", async () => {
+    const text = JSON.stringify({ ...chat(1), reward: "x" }, null, 2);
+    const folder = folderOf({ "a.json": text, "b.json": text.slice(0, -30) });
+    const { stderr } = await runRollcall(["check", "a.json", "b.json", "--from", "openai-chat"], { cwd: folder });
+    expect(stderr).toContain("a.json:1: error: reward: cannot convert this record of openai-chat: reward is a string");
+    expect(stderr).toMatch(/b\.json:\d+:\d+: error: cannot convert this record of openai-chat: it is cut off/);
+    expect(stderr).toContain("the input has 2 errors (2 record-invalid)");
+    const other = await runRollcall(["check", ".", "--from", "verl"], { cwd: folderOf({ "a.json": text }) });
+    expect(other.stderr).toContain("hint: name the files with --from <format>, which says why a file is");
+  });
+
   it("have their positions in a list", async () => {
     const broken = [rows[0], { ...rows[1], reward: "x" }, rows[2]];
     const line = JSON.stringify(broken);

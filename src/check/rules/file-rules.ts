@@ -69,7 +69,7 @@ export const fileRules = {
     advice: ({ files }) =>
       files.length === 0
         ? "name a file, or a folder above files that end in .jsonl, .ndjson, .json, .eval or .parquet (.gz and .zst too)"
-        : "choose the format with --from <format>, or name the files",
+        : "name the files with --from <format>, which says why a file is not of that format",
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),
