@@ -106,6 +106,16 @@ export interface GroupRow {
   readonly cost: number | null;
   /** The split of a group that was logged to the local service. */
   readonly split: string | null;
+  /** The first match of the searched text; absent without a search. */
+  readonly match?: SearchMatch | null;
+}
+
+/** A searched text in a trajectory of a group, with the text around it. */
+export interface SearchMatch {
+  readonly trajectory: number;
+  readonly before: string;
+  readonly text: string;
+  readonly after: string;
 }
 
 export interface SourcePosition {
@@ -159,6 +169,8 @@ export interface GroupDetail {
   /** Number of identical first messages of all trajectories. */
   readonly common: number;
   readonly findings: readonly Finding[];
+  /** The first match of the searched text; absent without a search. */
+  readonly match?: SearchMatch | null;
   /** The command that logs this group, or reads its calls; null for standard input. */
   readonly command: string | null;
 }

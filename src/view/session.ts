@@ -14,9 +14,10 @@ import {
 } from "../groups/index.ts";
 import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
 import { checkResult } from "../send/index.ts";
-import type { Answers, Finding, Findings, GroupRow, GroupRows, PageState, Summary } from "./answers.ts";
+import type { Answers, Finding, Findings, GroupRow, GroupRows, PageState, SearchMatch, Summary } from "./answers.ts";
 import { computeBars, computeDots } from "./charts.ts";
 import { readGroupDetail, type ViewInput } from "./detail.ts";
+import { findMatch } from "./match.ts";
 import { createMeasures, findUntrainableReason } from "./measures.ts";
 import { allGroups, type Query, rowsPerPage } from "./query.ts";
 import { type GroupFiles, indexFiles, summarizeFiles } from "./runs.ts";
@@ -25,6 +26,9 @@ import { findNeighbors, type GroupColumns, selectGroups } from "./select.ts";
 /** Maximum names of files, and problems, in an answer. */
 const maxFiles = 200;
 const maxFindings = 500;
+
+/** Maximum matches in memory: several pages of the table. */
+const maxMatches = 1000;
 
 export type ViewSession = ReturnType<typeof openSession>;
 
@@ -62,7 +66,23 @@ export const openSession = (shown: ViewInput) => {
     }
     return { searched, order: last.order };
   };
-  const rowOf = async (group: number): Promise<GroupRow> => {
+  const matches = new Map<string, SearchMatch | null>();
+  /** Finds the match of a searched text. The page polls, so recent matches stay in memory. */
+  const matchOf = async (group: number, text: string | undefined) => {
+    if (text === undefined) return {};
+    const key = `${group} ${text}`;
+    const known = matches.get(key);
+    if (known !== undefined) return { match: known };
+    const trajectories = await readGroupTrajectories(dataset, group);
+    const match = findMatch(
+      trajectories.map(({ bytes }) => bytes.toString("utf8")),
+      text,
+    );
+    if (matches.size >= maxMatches) matches.clear();
+    matches.set(key, match);
+    return { match };
+  };
+  const rowOf = async (group: number, text?: string): Promise<GroupRow> => {
     const number = (column: Float64Array): number | null => {
       const value = column[group] ?? Number.NaN;
       return Number.isFinite(value) ? value : null;
@@ -81,6 +101,7 @@ export const openSession = (shown: ViewInput) => {
       tokens: number(tokens),
       cost: number(cost),
       split: logged?.[group]?.split ?? null,
+      ...(await matchOf(group, text)),
     };
   };
   /** The position of a query's group; undefined if it does not exist. */
@@ -107,7 +128,7 @@ export const openSession = (shown: ViewInput) => {
       const { searched, order: selected } = order(query);
       const from = (query.page - 1) * rowsPerPage;
       const rows: GroupRow[] = [];
-      for (const group of selected.subarray(from, from + rowsPerPage)) rows.push(await rowOf(group));
+      for (const group of selected.subarray(from, from + rowsPerPage)) rows.push(await rowOf(group, query.text));
       return { selected: selected.length, of: count, rows, searched };
     },
     async group(query) {
@@ -122,7 +143,8 @@ export const openSession = (shown: ViewInput) => {
         }
       };
       const { command, ...detail } = await readGroupDetail(shown, group);
-      return { ...detail, ...neighbors(), findings: findings.of(group), command };
+      const match = await matchOf(group, query.text);
+      return { ...detail, ...neighbors(), findings: findings.of(group), ...match, command };
     },
     async trajectory(query) {
       const group = groupOf(query);

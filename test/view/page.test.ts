@@ -114,6 +114,45 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles.filter((text) => !text.includes("400"))).toEqual([]);
   });
 
+  it("shows the match of a searched text in its row, and marks it in the group and the conversation", async () => {
+    const long = `${"word ".repeat(600)}fly to "Newark" today`;
+    const message = (content: string) => ({ role: "assistant", content });
+    const start = [
+      { role: "user", content: "book a flight" },
+      { ...message("ok"), reasoning: "Newark?" },
+    ];
+    const logprobs = { content: ["New", "ark", "!"].map((token) => ({ token, logprob: -1 })) };
+    const choice = { finish_reason: "stop", index: 0, message: message("Newark!"), logprobs };
+    const trajectories = [[...start], [...start, message(long)], [...start, choice]].map((messages, reward) => ({
+      messages_and_choices: messages,
+      reward,
+    }));
+    const file = fileOf("g.jsonl", `${groupLine([0, 1])}\n${JSON.stringify({ trajectories })}\n`);
+    const { page, viewing: served, troubles } = await shown([file]);
+    const text = 'to "Newark" to';
+    await page.getByRole("searchbox", { name: "search text" }).fill(text);
+    await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 2 groups");
+    const snippet = page.locator(".rows .snippet");
+    expect(await snippet.innerText()).toMatch(/^trajectory 2: .*word fly to "Newark" today$/);
+    expect(await snippet.locator("mark").allTextContents()).toEqual([text]);
+    await page.getByText("book a flight").click();
+    await page.locator(".column pre mark").waitFor();
+    await page.getByRole("link", { name: /^trajectory 2: / }).click();
+    const match = page.locator(".entry pre mark");
+    await match.waitFor();
+    expect(await match.allTextContents()).toEqual([text]);
+    await expect.poll(async () => await page.evaluate("scrollY > 0")).toBe(true);
+    await typed(page, "r");
+    await page.getByRole("region", { name: "raw JSON" }).waitFor();
+    await page.goto(`${served.url}/${addressOf({ group: 2, text: "Newark" })}`);
+    await page.locator(".common[open] mark").first().waitFor();
+    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 3, text: "Newark" })}`);
+    await page.locator(".tokens .found").first().waitFor();
+    expect(await page.locator("details[open] mark").allTextContents()).toEqual(["Newark"]);
+    expect(await page.locator(".tokens .found").allTextContents()).toEqual(["New", "ark"]);
+    expect(troubles).toEqual([]);
+  });
+
   it("reaches all views by keys alone, and returns", async () => {
     const { page, troubles } = await shown([airline]);
     await typed(page, "j", "j", "k", "j", "Enter");

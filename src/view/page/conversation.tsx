@@ -4,6 +4,7 @@ import { type Media, type Part, type Turn, toTurns } from "../../calls/conversat
 import { findValue, formatIndented, itemsOf, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
 import { formatCount } from "./format.ts";
+import { useSearchedText } from "./match.tsx";
 import { ProblemList } from "./problems.tsx";
 import { maxTokens, TintedText, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
 
@@ -34,7 +35,9 @@ interface LongTextProps {
 
 /** A text. A long text is truncated until the user expands it. */
 export const LongText = ({ text, tokens = [], kind, maxCharacters = 2000 }: LongTextProps) => {
-  const [isWhole, setWhole] = useState(false);
+  const sought = useSearchedText();
+  const isFoldedMatch = sought !== "" && !text.slice(0, maxCharacters).includes(sought) && text.includes(sought);
+  const [isWhole, setWhole] = useState(isFoldedMatch);
   const isLong = text.length > maxCharacters * 1.2;
   const shown = isLong && !isWhole ? text.slice(0, maxCharacters) : text;
   return (
@@ -170,12 +173,16 @@ const imageSource = ({ url, data, format }: Media): string | undefined => {
   return isShown ? source : undefined;
 };
 
-const FoldedText = ({ title, ...shown }: { title: string; text: string; tokens?: readonly Token[] }) => (
-  <details>
-    <summary>{title}</summary>
-    <LongText {...shown} />
-  </details>
-);
+/** A folded text. If it contains the searched text, it is unfolded. */
+export const FoldedText = ({ title, ...shown }: { title: string; text: string; tokens?: readonly Token[] }) => {
+  const sought = useSearchedText();
+  return (
+    <details open={sought !== "" && shown.text.includes(sought)}>
+      <summary>{title}</summary>
+      <LongText {...shown} />
+    </details>
+  );
+};
 
 const Call = ({ call: { name, callArguments, result } }: { readonly call: Extract<Part, { kind: "call" }> }) => {
   const parsed =

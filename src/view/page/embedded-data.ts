@@ -1,6 +1,7 @@
 /** Answers from the data of an exported page. */
 import { listSpellings } from "../../json/spellings.ts";
 import type { Answers, GroupData, PageData } from "../answers.ts";
+import { findMatch } from "../match.ts";
 import { type Query, rowsPerPage } from "../query.ts";
 import { findNeighbors, type GroupColumns, selectGroups } from "../select.ts";
 
@@ -32,6 +33,8 @@ const openEmbeddedAnswers = ({ state, charts, findings: { findings, others }, ro
     searched = { text, found: new Set([...blocks.keys()].filter(has)) };
     return searched.found;
   };
+  const matchOf = (group: number, { text }: Query) =>
+    text === undefined ? {} : { match: findMatch(groupOf(group + 1)?.trajectories ?? [], text) };
   const orderOf = (query: Query) => {
     const found = query.text === undefined ? undefined : search(query.text);
     const order = selectGroups(columns, query, (at) => found?.has(rows[at]?.row.group ?? -1) ?? true);
@@ -47,7 +50,10 @@ const openEmbeddedAnswers = ({ state, charts, findings: { findings, others }, ro
     rows: async (query) => {
       const { order, searched: progress } = orderOf(query);
       const from = (query.page - 1) * rowsPerPage;
-      const shown = Array.from(order.subarray(from, from + rowsPerPage)).flatMap((at) => rows[at]?.row ?? []);
+      const shown = Array.from(order.subarray(from, from + rowsPerPage)).flatMap((at) => {
+        const row = rows[at]?.row;
+        return row === undefined ? [] : { ...row, ...matchOf(row.group, query) };
+      });
       return { selected: order.length, of: rows.length, rows: shown, searched: progress };
     },
     group: async (query) => {
@@ -55,7 +61,9 @@ const openEmbeddedAnswers = ({ state, charts, findings: { findings, others }, ro
       const own = rows.findIndex(({ row }) => row.group === detail?.group);
       const { at, before, after } = findNeighbors(orderOf(query).order, own, rows.length);
       const numberOf = (position: number | null) => (position === null ? null : (rows[position]?.row.group ?? null));
-      return detail && { ...detail, at, before: numberOf(before), after: numberOf(after) };
+      return (
+        detail && { ...detail, ...matchOf(detail.group, query), at, before: numberOf(before), after: numberOf(after) }
+      );
     },
     trajectory: async ({ group, trajectory = 0 }) => groupOf(group)?.trajectories[trajectory - 1],
   };

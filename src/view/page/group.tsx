@@ -7,6 +7,7 @@ import { Command, Position } from "./copy.tsx";
 import { counted, formatMeasure, formatSize } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
+import { findMark, Snippet } from "./match.tsx";
 import { linkTo, replaceQuery } from "./navigation.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Table, type TableColumn } from "./table.tsx";
@@ -52,7 +53,7 @@ export const Group = ({ query }: { readonly query: Query }) => {
 };
 
 const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly query: Query }) => {
-  const { group, of, place, logged, members, common, findings, untrainable, isReadable } = detail;
+  const { group, of, place, logged, members, common, findings, untrainable, isReadable, match } = detail;
   const placed = rankTrajectories(members);
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({
@@ -72,6 +73,11 @@ const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly q
       {logged !== null && (
         <p class="quiet">
           logged to {logged.model} as {logged.split}, {logged.at.slice(0, 19).replace("T", " ")} UTC
+        </p>
+      )}
+      {match && (
+        <p class="way">
+          first match: <a href={linkTo({ ...query, trajectory: match.trajectory + 1 })}>{<Snippet match={match} />}</a>
         </p>
       )}
       <ProblemList findings={findings.filter(({ trajectory }) => trajectory === null)} />
@@ -109,8 +115,12 @@ const columnsOf = ({ members, findings, logged }: GroupDetail, query: Query): re
 const CommonMessages = ({ query, at, common }: { query: Query; at: number; common: number }) => {
   const { value } = useAnswer("trajectory", { ...query, trajectory: at + 1 });
   const turns = value === undefined ? [] : (parseTrajectory(value)?.turns(0, common) ?? []);
+  const folded = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (folded.current !== null && findMark(folded.current) !== null) folded.current.open = true;
+  }, [value]);
   return (
-    <details class="common">
+    <details class="common" ref={folded}>
       <summary>{counted(common, "message")} at the start of all trajectories</summary>
       <Conversation turns={turns} />
     </details>

@@ -5,6 +5,7 @@ import { allGroups, formatQuery, type Query, rowsPerPage, type SortKey } from ".
 import { RewardChart, RunChart, SpreadChart } from "./charts.tsx";
 import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
+import { Snippet } from "./match.tsx";
 import { linkTo, replaceQuery } from "./navigation.ts";
 import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
@@ -50,8 +51,11 @@ const columnsOf = (query: Query, recorded: PageState["recorded"] = []): readonly
     const sortAddress = linkTo({ ...query, sort: key, descending, page: 1 });
     return { name: key, class: own, cell, sortLink: sortAddress, order: isOn ? order : undefined };
   };
-  const prompt = ({ group, words }: GroupRow) => (
-    <a href={linkTo({ ...query, group: group + 1 })}>{words === "" ? <i>no prompt</i> : words}</a>
+  const prompt = ({ group, words, match }: GroupRow) => (
+    <div class="prompt">
+      <a href={linkTo({ ...query, group: group + 1 })}>{words === "" ? <i>no prompt</i> : words}</a>
+      {match && <Snippet match={match} />}
+    </div>
   );
   const tokens = column("tokens", (row) => row.tokens !== null && formatCount(row.tokens));
   const cost = column("cost", (row) => row.cost !== null && Number(row.cost.toPrecision(6)));

@@ -8,6 +8,7 @@ import { formatCount, formatPercent } from "./format.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { KeyHelp, useKeys } from "./keys.tsx";
+import { SearchedTextProvider } from "./match.tsx";
 import { navigateUp, useQuery } from "./navigation.ts";
 import { ProblemsView } from "./problems.tsx";
 import { Trajectory } from "./trajectory.tsx";
@@ -50,7 +51,11 @@ const App = () => {
           </p>
         )}
         {error === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
-        {state?.summary !== undefined && <View query={query} state={state} />}
+        {state?.summary !== undefined && (
+          <SearchedTextProvider value={query.text ?? ""}>
+            <View query={query} state={state} />
+          </SearchedTextProvider>
+        )}
       </main>
     </>
   );

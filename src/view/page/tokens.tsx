@@ -1,6 +1,7 @@
 /** Tints sampled tokens by their log probabilities. */
 import type { Part, Turn } from "../../calls/conversation.ts";
 import { digitsAt, findValue, formatIndented, itemsOf, textAt } from "../../json/raw-json.ts";
+import { findStarts, MarkedText, useSearchedText } from "./match.tsx";
 
 export interface Token {
   readonly text: string;
@@ -81,6 +82,9 @@ const divideTokens = (
 
 /** A text or its start, with tinted tokens. Less likely tokens are darker. */
 export const TintedText = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
+  const sought = useSearchedText();
+  const starts = findStarts(text, sought);
+  const isFound = (from: number, to: number) => starts.some((start) => start < to && start + sought.length > from);
   let end = 0;
   const spans: (Token & { readonly from: number })[] = [];
   for (const token of tokens.slice(0, maxTokens)) {
@@ -95,7 +99,7 @@ export const TintedText = ({ text, tokens }: { readonly text: string; readonly t
         return (
           <span
             key={from}
-            class={`p${depth}`}
+            class={`p${depth}${isFound(from, from + own.length) ? " found" : ""}`}
             style={{ "--depth": `${depth}` }}
             title={`${(Math.exp(logprob) * 100).toFixed(1)}%`}
           >
@@ -103,7 +107,7 @@ export const TintedText = ({ text, tokens }: { readonly text: string; readonly t
           </span>
         );
       })}
-      {text.slice(end)}
+      <MarkedText text={text.slice(end)} />
     </>
   );
 };

@@ -1,12 +1,13 @@
 /** A trajectory: its conversation or its JSON, its metrics, and its problems. */
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { GroupDetail } from "../answers.ts";
 import type { Query } from "../query.ts";
-import { Conversation, LongText, parseTrajectory } from "./conversation.tsx";
+import { Conversation, FoldedText, LongText, parseTrajectory } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
 import { formatMeasure } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
+import { findMark } from "./match.tsx";
 import { linkTo, replaceQuery } from "./navigation.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { tokensOf } from "./tokens.tsx";
@@ -52,13 +53,17 @@ const TrajectoryView = ({
   const [isRaw, setRaw] = useState(false);
   const [isTinted, setTinted] = useState(true);
   const list = useRef<HTMLDivElement>(null);
+  const article = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (article.current !== null) findMark(article.current)?.scrollIntoView({ block: "center" });
+  }, []);
   useKeys({
     j: () => moveFocus(list.current, ".entry", 1),
     k: () => moveFocus(list.current, ".entry", -1),
     r: () => setRaw(!isRaw),
   });
   return (
-    <article>
+    <article ref={article}>
       <p class="way">
         <a href={linkTo({ ...query, trajectory: undefined })}>group {group + 1}</a> › trajectory {at + 1} of{" "}
         {members.length}
@@ -96,13 +101,7 @@ const TrajectoryView = ({
           <Conversation turns={turns} findings={findings} isTinted={isTinted} />
         )}
       </div>
-      {!isRaw &&
-        parsed?.others.map(({ name, text }) => (
-          <details key={name}>
-            <summary>{name}</summary>
-            <LongText text={text} />
-          </details>
-        ))}
+      {!isRaw && parsed?.others.map(({ name, text }) => <FoldedText key={name} title={name} text={text} />)}
       <Command detail={detail} />
     </article>
   );
