@@ -1,4 +1,4 @@
-/** Exact decimal arithmetic on numbers as they are spelled: prices and costs never become doubles. */
+/** Exact decimal arithmetic on the digits of numbers, because doubles would round prices and costs. */
 
 /** `digits` × 10^-`places`; `places` is never negative. */
 export interface Decimal {
@@ -6,7 +6,7 @@ export interface Decimal {
   readonly places: number;
 }
 
-/** Larger exponents and longer spellings are not amounts of money; their zeros would fill a screen. */
+/** Numbers with larger exponents or more characters are not amounts of money, and would fill a screen with zeros. */
 const maxExponent = 40;
 const maxSpellingChars = 100;
 

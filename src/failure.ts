@@ -90,11 +90,11 @@ export interface FailureDetails {
   readonly ruleCounts?: readonly RuleProblemCount[];
   /** The next command to run, as a user types it. */
   readonly next?: string;
-  /** True if a rerun can get further. Default: if the service was unavailable or the run interrupted. */
+  /** True if the same command can succeed later. Default: if the service was unavailable or the run interrupted. */
   readonly retryable?: boolean;
   /** True if nothing was sent and the message does not say so. */
   readonly unsent?: boolean | undefined;
-  /** The code of what stopped a run that ends with another code (output.md). */
+  /** The code of the failure that stopped the run, if the run ends with another code (output.md). */
   readonly stoppedBy?: FailureCode;
   /** The code of the system, the network or the database. */
   readonly systemCode?: string | undefined;

@@ -41,10 +41,9 @@ export const invalidOptionValue = (
   return new Failure("usage", "invalid-option-value", message, { ...didYouMean(wrong.suggestion), ...details });
 };
 
-/** @param way the hint */
-export const conflictingOptions = (wrong: { first: string; second: string; why: string; way?: string }): Failure => {
+export const conflictingOptions = (wrong: { first: string; second: string; why: string; hint?: string }): Failure => {
   const message = `cannot combine ${wrong.first} and ${wrong.second}: ${wrong.why}`;
-  return new Failure("usage", "conflicting-options", message, { hint: wrong.way });
+  return new Failure("usage", "conflicting-options", message, { hint: wrong.hint });
 };
 
 export const requiredOptionMissing = (option: string, needs: string): Failure =>

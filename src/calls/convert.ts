@@ -1,4 +1,4 @@
-/** Converts a traced call to a trajectory (interface 2.1) or to messages. Every value keeps its spelling. */
+/** Converts a traced call to a trajectory (interface 2.1) or to messages, with the spelling of every value. */
 import { composeArray, composeMembers } from "../json/compose.ts";
 import { findMember, findValue, isAbsent, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
 import { findMessage, messageKeys } from "./conversation.ts";
@@ -12,12 +12,12 @@ export type RewardSource =
   | { readonly kind: "path"; readonly path: CallPath }
   | { readonly kind: "attributes" };
 
-/** One line of JSON without its line end, or the obstacle. */
+/** JSON on one line without a newline, or the reason why the call cannot be converted. */
 export type ConversionResult =
   | { readonly kind: "converted"; readonly line: string }
-  | { readonly kind: "unfit"; readonly why: ConversionObstacle };
+  | { readonly kind: "not-convertible"; readonly why: ConversionObstacle };
 
-const notConvertible = (why: ConversionObstacle): ConversionResult => ({ kind: "unfit", why });
+const notConvertible = (why: ConversionObstacle): ConversionResult => ({ kind: "not-convertible", why });
 
 /** Puts JSON on one line. Line ends in strings are escapes. */
 const converted = (json: string): ConversionResult => ({
@@ -25,7 +25,7 @@ const converted = (json: string): ConversionResult => ({
   line: json.replaceAll(/[\r\n][ \t\r\n]*/g, ""),
 });
 
-/** Converts a call to a JSON list of messages, which for a choice is its message. */
+/** Converts a call to a JSON list of messages. For a choice, the list has the message in it. */
 export const toMessages = (call: RawJson): ConversionResult => {
   const items = readConversation(call);
   if (typeof items === "string") return notConvertible(items);
@@ -124,7 +124,7 @@ const readConversation = (call: RawJson): readonly Item[] | ConversionObstacle =
   return messages.some(({ isFromModel }) => isFromModel) ? messages : "no-answer";
 };
 
-/** Converts values if there are any, and all are messages or choices. */
+/** Returns the items of values; undefined if a value is not a message or choice, or if there are no values. */
 const toItems = (values: readonly RawJson[]): readonly Item[] | undefined => {
   const items = values.flatMap((value): readonly Item[] => {
     const message = findMessage(value);
@@ -148,13 +148,13 @@ const messageItem = (role: string, content: RawJson): Item => ({
 const readMessages = (inputs: RawJson | undefined): readonly Item[] | undefined => {
   const lists = messageKeys.map((key) => itemsOf(findValue(inputs, key)));
   const list = lists.find((values) => toItems(values) !== undefined) ?? [];
-  // Some clients have the system message next to the list.
+  // Some clients send the system message in `system`, not in the list.
   const system = findValue(inputs, "system");
   const roles = list.map((item) => textAt(findMessage(item), "role"));
-  const isApart =
+  const isSeparate =
     (system?.kind === "text" || system?.kind === "list") && !roles.includes("system") && !roles.includes("developer");
   const items = toItems(list);
-  return items !== undefined && isApart ? [messageItem("system", system), ...items] : items;
+  return items !== undefined && isSeparate ? [messageItem("system", system), ...items] : items;
 };
 
 /** Reads the model's answer: a choice, a message, several messages, or a text. */

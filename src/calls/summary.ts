@@ -13,19 +13,19 @@ import {
   type Usage,
 } from "./facts.ts";
 
-/** Sums of calls, in seconds and in US dollars as exact decimals. */
+/** Counts and sums of calls: durations in seconds, costs in US dollars as exact decimals. */
 export interface CallCount {
   readonly calls: number;
   readonly states: Readonly<Record<CallState, number>>;
-  /** `calls` of known duration, and percentiles by nearest rank. */
+  /** `calls`: those with a duration. Percentiles are by nearest rank, in seconds. */
   readonly duration: { readonly calls: number; readonly p50: number | undefined; readonly p95: number | undefined };
-  /** `calls` of known tokens, and sums; undefined if no call has such a number. */
+  /** `calls`: those with a number of tokens. A sum is undefined if no call has the number. */
   readonly tokens: Readonly<Record<TokenKind, bigint | undefined>> & { readonly calls: number };
-  /** `calls` of known cost, and their sum. */
+  /** `calls`: those with a cost. `usd` is their sum. */
   readonly cost: { readonly calls: number; readonly usd: string | undefined };
 }
 
-/** Calls of one operation that used one model. A call of several models counts for each of them. */
+/** Calls of one operation that used one model. A call that used several models counts for each of them. */
 export interface CallGroup extends CallCount {
   /** Empty if unknown. */
   readonly op: string;
@@ -37,7 +37,7 @@ export interface CallSummary {
   /** The groups with most calls first. */
   readonly groups: readonly CallGroup[];
   /** Calls with an invalid number of tokens, amount or time. */
-  readonly odd: number;
+  readonly invalid: number;
 }
 
 const tokenKinds = ["prompt", "completion", "total"] as const;
@@ -52,13 +52,13 @@ interface CallSummarizer {
 export const openSummary = (prefix: string): CallSummarizer => {
   const all = newTally("", "");
   const groups = new Map<string, Tally>();
-  let odd = 0;
+  let invalid = 0;
   return {
     add(call) {
       const micros = findDurationMicros(call);
       const used = measureUse(call, prefix);
       const isTimed = micros !== undefined && micros >= 0;
-      if (used.isInvalid || (micros !== undefined && !isTimed)) odd++;
+      if (used.isInvalid || (micros !== undefined && !isTimed)) invalid++;
       const facts = { state: findState(call, prefix), micros: isTimed ? micros : undefined };
       addToTally(all, { ...facts, used: used.all });
       const op = findOperation(call) ?? "";
@@ -74,7 +74,7 @@ export const openSummary = (prefix: string): CallSummarizer => {
       groups: Array.from(groups.values(), (tally) => ({ op: tally.op, model: tally.model, ...toCount(tally) })).sort(
         (a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model),
       ),
-      odd,
+      invalid,
     }),
   };
 };
@@ -133,7 +133,7 @@ const parseTokens = (text = ""): bigint | undefined => {
   return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
 };
 
-/** Sums of many calls, and the duration of each. */
+/** Running counts and sums of a group of calls, with a duration per timed call. */
 interface Tally {
   readonly op: string;
   readonly model: string;
@@ -177,7 +177,7 @@ const toCount = ({ calls, states, micros, callsWithTokens, callsWithCost, used }
   };
 };
 
-/** Returns the smallest duration that at least this share of the durations does not exceed. */
+/** Returns the smallest duration that is no shorter than at least `share` of all durations, in seconds. */
 const percentileSeconds = (sorted: Float64Array, share: number): number | undefined => {
   const micros = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
   return micros === undefined ? undefined : micros / 1_000_000;

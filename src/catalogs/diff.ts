@@ -1,4 +1,4 @@
-/** Differences of two catalogs: models that only one of them has, and facts that changed. */
+/** Differences of two catalogs: models in only one catalog, and facts that changed. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type Field, MistypedValue, typedValue } from "../contract/replies.ts";
 import { compareDecimals } from "../decimal.ts";
@@ -8,9 +8,9 @@ import { compareCodeUnits, wireValue } from "./models.ts";
 export interface Change {
   readonly id: string;
   readonly name: string | undefined;
-  /** `added` and `gone` for a model that only one catalog has, otherwise the kind of fact. */
+  /** `added` or `gone` for a model in only one catalog; otherwise the kind of fact. */
   readonly change: string;
-  /** The name on the wire; null for a whole model. */
+  /** The name of the fact on the wire; null for a whole model. */
   readonly field: string | null;
   /** The values of the wire; null if absent. */
   readonly from: unknown;
@@ -29,7 +29,7 @@ interface Difference {
   };
 }
 
-/** Compares models by id, in the order of ids. The second model of an id is compared with the second one in the other catalog. */
+/** Compares models by id, in the order of ids. If an id is repeated, the models are compared in their order. */
 export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogModel>): Difference => {
   const [before, after] = [modelsById(from), modelsById(to)];
   const changes: Change[] = [];

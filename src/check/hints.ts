@@ -4,7 +4,7 @@ import { findNearest } from "../nearest.ts";
 import { groupKeyCandidates } from "./group-key.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 
-/** Names of other tools for a field. */
+/** Names that other tools use for a field. */
 const fieldAliases: Readonly<Record<string, string>> = {
   messages_and_choices: "messages conversation conversations messages_and_choice choices turns chat history",
   reward: "rewards score scores return total_reward final_reward episode_reward reward_score",
@@ -12,7 +12,7 @@ const fieldAliases: Readonly<Record<string, string>> = {
   trajectory_groups: "groups data",
 };
 
-/** Keys of the input and output of a model, without a format of their own. */
+/** Pairs of keys for the input and output of a model, which no --from format reads. */
 const promptResponseKeys = ["prompt response", "prompt output", "prompts responses"].map((keys) => keys.split(" "));
 
 const trajectoryKeys: readonly string[] = ["messages_and_choices", "messages"];
@@ -46,7 +46,7 @@ export const hintForMissingField = (field: string, holder: unknown): string | un
   return `move the members of the tool into its function: {"type": "function", "function": {"name": …}}${more}`;
 };
 
-/** True if an object at the position of a trajectory is something else, so that its missing reward says nothing. */
+/** True if an object at the position of a trajectory is not a trajectory, so its missing reward is not reported. */
 export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
@@ -56,7 +56,7 @@ export const isNotTrajectory = (holder: unknown): boolean =>
         hasAny(value, "messages_and_choices") || hasAny(firstElement(value), ...trajectoryKeys, "trajectories"),
     ));
 
-/** Returns the key that means the field: another tool's name, or another spelling such as `messagesAndChoices`. */
+/** Returns the object's key for the field: another tool's name, or another spelling such as `messagesAndChoices`. */
 const findAlias = (field: string, holder: JsonObject): string | undefined => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
   if (known !== undefined) return known;
@@ -96,7 +96,7 @@ const hasAssistant = (value: unknown): boolean => areObjects(value) && value.som
 const hasTurns = (holder: JsonObject, key: string): boolean =>
   typeof holder[key] === "string" || areObjects(holder[key]);
 
-/** Returns the format that reads such a row with --from. */
+/** Returns the --from format that reads the object. */
 const detectFormat = (holder: JsonObject): string | undefined => {
   const { input, output, messages, conversations } = holder;
   if (hasTurns(holder, "prompt") && (hasTurns(holder, "completion") || Array.isArray(holder.completions))) return "trl";
@@ -104,11 +104,11 @@ const detectFormat = (holder: JsonObject): string | undefined => {
     return hasAny(holder, "score") ? "verl --lossy" : "openrlhf --lossy";
   }
   if (hasAssistant(messages)) return "openai-chat";
-  const isShared = areObjects(conversations) && conversations.every(({ from }) => typeof from === "string");
-  return isShared ? "sharegpt --lossy" : undefined;
+  const isShareGpt = areObjects(conversations) && conversations.every(({ from }) => typeof from === "string");
+  return isShareGpt ? "sharegpt --lossy" : undefined;
 };
 
-/** Returns advice for messages one level too deep, in an object or an array. */
+/** Returns advice if the messages are one level too deep, in an object or an array. */
 const hintForWrapper = (holder: JsonObject): string | undefined => {
   for (const [key, value] of Object.entries(holder)) {
     const name = shortName(key);
@@ -155,7 +155,7 @@ export const hintForWrongType = (
     : undefined;
 };
 
-/** Elements of lists, and the keys that identify one. */
+/** The name of a list's element, and the keys that such an element has. */
 const listFields: Readonly<Record<string, { readonly one: string; readonly keys: readonly string[] }>> = {
   trajectory_groups: { one: "group", keys: ["trajectories"] },
   trajectories: { one: "trajectory", keys: ["messages_and_choices"] },
@@ -165,7 +165,7 @@ const listFields: Readonly<Record<string, { readonly one: string; readonly keys:
 /** Roles of messages. Assumed: what deployed services accept. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
 
-/** Names of other frameworks for the roles. */
+/** Names that other frameworks use for the roles. */
 const roleAliases: Readonly<Record<string, string>> = {
   user: "human environment env prompter",
   assistant: "gpt ai bot model chatbot agent policy completion",
@@ -173,7 +173,7 @@ const roleAliases: Readonly<Record<string, string>> = {
   system: "instruction",
 };
 
-/** Characters of an unknown role that are compared with the roles. */
+/** Length of an unknown role that is compared with the known roles. */
 const maxRoleLength = 20;
 
 /** Returns the role that was probably meant. */

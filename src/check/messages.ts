@@ -21,7 +21,7 @@ export interface TurnCounts {
   /** Characters of content and of arguments of tool calls. */
   characters: number;
   choices: number;
-  scored: number;
+  choicesWithLogprobs: number;
   /** True if a message or choice has the role assistant. */
   speaks: boolean;
   /** True if a named tool is called. */
@@ -90,7 +90,7 @@ export const inspectMessages = (
     turns.turns = countNumbers(text, list);
     turns.characters = 0;
     turns.choices = 0;
-    turns.scored = 0;
+    turns.choicesWithLogprobs = 0;
     turns.speaks = false;
     turns.callsTools = false;
   }
@@ -110,7 +110,7 @@ export const inspectMessages = (
     if (isUnusual || (calls === Kind.null && !isChoice)) reportUnusual(text, { message, isChoice, role }, report);
     if (turns === undefined) continue;
     if (isChoice) turns.choices++;
-    if (isChoice && hasLogprobs) turns.scored++;
+    if (isChoice && hasLogprobs) turns.choicesWithLogprobs++;
     if (content === Kind.string) turns.characters += detailOf(text, messageShape.at(text, slots.content));
     else if (content === Kind.array) turns.characters += countCharacters(text, messageShape.at(text, slots.content));
     if (role === assistant) turns.speaks = true;

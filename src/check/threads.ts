@@ -45,7 +45,7 @@ export interface HelperTask extends Pick<ScanOptions, "index" | "groupBy"> {
   readonly descriptor: number;
   readonly name: string;
   readonly strictness: Strictness;
-  readonly isMarked: boolean;
+  readonly hasDigests: boolean;
   /** Offset of the first line of the first range. */
   readonly start: number;
   readonly size: number;
@@ -73,7 +73,7 @@ export async function* scanRanges(
     stepBytes,
     next,
     strictness,
-    isMarked,
+    hasDigests,
     index,
     groupBy,
   }: Omit<HelperTask, "descriptor" | "name">,
@@ -90,7 +90,7 @@ export async function* scanRanges(
     const scan = new Scan(source, {
       index,
       groupBy,
-      result: newScanResult(strictness, { fullRules: enough, hasDigests: isMarked }),
+      result: newScanResult(strictness, { fullRules: enough, hasDigests }),
     });
     for await (const block of readBlocks(source.bytes, { start, end, memory })) {
       signal.throwIfAborted();
@@ -174,7 +174,7 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
   const { size, descriptor = -1 } = source.bytes;
   const next = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const { strictness } = found.problems;
-  const ranges = { start, size, stepBytes: sharing.rangeBytes, next, strictness, isMarked: found.parts.hasDigests };
+  const ranges = { start, size, stepBytes: sharing.rangeBytes, next, strictness, hasDigests: found.parts.hasDigests };
   const task: HelperTask = { ...ranges, index, groupBy, descriptor, name: source.name };
   const waiting = new Map<number, Parameters<Scan["mergeRange"]>[0] & Pick<RangeResult, "end">>();
   let merged = 0;

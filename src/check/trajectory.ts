@@ -51,7 +51,7 @@ export const newTrajectoryFacts = () => ({
   turns: 0,
   characters: 0,
   choices: 0,
-  scored: 0,
+  choicesWithLogprobs: 0,
   speaks: false,
   callsTools: false,
 });
@@ -157,11 +157,11 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
       report("policy-versions-reversed", { initial, final }, shape.at(text, slots.final_policy_version));
   }
   if (kinds.start_time === Kind.string) inspectStartTime(text, shape.at(text, slots.start_time), report);
-  const { choices, scored, speaks, callsTools } = facts;
+  const { choices, choicesWithLogprobs, speaks, callsTools } = facts;
   facts.training =
     (choices > 0 ? withChoice : speaks ? withoutChoice : 0) |
-    (scored > 0 ? withLogprobs : 0) |
-    (scored < choices ? withoutLogprobs : 0) |
+    (choicesWithLogprobs > 0 ? withLogprobs : 0) |
+    (choicesWithLogprobs < choices ? withoutLogprobs : 0) |
     (kinds.tools === Kind.array ? withTools : callsTools ? withoutTools : 0);
 };
 

@@ -20,10 +20,10 @@ import { fullHelp, shortHelp } from "./help.ts";
 import { type Kinds, parseKinds } from "./kinds.ts";
 
 export interface ParsedArgv {
-  /** The command and its ancestors, the program first. */
   readonly command: Command;
+  /** The ancestors of the command, the program first. */
   readonly above: readonly Command[];
-  /** Values of options by name, without dashes; empty texts for a flag. */
+  /** Values of options by name, without dashes. The value of a flag is the empty text. */
   readonly given: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
   /** The first unknown option, and everything after it. */
@@ -70,11 +70,11 @@ export const parseArgv = async (program: Program, argv: readonly string[]): Prom
   }
   const isWhole = hasHelp || given.has("help");
   const help: ParsedArgv["help"] = isWhole ? "whole" : given.has("h") || argv.length === 0 ? "screen" : undefined;
-  const place = { command, above, given, operands, unknown, help };
-  return { ...place, check: () => validateWords(place, parser, parseError) };
+  const parsed = { command, above, given, operands, unknown, help };
+  return { ...parsed, check: () => validateArgv(parsed, parser, parseError) };
 };
 
-/** Loads the noun of a word, or all nouns. */
+/** Loads the noun with this name; all nouns if none has it. */
 const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
   const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
   return load === undefined ? await loadTree(program) : { ...program.root, verbs: [await load()] };
@@ -106,8 +106,8 @@ const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonl
 
 type ParsedWords = Omit<ParsedArgv, "check">;
 
-const validateWords = (place: ParsedWords, parser: Parser, wrong: CommanderError | undefined): void => {
-  const { command, above, given, operands, unknown, help } = place;
+const validateArgv = (parsed: ParsedWords, parser: Parser, wrong: CommanderError | undefined): void => {
+  const { command, above, given, operands, unknown, help } = parsed;
   const [word] = operands;
   if (help !== undefined) {
     if (word === undefined || command.verbs.length === 0) return;
@@ -116,7 +116,7 @@ const validateWords = (place: ParsedWords, parser: Parser, wrong: CommanderError
     throw argumentsFailure(command, `unknown command '${word}'`, near);
   }
   if (given.has("version")) return;
-  if (wrong !== undefined) throw toArgumentsFailure(place, wrong);
+  if (wrong !== undefined) throw toArgumentsFailure(parsed, wrong);
   if (command.run === undefined && operands.length + unknown.length === 0)
     throw subcommandMissing({
       command: formatInvocation(command),
@@ -126,7 +126,7 @@ const validateWords = (place: ParsedWords, parser: Parser, wrong: CommanderError
   try {
     parser.parse(unknown.length === 0 ? ["--", ...operands] : [...operands, ...unknown], { from: "user" });
   } catch (thrown) {
-    throw thrown instanceof CommanderError ? toArgumentsFailure(place, thrown) : thrown;
+    throw thrown instanceof CommanderError ? toArgumentsFailure(parsed, thrown) : thrown;
   }
   // The parser also accepts options of the parent command.
   const own = { ...command.options, ...command.above };
@@ -136,7 +136,7 @@ const validateWords = (place: ParsedWords, parser: Parser, wrong: CommanderError
   }
 };
 
-/** Lists the options of a command, including inherited and global ones without `--version`. */
+/** Lists the options of a command, its inherited options, and the global options except `--version`. */
 export const listOptions = (command: Command, root: Command): Kinds => {
   if (command.words === "") return root.options;
   const { version: _, help, ...others } = root.options;
@@ -148,8 +148,8 @@ export const listOptions = (command: Command, root: Command): Kinds => {
 const argumentsFailure = (command: Command, text: string, suggestion?: string): Failure =>
   invalidArguments({ text, suggestion, command: formatInvocation(command) });
 
-const toArgumentsFailure = (place: ParsedWords, reason: CommanderError): Failure => {
-  const { command, above, unknown } = place;
+const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failure => {
+  const { command, above, unknown } = parsed;
   if (reason.code === "commander.unknownOption") {
     // The text after `--with-token=` may be a key, so it is not printed.
     const options = [...above, command].flatMap((one) => Object.entries(one.options));
@@ -158,18 +158,18 @@ const toArgumentsFailure = (place: ParsedWords, reason: CommanderError): Failure
     if (valued !== undefined) return argumentsFailure(command, `${valued} takes no value`);
   }
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
-  const elsewhere = reason.code === "commander.unknownCommand" ? suggestElsewhere(place) : undefined;
+  const elsewhere = reason.code === "commander.unknownCommand" ? suggestElsewhere(parsed) : undefined;
   return argumentsFailure(command, text, elsewhere ?? near);
 };
 
-/** Commands under the names that people try. */
+/** Commands by names that do not exist but that people may try. */
 const commandAliases: ReadonlyMap<string, string> = new Map([
   ...["calls", "call list", "call ls", "call calls"].map((words) => [words, "ledger calls"] as const),
   ...["signin", "init"].map((words) => [words, "auth login"] as const),
   ["whoami", "auth status"],
 ]);
 
-/** Suggests the command of a verb without its noun: `auth login` for `login`. */
+/** Suggests a command if its verb was typed without the noun: `auth login` for `login`. */
 const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): string | undefined => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => lastWord(verb) === word);
   const only = below.length === 1 ? below[0]?.words : undefined;

@@ -18,16 +18,16 @@ export interface DownloadOptions
   readonly setting?: string;
 }
 
-/** The head of a reply, whose body follows. */
+/** The status and headers of a reply, and access to its body. */
 export interface DownloadReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
   /** The wait that the server asks for, if any. */
   readonly retryAfterMs: number | undefined;
   readonly tries: number;
-  /** Yields the body as it arrives. @throws Failure `connection-failed` if it is cut; the signal's reason */
+  /** Yields the body as it arrives. @throws Failure `connection-failed` if the body ends early; the signal's reason */
   chunks(): AsyncIterable<Uint8Array>;
-  /** Ends the request without the rest of the body. */
+  /** Ends the request. The rest of the body is not read. */
   cancel(): void;
 }
 
@@ -37,7 +37,7 @@ export interface Downloads {
   get(url: URL, headers: Headers): Promise<DownloadReply>;
   retryBudget(): RetryBudget;
   announce(why: Failure): void;
-  /** Returns the same downloads, which this signal also ends. */
+  /** Returns downloads that end with this signal too, over the same connections. */
   endedBy(signal: AbortSignal): Downloads;
   close(): void;
 }
@@ -153,10 +153,10 @@ const requestFile = async (
   return reply;
 };
 
-/** A query can have secrets. */
+/** Removes the query, which can contain secrets. */
 const withoutQuery = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
 
-/** Sends a HEAD request without a secret, which every HTTP/1.1 server answers. @throws Failure; the signal's reason */
+/** Sends HEAD, which every HTTP/1.1 server answers, without a credential. @throws Failure; the signal's reason */
 export const probeUrl = async (
   url: string,
   { host, setting, silenceMs }: { readonly host: Host; readonly setting: string; readonly silenceMs: number },

@@ -25,7 +25,7 @@ const locationOptions: Readonly<Record<string, string>> = {
 const elsewhereHint = (title: string): string =>
   `choose another location with ${locationOptions[title] ?? "ROLLCALL_DATA_DIR"}`;
 
-/** The variable that may hold a URL with its password. */
+/** The environment variable for a URL with a password. */
 const urlVariable = (title: string): string => (title === storeTitle ? "ROLLCALL_STORE" : "ROLLCALL_LEDGER");
 
 export const databaseLocked = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure => {
@@ -42,7 +42,7 @@ export const databaseCorrupt = ({ path, title }: TitledFile, about: FailureDetai
 export const databaseForeign = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure => {
   const message = `${path} is not ${title.replace(/^the /, "a rollcall ")}: another program wrote it`;
   const hint = isDatabaseUrl(path)
-    ? "choose another database, because the schema rollcall in this one belongs to another program"
+    ? "choose another database, because another program owns the schema `rollcall` in this database"
     : `move it away, or ${elsewhereHint(title)}`;
   return new Failure("storage", "database-foreign", message, { hint, ...about });
 };
@@ -56,7 +56,7 @@ export const databaseVersion = (
     ? "choose another database"
     : `move it away (mv ${path} ${path}.old) to start a new one`;
   const older = `${start}, because older versions are not migrated`;
-  const hint = version > expected ? "update rollcall, or use the rollcall that wrote it" : older;
+  const hint = version > expected ? "update rollcall, or use the version of rollcall that wrote it" : older;
   return new Failure("storage", "database-version", message, { hint, ...about });
 };
 

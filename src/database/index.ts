@@ -8,7 +8,7 @@ export { type Lock, type LockWaitOptions, toFileFailure, tryLock, waitForLock } 
 export type { Row } from "./row.ts";
 export { type DatabaseReport, examineFile } from "./sqlite.ts";
 
-/** A value of a statement or a column. SQLite ends a text at a NUL and loses lone surrogates, which JSON keeps. */
+/** A value of a statement or a column. SQLite cuts a text at a NUL and loses lone surrogates, but JSON escapes them. */
 export type SqlValue = string | number | Uint8Array | null;
 
 /** A statement. `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */
@@ -31,7 +31,7 @@ export interface Database {
   transact(statements: readonly Statement[], onUnknownCommit?: () => void): Promise<readonly (readonly Row[])[]>;
   /** True unless the file or its log was deleted or replaced since it was opened. */
   isUnchanged(): boolean;
-  /** @param finish runs the last statements, which are not repeated, so that the end of a run does not wait */
+  /** @param finish runs the last statements. They are not repeated, so the run ends without a wait */
   close(finish?: () => Promise<unknown>): Promise<void>;
 }
 
@@ -44,9 +44,9 @@ export interface DatabaseSchema {
     /** A 32-bit number that identifies the files of this schema. */
     readonly applicationId: number;
     readonly version: number;
-    /** The statements that make the tables. */
+    /** The statements that create the tables. */
     readonly tables: readonly string[];
-    /** When a commit moves from the log to the file. Default: with the commit, which doubles its time. */
+    /** When a commit moves from the log to the file. Default: in the commit, which then takes twice as long. */
     readonly checkpointTime?: "after answers";
   };
   readonly server: {
@@ -61,13 +61,13 @@ export interface DatabaseSchema {
 export interface DatabaseLocation {
   readonly path: string;
   readonly password?: string | undefined;
-  /** Returns the password if there is none and the database requires one, or a new one if the database refuses it. */
+  /** Returns a password. Called if the database refuses access and `password` is absent; may be called again. */
   readonly passwordCommand?: (() => Promise<string>) | undefined;
 }
 
 export interface DatabaseWaitOptions {
   readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  /** For other processes, which lock a file for half a minute at most, or for a server that does not answer. */
+  /** Maximum wait for a server that does not answer, or for other processes, which lock a file for up to 30 s. */
   readonly maxWaitMs: number;
   /** Called once per statement that a server does not answer, with the code of the error. */
   readonly onUnavailable: (code: string) => void;
@@ -75,16 +75,16 @@ export interface DatabaseWaitOptions {
 
 export interface OpenedDatabase {
   readonly database: Database;
-  /** True if it had no tables before. */
+  /** True if the database had no tables before. */
   readonly isNew: boolean;
-  /** True for a copy of a file that cannot be written: writes to it are lost. */
+  /** True if the database is a copy of a read-only file. Writes to the copy are lost. */
   readonly isCopy: boolean;
 }
 
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
-  /** True to make missing tables. */
+  /** True to create missing tables. */
   readonly make: boolean;
-  /** Opens a copy of a file that cannot be written. Default: false. */
+  /** True to open a copy of a read-only file. Default: false. */
   readonly toRead?: boolean;
 }
 

@@ -35,10 +35,10 @@ export interface RawRecord {
   /** Line (from 1) and offset of the first byte. */
   readonly line: number;
   readonly start: number;
-  /** The text around it, if other bytes can be before it on its line. */
+  /** The text that contains the record, if other bytes can be before the record on its line. */
   readonly within?: Bytes;
   readonly member?: string;
-  /** True if the bytes were composed, so the file has no lines and columns of them. */
+  /** True if rollcall composed the bytes, so the file has no lines and columns for them. */
   readonly isComposed?: true;
   /** True if it is a whole file of several lines, in a format whose records are lines. */
   readonly isDocument?: boolean;
@@ -60,7 +60,7 @@ export interface Records {
   positionOf(position: number): Pick<RawRecord, "label" | "line">;
   /** Reads a document of the same archive. */
   readSibling?(name: string): Buffer | undefined;
-  /** The text that its positions are in. */
+  /** The text that lines and offsets refer to. */
   readonly text?: Bytes;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Reads the members of a zip archive, one of which is in memory at a time. */
+/** Reads the members of a zip archive, with one member in memory at a time. */
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import { DecompressedSizeError } from "../check/rules/compression.ts";
@@ -117,7 +117,8 @@ const readContent = (bytes: Bytes, member: Entry): Buffer | UnreadableMember => 
   if (uncompressedSize > maxDocumentBytes) return new UnreadableMember(documentTooLong);
   try {
     const header = readBytes(bytes, offset, headerBytes);
-    if (header.readUInt32LE(0) !== headerMagic) return new UnreadableMember("the archive is damaged at its start");
+    if (header.readUInt32LE(0) !== headerMagic)
+      return new UnreadableMember("the archive is damaged at the start of this member");
     const start = offset + headerBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
     const content = decompress(readBytes(bytes, start, compressedSize), member);
     const isWhole = content.length === uncompressedSize && zlib.crc32(content) === member.crc32;
@@ -134,7 +135,7 @@ const readContent = (bytes: Bytes, member: Entry): Buffer | UnreadableMember => 
 const readBytes = (bytes: Bytes, start: number, length: number): Buffer => {
   const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
   if (into === undefined || bytes.readSync(into, start) < length)
-    throw new UnreadableMember("the archive ends before it does");
+    throw new UnreadableMember("the archive ends before the end of this member");
   return into;
 };
 

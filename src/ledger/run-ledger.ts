@@ -18,7 +18,7 @@ export interface RunLedgerOptions {
   readonly ledger: (DatabaseLocation & { readonly require: boolean }) | undefined;
   /** The longest wait for another run of the same scope. */
   readonly maxWaitMs: number;
-  /** True if nothing is written: no new ledger, and no lock. */
+  /** True if the run writes nothing: no new ledger, and no lock. */
   readonly dryRun: boolean;
   readonly resendLogged: boolean;
   /** True if requests have an `Idempotency-Key`. */
@@ -45,8 +45,8 @@ export interface RecordedRequest {
 }
 
 /**
- * The ledger of a run, or none. It must be closed. It must be held while requests are recorded. Each method throws a
- * Failure with the code `storage`, `auth` or `unavailable`.
+ * The ledger of a run. Without a ledger, it records nothing. The caller closes it, and acquires it before it records
+ * requests. Each method throws a Failure with the code `storage`, `auth` or `unavailable`.
  */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
@@ -61,7 +61,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
   if (location?.require === true && ledger === undefined) throw ledgerMissing(location.path);
   const path = ledger?.path ?? "";
   const isShared = ledger?.isShared === true;
-  // Makes the keys of a deliberate second logging different. Without a ledger, each run is deliberate.
+  // A deliberate second logging needs other keys. Without a ledger, each logging is deliberate.
   const generation = ledger === undefined || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
   let scopeLedger: ScopeLedger | undefined;
@@ -154,13 +154,13 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
         if (ownRequests.has(entry.id)) continue;
         // A run that holds the ledger may retry a request that was not sent.
         if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) open ??= last;
-        // `recordRequest` reports the groups of a live run's requests in flight as taken.
+        // For requests in flight of another run, `recordRequest` reports their groups as taken.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
       }
       changedFrom = open ?? last + 1;
     },
 
-    /** Returns the key of a planned request; null if it has none, or another key in each run. */
+    /** Returns the key of a planned request; null if the request has no key, or another key in each run. */
     findPlannedKey: (dedupKeys: Uint8Array): string | null =>
       idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
 
@@ -199,7 +199,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
   };
 };
 
-/** How long a refused size is not attempted again. Services raise their limits. */
+/** The time after which a refused size is attempted again, because services raise their limits. */
 const refusedMs = 24 * 60 * 60 * 1000;
 
 /** Returns the largest body to attempt; undefined if no body was too large. */

@@ -35,7 +35,7 @@ export const openRoot = (typed: string): Root => {
       const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
       const file = tryOrUndefined(() => openInside(folder, paths.find((one) => isInside(folder, one)) ?? folder));
       if (file !== undefined) return file;
-      // The same message for all reasons, so that nobody learns of files outside.
+      // All reasons have the same message, so that a client cannot detect files outside.
       throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, {
         hint: "pass a path relative to --root; links out of it are not followed",
       });
@@ -52,8 +52,8 @@ const tryOrUndefined = <Value>(work: () => Value): Value | undefined => {
 };
 
 const isInside = (folder: string, path: string): boolean => {
-  const way = relative(folder, path);
-  return way !== "" && way !== ".." && !way.startsWith(join("..", sep)) && !isAbsolute(way);
+  const fromFolder = relative(folder, path);
+  return fromFolder !== "" && fromFolder !== ".." && !fromFolder.startsWith(join("..", sep)) && !isAbsolute(fromFolder);
 };
 
 /** O_NONBLOCK: opening a pipe does not wait for its writer. */
@@ -62,7 +62,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Paths of open files by descriptor, on Linux. */
 const descriptorFolder = "/proc/self/fd";
 
-/** @throws errors of the system, and if the path is outside or not a file */
+/** @throws Error if the path is outside the folder or not a file; errors of the system */
 const openInside = (folder: string, asked: string): RootFile => {
   const real = realpathSync(asked);
   if (!isInside(folder, real)) throw new Error("outside");

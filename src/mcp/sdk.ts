@@ -1,4 +1,4 @@
-/** The used parts of the SDK in a separate bundle, so that other commands do not load its validators. */
+/** A separate bundle of the SDK's parts for `mcp`, so that other commands do not load its validators. */
 export { Server } from "@modelcontextprotocol/sdk/server/index.js";
 export { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 export { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";

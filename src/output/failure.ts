@@ -36,12 +36,12 @@ export const renderProblem = async (screen: Screen, problem: Problem, indent = 0
 
 /** Formats text for a person. */
 interface TextRenderer {
-  /** @param isInMessage true if the failure's message has the problem's message and position already */
+  /** @param isInMessage true if the failure's message contains the problem's message and position */
   problem(problem: Problem, isInMessage: boolean): readonly string[];
   sentence(line: string): readonly string[];
 }
 
-/** Draws frames and folds sentences on a terminal only. A pipe does not load the code that measures text. */
+/** Frames and folds text only on a terminal, so that a pipe does not load the code that measures text. */
 const openRenderer = async (screen: Screen, paint: Paint): Promise<TextRenderer> => {
   if (screen.drawsFrames) return await openFrameRenderer(screen, paint, 0);
   const clean = screen.safe.text;
@@ -81,7 +81,7 @@ export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd)
   };
 };
 
-/** The message, the failure that a signal interrupted, and whether nothing was sent. */
+/** Joins the message, the failure that a signal interrupted, and `nothing was sent` if that is so. */
 const fullMessage = ({ kind, message, details: { cause, unsent } }: Failure): string => {
   const interrupted = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
   return [message, ...interrupted, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");
@@ -133,7 +133,7 @@ const isProblemInMessage = ([first, ...others]: readonly Problem[], message: str
   message.includes(first.message) &&
   (first.file === undefined || message.includes(formatPosition(first)));
 
-/** Counts by rule the problems that are not printed. */
+/** Formats the number of omitted problems of each rule. */
 const omittedProblemLines = ({ details: { problems = [], ruleCounts } }: Failure): readonly string[] => {
   const left = new Map<string, number>();
   const add = (rule: string, count: number) => left.set(rule, (left.get(rule) ?? 0) + count);

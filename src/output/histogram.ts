@@ -29,7 +29,7 @@ export interface Distributions {
   /** Choices, choices with logprobs, and trajectories that have a choice, of all. */
   readonly sampled: {
     readonly choices: number;
-    readonly scored: number;
+    readonly choicesWithLogprobs: number;
     readonly trajectories: number;
     readonly of: number;
   };
@@ -56,7 +56,7 @@ export const printHistograms = async (screen: Screen, found: Distributions): Pro
   const shares = [
     ...shareLine("groups have different rewards", groups.withSignal, groups.of),
     ...shareLine("trajectories have a choice", sampled.trajectories, sampled.of),
-    ...shareLine("choices have logprobs", sampled.scored, sampled.choices),
+    ...shareLine("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => foldSentence(line, width));
   const rows = [...lengths, ...metrics.slice(0, maxMetrics)];
   const table = drawTable({ columns, rows, width, paint, clean: safe.line });

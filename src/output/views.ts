@@ -1,4 +1,4 @@
-/** What commands print: lists with columns, and pages with sections. */
+/** The output of commands: lists with columns, and pages with sections. */
 import type { Span } from "../json/walk.ts";
 
 /** The formats of a result (output.md). */
@@ -9,7 +9,7 @@ export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 /** A colored word after a cell's text. */
 export interface CellTag {
   readonly text: string;
-  /** The word after the first cell if the tag's own column does not fit the terminal. Default: none. */
+  /** The tag's text after the first cell, if the column of the tag does not fit the terminal. Default: no tag. */
   readonly textInFirstColumn?: string;
   readonly tone: Tone;
 }
@@ -26,11 +26,11 @@ export interface Column<Row> {
   readonly rank: number;
   /** True if its cells are names that people type. Default: true for the first column. */
   readonly hasNames?: boolean;
-  /** The text for a person, not yet safe. `spelled` returns the value as on the wire, with all digits. */
+  /** The text for a person, not yet made safe. `spelled` returns the value as on the wire, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
   /** The value on the wire; undefined if absent. */
   readonly value: (row: Row) => unknown;
-  /** True if CSV has the value's JSON. */
+  /** True if CSV contains the value as JSON. */
   readonly isFreeForm?: boolean;
   /** True if the column is omitted when no object has a value for it, unless `--fields` names it. */
   readonly isHiddenIfEmpty?: boolean;
@@ -102,7 +102,7 @@ export interface Page {
   readonly sections: Iterable<Section>;
   /** True if a horizontal line separates the page from the one before. */
   readonly isNext?: boolean;
-  /** False if a terminal gets only the start and the end of long texts. A pipe always gets all. */
+  /** False if a terminal shows only the start and the end of long texts. A pipe gets the whole texts. */
   readonly isFull?: boolean;
 }
 

@@ -43,7 +43,7 @@ export const emptyRejects = (): RejectsState => ({ lines: 0, isEnded: true, keys
 
 const toReasonsPath = (path: string): string => `${path}.reasons`;
 
-/** The name under which the ledger has the digest of a file that is about to be written. */
+/** The name that the ledger stores a file's digest under before the file is written. */
 const pendingName = (path: string): string => `${path}.new`;
 
 const toUnwritable = (file: string, thrown: unknown): Failure => rejectsUnwritable(file, getErrorCode(thrown), thrown);
@@ -88,7 +88,7 @@ interface RejectsOptions {
 export const writeRejects = async (dataset: Dataset, options: RejectsOptions): Promise<number> => {
   const { path, rejected, written, redact, soFar = emptyRejects() } = options;
   const reasons: string[] = [];
-  // The readers of a pipe are unknown, so its rejects are private.
+  // Nobody knows who can read a pipe, so its rejects are private.
   const own = { written, mode: combineModes(dataset.sources, 0o600), isBegun: soFar.lines > 0 };
   const pieces = readRejectedLines(dataset, { rejected, soFar, onReason: (line) => reasons.push(line) });
   await replaceFile(path, { ...own, pieces });
@@ -104,7 +104,7 @@ const chunkBytes = 2 ** 16;
 
 interface ReplacedContent {
   readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
-  /** True if the pieces follow the present content. */
+  /** True if the pieces are appended to the present content. */
   readonly isBegun: boolean;
   readonly written: WrittenFiles;
   readonly mode: number;
@@ -274,7 +274,7 @@ const indexErrorsByLine = ({ problems, sources }: Dataset): ReadonlyMap<string, 
 
 /** Opens a second check of one line, because not every problem of a frequent rule is stored. */
 const openRecheck = (strictness: Strictness) => {
-  // Making a scan result takes longer than the check of a line.
+  // Shared, because creating a scan result takes longer than the check of a line.
   const found = newScanResult(strictness, { hasDigests: false });
   return (
     { source: { name }, part: { line } }: GroupPart,
@@ -294,10 +294,10 @@ const openRecheck = (strictness: Strictness) => {
   };
 };
 
-/** The most white space between a part and the ends of its line. */
+/** Maximum white space between a part and the start or end of its line. */
 const marginBytes = 4096;
 
-/** Reads the line of a part that has nothing else on it; otherwise returns the bytes of the part with a newline. */
+/** Returns the line of a part. If other data is on the line, returns the bytes of the part and a newline. */
 const readLine = async (own: GroupPart, window: ReadWindow): Promise<Pick<CopiedBytes, "bytes" | "isWhole">> => {
   const { source, part } = own;
   const start = Math.min(part.start, marginBytes);

@@ -7,7 +7,7 @@ import { describeSystemCode } from "../sentences.ts";
 /** The database disappeared during a commit. */
 export const storeOutcomeUnknown = ({ path, title }: TitledFile, cause: unknown): Failure => {
   const message = `lost the connection to ${title}, ${path}, during a write: the request may or may not be stored`;
-  const hint = "when the store is back, resend the request if it has an Idempotency-Key; it cannot be stored twice";
+  const hint = "resend the request only with its Idempotency-Key, which prevents a second copy";
   return new Failure("unknown_outcome", "store-outcome-unknown", message, { hint, cause });
 };
 

@@ -3,7 +3,7 @@ import type { Bar, Dot } from "./answers.ts";
 import type { Measures } from "./measures.ts";
 import { relativePosition } from "./select.ts";
 
-/** Bars of a histogram, distinct values with a bar each, and cells of the plot in each direction. */
+/** Bars of a histogram, maximum distinct values with their own bar, and cells of the plot in each direction. */
 const barCount = 24;
 const maxValues = 16;
 const cells = { mean: 36, spread: 16 };
@@ -75,7 +75,7 @@ const cellOf = (value: number, { least, most, cells }: Axis): number =>
 const edgesOf = ({ least, most, cells }: Axis): readonly number[] =>
   Array.from({ length: cells + 1 }, (_, at) => {
     if (at === 0 || at === cells) return at === 0 ? least : most;
-    // The width of the widest range, and its multiples, are infinite.
+    // The width of a wide range, or its multiple, exceeds a double.
     if (!Number.isFinite((most - least) * cells)) return 2 * (least / 2 + ((most / 2 - least / 2) / cells) * at);
     return Math.min(most, least + ((most - least) * at) / cells);
   });

@@ -43,7 +43,7 @@ const isSelected = (columns: GroupColumns, query: Query, group: number): boolean
   );
 };
 
-/** The position of a group in an order, and the adjacent groups. If it is not in the order, those in the input. */
+/** Finds a group and the adjacent groups in an order. A group outside the order has its neighbors in the input. */
 export const findNeighbors = (order: Uint32Array, group: number, count: number) => {
   const at = order.indexOf(group);
   const [before, after] = at < 0 ? [group - 1, group + 1] : [order[at - 1] ?? -1, order[at + 1] ?? count];

@@ -584,7 +584,7 @@ describe("the warning about sampled turns", () => {
       "1 3 no-sampled-turns trajectories.1.messages_and_choices",
       "2 1 no-sampled-turns messages_and_choices",
     ]);
-    expect(sampled).toEqual({ choices: 2, scored: 2, trajectories: 2 });
+    expect(sampled).toEqual({ choices: 2, choicesWithLogprobs: 2, trajectories: 2 });
   });
 });
 

@@ -69,7 +69,7 @@ describe("the program of a helping thread", () => {
       index: 0,
       groupBy: undefined,
       strictness: defaultStrictness,
-      isMarked: true,
+      hasDigests: true,
       start: 0,
       size,
       stepBytes: 2 ** 10,
@@ -173,7 +173,7 @@ describe("a large file that several threads read", () => {
     const found = await seen(files, shared());
     const outside = found.problems.filter(({ rule }) => rule === "reward-outlier");
     expect(outside.map(({ line }) => line)).toEqual([...far.keys()]);
-    expect(found.sampled).toEqual({ choices: 2000, scored: 0, trajectories: 2000 });
+    expect(found.sampled).toEqual({ choices: 2000, choicesWithLogprobs: 0, trajectories: 2000 });
     expect(found).toEqual(await seen(files, alone));
   });
 

@@ -120,7 +120,7 @@ describe("a Parquet file of ART", () => {
     expect(lines).toEqual([`{"trajectories":[${json.replaceAll("\n", " ")}]}`]);
   });
 
-  it("may have its rows in any order, and keeps the order within a group", async () => {
+  it("keeps the order of a group's trajectories if its rows are in another order", async () => {
     const { lines } = await convertFile(parquetOf([rowOf(1, 0), rowOf(0, 2), rowOf(0, 0), rowOf(0, 1)]));
     const rewards = lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
     expect(rewards).toEqual([[0.5], [0.5, 1.5, 2.5]]);
@@ -131,7 +131,7 @@ describe("a Parquet file of ART", () => {
     expect(left).toEqual([["metrics", "the column differs from group_json or trajectory_json, which are converted"]]);
   });
 
-  it("takes the reward from the trajectory or from a file if that was asked for", async () => {
+  it("takes the reward from the column of --reward-from or the file of --rewards", async () => {
     const rewards = join(mkdtempSync(join(tmpdir(), "art-")), "rewards.jsonl");
     writeFileSync(rewards, '{"id":"0/0","reward":7.0}\n');
     const file = parquetOf([rowOf(0, 0)]);
@@ -227,7 +227,7 @@ describe("a Parquet file of ART", () => {
     expect(stderr).toContain("(a row group decompresses to more than it declares)");
   });
 
-  it("is refused with --from rollcall, and other Parquet files are refused too", async () => {
+  it("is refused with --from rollcall, as is a Parquet file of another tool", async () => {
     const { stderr } = await runRollcall(["check", sample, "--from", "rollcall"]);
     expect(stderr).toContain("expected JSON lines, found a Parquet file");
     const other = parquetOf([{ metrics: "{}" }]);

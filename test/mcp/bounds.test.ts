@@ -16,8 +16,8 @@ import { formatPage } from "../../src/commands/mcp/page.ts";
 import { isFailure } from "../../src/failure.ts";
 import { openRoot } from "../../src/mcp/index.ts";
 
-const pageOfJson = (json: string, asked: { readonly longest?: number } = {}): string =>
-  formatPage(Buffer.from(json), { paged: "data", offset: 0, limit: 500, longest: 20_000, ...asked });
+const pageOfJson = (json: string, asked: { readonly maxTextLength?: number } = {}): string =>
+  formatPage(Buffer.from(json), { paged: "data", offset: 0, limit: 500, maxTextLength: 20_000, ...asked });
 
 describe("a page for an agent", () => {
   it("keeps values within the bounds as they are, with the digits of numbers", () => {
@@ -40,7 +40,9 @@ describe("a page for an agent", () => {
     }));
     fc.assert(
       fc.property(fc.array(tree, { minLength: 1, maxLength: 20 }), (data) => {
-        const page = pageOfJson(JSON.stringify({ data, other: data }).replace(/"(9{5000})"/g, "$1"), { longest: 100 });
+        const page = pageOfJson(JSON.stringify({ data, other: data }).replace(/"(9{5000})"/g, "$1"), {
+          maxTextLength: 100,
+        });
         expect(page.length).toBeLessThan(200_000);
         expect(JSON.parse(page).data.length).toBeGreaterThan(0);
       }),

@@ -33,7 +33,7 @@ describe.concurrent("a run that is killed during a request", () => {
     ["--assume-logged", true],
     ["--resend", false],
   ] as const)(
-    "leaves the request unknown, and `ledger resolve %s` and a rerun log every group once",
+    "leaves an unknown request, after which `ledger resolve %s` and a rerun log every group once",
     async ([how, isLogged], context) => {
       const { service, place, file } = await killRun(context, { isLogged });
       const rerun = await place.log([file, ...oneEach]);

@@ -35,7 +35,7 @@ describe.concurrent("files made of inputs", () => {
     JSON.parse(readFileSync(place.path("b.receipt"), "utf8"));
   });
 
-  it("have permissions for those who can read every input", async (context) => {
+  it("have the permissions that all inputs have in common", async (context) => {
     const { expect } = context;
     const place = placeAt(context, "http://127.0.0.1:9");
     const files = ["a.jsonl", "b.jsonl"];
@@ -59,7 +59,7 @@ describe.concurrent("files made of inputs", () => {
     expect(await modesAfter(0o644, "public")).toEqual(new Set([0o644]));
   });
 
-  it("have permissions for those who can read every input also if the inputs are in rollcall's format", async (context) => {
+  it("have the permissions that all inputs have in common, for inputs in rollcall's format", async (context) => {
     const { expect } = context;
     const place = placeAt(context, "http://127.0.0.1:9");
     const inputs = ["a.jsonl", "b.jsonl"].map((name, at) => place.write(name, linesOf(groupOf(at))));
@@ -68,7 +68,7 @@ describe.concurrent("files made of inputs", () => {
     expect(statSync(place.path("out")).mode & 0o777).toBe(0o600);
   });
 
-  it("replace an empty file, and no file with content", async (context) => {
+  it("replace an empty file, but not a file with content", async (context) => {
     const { expect } = context;
     const place = placeAt(context, "http://127.0.0.1:9");
     const [input, out] = [place.write("a.jsonl", linesOf(groupOf(1))), place.write("out", "")];

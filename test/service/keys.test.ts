@@ -114,7 +114,7 @@ for (const { body, skip, place, tags } of bodies)
 const blank = { digest: new Uint8Array(32), projects: [], uses: [], created: 0, revoked: undefined };
 
 describe("a key", () => {
-  it("causes a note that names the store if the store has none", async () => {
+  it("is missing in a new store, and `serve keys list` notes it with the store's path", async () => {
     const env = newHome();
     const { stdout, stderr } = await runRollcall(["serve", "keys", "list"], { env });
     expect([stdout, stderr]).toEqual(["", `note: no keys in ${env.XDG_DATA_HOME}/rollcall/local.db\n`]);

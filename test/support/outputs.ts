@@ -1,7 +1,13 @@
 /** Holds what a run printed as JSON against the schema of its command. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { listCommands, loadTree } from "../../src/cli/index.ts";
-import { asItCame, documentSchema, lineSchema, type Output, outputs } from "../../src/commands/schema/outputs.ts";
+import {
+  documentSchema,
+  lineSchema,
+  type Output,
+  outputs,
+  passthroughNote,
+} from "../../src/commands/schema/outputs.ts";
 import type { JsonObject } from "../../src/json/walk.ts";
 import { program } from "../../src/run.ts";
 
@@ -91,7 +97,7 @@ const withoutServiceTypes = (schema: JsonObject): JsonObject => {
     if (Array.isArray(value)) return value.map(loosened);
     if (typeof value !== "object" || value === null) return value;
     const entries = Object.entries(value);
-    const isService = entries.some(([key, one]) => key === "description" && String(one).includes(asItCame));
+    const isService = entries.some(([key, one]) => key === "description" && String(one).includes(passthroughNote));
     return isService ? {} : Object.fromEntries(entries.map(([key, one]) => [key, loosened(one)]));
   };
   return Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, loosened(one)]));

@@ -1,8 +1,8 @@
-/** Finds secrets by the key formats of well-known services, at a fraction of the cost of reading. */
+/** Finds secrets by the key formats of well-known services. */
 import { backslash, type Span } from "../../json/walk.ts";
 
 interface Secret extends Span {
-  /** Description with its article. */
+  /** With its article. */
   readonly kind: string;
 }
 
@@ -30,13 +30,13 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of SendGrid", /^SG\.[\w-]{16,}\.[\w-]{16,}/],
 ];
 
-/** Minimum length of a run, and the characters of it that are matched. */
+/** Minimum length of a run, and the length of its beginning that is matched. */
 const [minRun, maxRun] = [20, 400];
 
 /** Key characters: letters, digits, `_`, `-` and `.`. */
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
-/** 1 for the first two bytes of each format. */
+/** 1 at the first two bytes of each key format, as a big-endian number. */
 const keyPrefixes = new Uint8Array(2 ** 16);
 for (const both of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey".split(" ")) {
   keyPrefixes[Buffer.from(both).readUInt16BE()] = 1;
@@ -80,7 +80,7 @@ const isPrivateKey = (bytes: Buffer, at: number): boolean =>
 
 const minDistinctCharacters = 10;
 
-/** True for keys as in documentation. */
+/** True if a key looks like an example in documentation. */
 const isPlaceholder = (key: string): boolean =>
   new Set(key).size < minDistinctCharacters ||
   !/\d/.test(key) ||
@@ -88,13 +88,13 @@ const isPlaceholder = (key: string): boolean =>
 
 const redaction = "***";
 
-/** The formats anywhere in a text, and private keys that start or end outside it. */
+/** Matches keys anywhere in a text, and private keys that are cut off at its start or end. */
 const anyKeyFormat = new RegExp(
   [
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
     "[\\w+/=\\\\]{40,}\\\\n-----END [A-Z ]*PRIVATE KEY-----",
     ...keyFormats.map(([, pattern]) => pattern.source.slice(1)),
-    // Other keys of Weights & Biases look like a commit id, so only the name before identifies them.
+    // Other keys of Weights & Biases look like a commit id, so only the name before the key identifies them.
     "(?<![\\w])[0-9a-f]{40}(?!\\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\\W{1,8}[0-9a-f]{40})",
   ].join("|"),
   "g",
@@ -108,7 +108,7 @@ interface TextRange {
 
 export const redactText = (text: string): string => text.replace(anyKeyFormat, redaction);
 
-/** Redacts secrets; the range moves with the text around it. */
+/** Redacts secrets in a text, and returns the range that covers the same characters as before. */
 export const redactSecrets = ({ text, from, to }: TextRange): TextRange => {
   let [start, end] = [from, to];
   /** Characters removed so far. */
@@ -116,7 +116,7 @@ export const redactSecrets = ({ text, from, to }: TextRange): TextRange => {
   for (const { 0: key, index } of text.matchAll(anyKeyFormat)) {
     const [at, after] = [index - shorter, index + key.length];
     shorter += key.length - redaction.length;
-    // A range that starts or ends inside a key starts or ends with its redaction.
+    // A range that starts or ends inside a key includes the whole redaction.
     if (from > index) start = from >= after ? from - shorter : at;
     if (to > index) end = Math.max(to, after) - shorter;
   }

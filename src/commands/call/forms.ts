@@ -196,8 +196,8 @@ const summaryForm: Form = ({ screen }, typed, prefix) => {
       if (calls + filteredOut > 0 || requested === 0) await printCallSummary(screen, { summary, costs, missing });
       if (costs && cost.calls < calls)
         screen.notice(`the cost covers ${cost.calls} of ${calls} calls; the service sent no cost for the rest`);
-      if (summary.odd > 0)
-        screen.notice(`${summary.odd} of ${calls} calls have an invalid time, token count or amount`);
+      if (summary.invalid > 0)
+        screen.notice(`${summary.invalid} of ${calls} calls have an invalid time, token count or amount`);
       return undefined;
     },
   };
@@ -230,7 +230,7 @@ const lineForm =
     return {
       add: async ({ id, call }) => {
         const converted = convert(call);
-        if (converted.kind === "unfit") unconvertible.push({ id, why: converted.why });
+        if (converted.kind === "not-convertible") unconvertible.push({ id, why: converted.why });
         else await screen.printVerbatim([converted.line, "\n"], "json");
       },
       finish: async ({ requested: asked }) =>

@@ -30,9 +30,9 @@ interface ValueRequest {
   readonly name: string;
   readonly kind: Kind<unknown>;
   readonly typed: string;
-  /** The arguments of the command before. */
+  /** The arguments before the value. */
   readonly operands: readonly string[];
-  /** The options before. */
+  /** The options before the value. */
   readonly optionValues: ParsedArgv["given"];
 }
 
@@ -51,14 +51,14 @@ export const suggestValues = async (asked: ValueRequest): Promise<Candidates> =>
 type Values = readonly (string | Candidate)[];
 type Source = Values | ((asked: ValueRequest) => Values | Promise<Values>);
 
-/** Values from the environment and the settings, and usual ones. */
+/** Suggests the values in the environment and the settings, and usual values. */
 const savedOrUsual =
   (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
   ({ context: { host } }) => [
     ...new Set([host.env[`ROLLCALL_${name.toUpperCase()}`] ?? [], readSavedTexts(host, name), usual].flat()),
   ];
 
-/** Names for the position after the last comma, without the names in the list. */
+/** Suggests the names that a comma-separated list does not have yet, each after the typed list. */
 const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
   const taken = new Set(list.split(","));

@@ -42,7 +42,7 @@ interface CheckContext {
   /** Undefined if the settings cannot be read. */
   readonly settings: Settings | undefined;
   readonly isOffline: boolean;
-  /** Maximum silence of a service. */
+  /** Maximum time without bytes from a service. */
   readonly silenceMs: number;
 }
 
@@ -64,14 +64,14 @@ const error = (check: string, code: FailureCode, message: string, fix: string | 
 };
 
 const settingsUnreadable = "the settings are unreadable";
-const reportHint = "report it, with the command line";
+const reportHint = "report this message and the command line";
 
 /** Fixes for failures without a hint. */
 const defaultFixes: Partial<Record<FailureCode, string>> = {
   usage: "change the value, or omit it",
   storage: "check the disk, or choose another folder",
   auth: "save a key with `rollcall auth login`",
-  unavailable: "rerun when it is reachable",
+  unavailable: "run `rollcall doctor` again when the service is reachable",
 };
 
 /** Returns the error of a check as a finding. */
@@ -145,7 +145,7 @@ const checkCredential = async (
   const check = `credential ${use}`;
   try {
     const origin = findOrigin(settings, use);
-    if (origin === undefined) return skipped(check, "its URL is not set", { state: "no address" });
+    if (origin === undefined) return skipped(check, `no URL is set for ${use} requests`, { state: "no address" });
     const { state, from = null, username, boundOrigin: boundTo = "" } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
     const target = { use, origin, profile: settings.profile };
@@ -171,13 +171,13 @@ const checkCredential = async (
     if (isPage) return { ...found, code: "unavailable" };
     return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
   } catch (thrown) {
-    // The check of the settings reports it.
+    // `checkSettings` reports it.
     if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.details.where?.setting} is invalid`);
     return toFinding(check, thrown);
   }
 };
 
-/** Checks that each URL answers. An accepted credential distinguishes a service from a website. */
+/** Checks that each URL answers. A web page is an error, unless the service at the URL accepted a credential. */
 const checkUrls: Check = async (asked, credentials) => {
   const { settings, isOffline } = asked;
   if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
@@ -188,7 +188,7 @@ const checkUrls: Check = async (asked, credentials) => {
       const address = settings.address(of);
       if (!addresses.has(address)) addresses.set(address, of);
     } catch (thrown) {
-      // The check of the settings reports it.
+      // `checkSettings` reports it.
       if (!isFailure(thrown, "setting-missing") && !isFailure(thrown, "setting-invalid")) throw thrown;
     }
   }
@@ -231,7 +231,7 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
   const place = settings?.ledgerPlace() ?? (file === undefined ? undefined : { path: file });
   if (place === undefined) {
     const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
-    return [warning("ledger", "cannot locate it, because the home folder is unknown", fix)];
+    return [warning("ledger", "cannot locate the ledger, because the home folder is unknown", fix)];
   }
   const { path } = place;
   if (isDatabaseUrl(path)) {
@@ -248,7 +248,7 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
   const { bytes, version, damages = [], counts, writers } = found;
   const facts = { path, bytes, version, writers, counts: Object.fromEntries(counts) };
   if (damages.length > 0) return [damagedFinding("ledger", damages, facts), ...open];
-  if (bytes === 0) return [ok("ledger", `${path} is empty; the next log starts the ledger`, facts), ...open];
+  if (bytes === 0) return [ok("ledger", `${path} is empty, and the next log starts the ledger`, facts), ...open];
   const state = found.damages === undefined ? "is too large to check for damage" : "is undamaged";
   return [{ ...ledgerFinding(path, state, found), facts }, ...open];
 };
@@ -257,7 +257,7 @@ const missingLedgerFinding = (path: string): Finding => {
   if (isDatabaseUrl(path) || canCreate(path)) {
     return ok("ledger", `none yet; the first log creates ${path}`, { path });
   }
-  const fix = "make its folder writable, or choose another with ROLLCALL_DATA_DIR";
+  const fix = "make the folder writable, or choose another folder with ROLLCALL_DATA_DIR";
   return error("ledger", "storage", `none yet, and ${path} cannot be created`, fix, { path });
 };
 
@@ -279,7 +279,7 @@ const ledgerFinding = (path: string, state: string, { counts, writers }: LedgerU
   const facts = { path, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =
-    "find it with `rollcall ledger status`, and resolve it with `rollcall ledger resolve` or --on-unknown resend";
+    "resolve the requests of `rollcall ledger status` with `rollcall ledger resolve`, or log with --on-unknown resend";
   return warning("ledger", message, fix, facts);
 };
 
@@ -291,7 +291,7 @@ const damagedFinding = (check: string, damages: readonly string[], facts: { read
 const checkStore: Check = async ({ context, settings }) => {
   const check = "local store";
   const dataDir = findDataFolder(context.host);
-  if (dataDir === undefined) return [skipped(check, "cannot locate it, because the home folder is unknown")];
+  if (dataDir === undefined) return [skipped(check, "cannot locate the store, because the home folder is unknown")];
   // Loaded here, so that a missing native module becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: settings?.storePlace() }, context);

@@ -1,4 +1,4 @@
-/** The runs of the verbs of `rollcall ledger` (guarantees.md). */
+/** Runs the verbs of `rollcall ledger` (guarantees.md). */
 import { contradiction } from "../../cli/index.ts";
 import { destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -68,13 +68,13 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
 /** @throws Failure `ledger-differs`, after the result was printed */
 export const verifyGroups = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
-  const standing = await compareFiles(context, typed, { perScope: false });
-  const { read, logged, repeated, unknown, refused, not_sent, problems, problemCounts, files } = standing;
+  const verification = await compareFiles(context, typed, { perScope: false });
+  const { read, logged, repeated, unknown, refused, not_sent, problems, problemCounts, files } = verification;
   const isSame = logged === read;
   if (screen.isForProgram) {
     await printDocument(screen, {
       status: isSame ? "verified" : "differs",
-      groups: toCounts(standing),
+      groups: toCounts(verification),
       files,
       problems: problems.map(toProblemDocument),
     } satisfies documents.LedgerVerified);
@@ -106,9 +106,9 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
   await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
     const affected = yes ? [] : await entriesOf({ ...filter, states: resolvedStates });
     for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
-      const tried = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
+      const target = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
       const end = `${state.replace("_", " ")} ${toIsoTime(lastTried)}`;
-      screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${tried}, ${end}`);
+      screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
     }
     if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
     if (affected.length > 0) {
@@ -122,7 +122,10 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
     const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
     if (screen.isForProgram)
       return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
-    const kept = left === 0 ? "" : `; kept ${left} unknown or in flight, resolve them with \`rollcall ledger resolve\``;
+    const kept =
+      left === 0
+        ? ""
+        : `; kept ${pluralize(left, "request")} in flight or unknown (resolve with \`rollcall ledger resolve\`)`;
     screen.notice(`forgot ${pluralize(forgotten, "request")}${kept}`);
   });
 };
@@ -141,7 +144,7 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
     return calls;
   });
   const isBound = since !== undefined || until !== undefined;
-  const none = isBound ? "no calls were logged in this time" : "the ledger has no calls of this destination";
+  const none = isBound ? "no calls were logged in this period" : "the ledger has no calls of this destination";
   if (rows.length === 0) context.screen.notice(none);
   await printObjects(context.screen, {
     member: "calls",
@@ -214,7 +217,7 @@ type FilterOptions = LocationOptions &
   };
 
 interface OpenedLedger {
-  /** Undefined, after a notice, if it does not exist. */
+  /** Undefined if the ledger does not exist. A notice says so. */
   readonly ledger: Ledger | undefined;
   readonly entriesOf: (filter: EntryFilter) => Promise<readonly Entry[]>;
   /** The filter of the options and the effective destination. */
@@ -236,12 +239,12 @@ const withLedger = async <Result>(
   const isEverywhere = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (isEverywhere && !typed.allDestinations) screen.notice("no URL is set; showing requests to all destinations");
   const isOf = isEverywhere ? () => true : await destinationFilter(context, settings);
-  const isQuick = settings.source("max_wait") === "default" && isDatabaseUrl(place.path);
+  const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(place.path);
   const ledger = await openExistingLedger(place, {
     host,
     toRead,
-    // A quick command does not wait, unless --max-wait is set.
-    maxWaitMs: isQuick ? 0 : settings.require("max_wait"),
+    // By default, a command of the ledger does not wait for a database at a URL.
+    maxWaitMs: isImmediate ? 0 : settings.require("max_wait"),
     onUnavailable: (code) =>
       screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
   });

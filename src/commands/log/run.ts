@@ -247,8 +247,8 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   const { from = "auto", every = "30s", groupIdle = "5m", groupSize } = typed;
   if (from !== "auto" && from !== "rollcall") {
     const why = "it reads only rollcall's format";
-    const way = "run without --follow when the file is complete, or write rollcall's format";
-    throw conflictingOptions({ first: "--follow", second: `--from ${from}`, why, way });
+    const hint = "run without --follow when the file is complete, or write rollcall's format";
+    throw conflictingOptions({ first: "--follow", second: `--from ${from}`, why, hint });
   }
   const [file, ...others] = typed.file;
   if (file === undefined || file === "-" || others.length > 0) {

@@ -10,30 +10,30 @@ import {
   walkMembers,
 } from "../../json/walk.ts";
 
-/** A page of a list, and the maximum length of a whole text in UTF-16 units. */
+/** A page of a list, and the maximum length of a text in UTF-16 units. */
 interface PageRequest {
   readonly paged: string;
   readonly offset: number;
   readonly limit: number;
-  readonly longest: number;
+  readonly maxTextLength: number;
 }
 
-/** Maximum length of a page; a token of a model has about four characters. */
+/** Maximum length of a page, in UTF-16 units: about 15,000 tokens of a model. */
 const maxPageLength = 60_000;
 
-/** Formats an object: the entries of one list that fit the page, `next_offset`, and the other values, shortened. */
-export const formatPage = (bytes: Uint8Array, { paged, offset, limit, longest }: PageRequest): string => {
+/** Formats an object with one page of its list, `total` and `next_offset`. Long values are shortened. */
+export const formatPage = (bytes: Uint8Array, { paged, offset, limit, maxTextLength }: PageRequest): string => {
   const parts: string[] = [];
   for (const { key, value } of walkMembers(bytes, skipWhite(bytes, 0))) {
     if (key !== paged || bytes[value.start] !== openBracket) {
-      parts.push(`${JSON.stringify(key)}:${formatFitting(bytes, value, longest)}`);
+      parts.push(`${JSON.stringify(key)}:${formatFitting(bytes, value, maxTextLength)}`);
       continue;
     }
     const all = [...walkElements(bytes, value.start)];
     const page: string[] = [];
     let length = 0;
     for (const entry of all.slice(offset, offset + limit)) {
-      const text = formatFitting(bytes, entry, longest);
+      const text = formatFitting(bytes, entry, maxTextLength);
       length += text.length;
       if (page.length > 0 && length > maxPageLength) break;
       page.push(text);
@@ -53,24 +53,28 @@ interface Bounds {
 }
 
 /** Formats a value with the widest limits that fit a page. */
-const formatFitting = (bytes: Uint8Array, span: Span, longest: number): string => {
-  const wide = formatBounded(bytes, span, { maxTextLength: longest, maxEntries: 200, maxLevels: 12 });
+const formatFitting = (bytes: Uint8Array, span: Span, maxTextLength: number): string => {
+  const wide = formatBounded(bytes, span, { maxTextLength, maxEntries: 200, maxLevels: 12 });
   if (wide.length <= maxPageLength) return wide;
-  const narrow = formatBounded(bytes, span, { maxTextLength: Math.min(longest, 500), maxEntries: 50, maxLevels: 8 });
+  const narrow = formatBounded(bytes, span, {
+    maxTextLength: Math.min(maxTextLength, 500),
+    maxEntries: 50,
+    maxLevels: 8,
+  });
   return narrow.length <= maxPageLength
     ? narrow
     : formatBounded(bytes, span, { maxTextLength: 100, maxEntries: 10, maxLevels: 2 });
 };
 
-/** Maximum bytes of an array or object that is copied whole. */
-const minTreeBytes = 40;
+/** Maximum bytes of an array or object that is copied as it is. */
+const maxCopiedBytes = 40;
 
 /** Maximum length of a key, in UTF-16 units. */
 const maxKeyLength = 200;
 
 const formatBounded = (bytes: Uint8Array, { start, end }: Span, bounds: Bounds): string => {
   const isList = bytes[start] === openBracket;
-  if (!(isList || bytes[start] === openBrace) || end - start <= minTreeBytes) {
+  if (!(isList || bytes[start] === openBrace) || end - start <= maxCopiedBytes) {
     const json = sliceText(bytes, { start, end });
     if (json.length <= bounds.maxTextLength) return json;
     return bytes[start] === quote ? truncateText(json, bounds.maxTextLength) : formatOmission(`${json.length} digits`);

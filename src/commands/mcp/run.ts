@@ -239,7 +239,7 @@ const createTool = async (offer: ToolOffer, program: Program, screen: Screen): P
       const result = await offer.run({ words, values: values.map(String), toolArguments: sent, signal });
       const { printed, failure } = result;
       const [offset, limit] = [Number(sent.offset ?? 0), Number(sent.limit ?? 20)];
-      const page = { paged, offset, limit, longest: Number(sent.max_characters ?? 2000) };
+      const page = { paged, offset, limit, maxTextLength: Number(sent.max_characters ?? 2000) };
       const texts = printed.length === 0 ? [] : [formatPage(printed, page)];
       const isError = texts.length === 0;
       if (failure !== undefined) texts.push(await errorOf(result.screen, failure));

@@ -25,8 +25,8 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
   const order = parseOrder(typed.sort, modelFields);
   const progress = screen.startProgress("listing the models");
   const models = await readModels(context).finally(progress.stop);
-  const isMeant = compilePattern(pattern ?? "");
-  const matches = ({ id }: InferenceModel) => isMeant({ id: typedValue(id) ?? "", name: "" });
+  const matchesPattern = compilePattern(pattern ?? "");
+  const matches = ({ id }: InferenceModel) => matchesPattern({ id: typedValue(id) ?? "", name: "" });
   const mistypings = openMistypings("printed as they are");
   const onEntry = (model: InferenceModel) => {
     if (matches(model)) mistypings.add(model.id, mistypedNames(model));
@@ -51,7 +51,7 @@ const readModels = async (context: Context): Promise<ReplyList<InferenceModel>> 
   const client = await openClient(context, await effectiveSettings(context));
   const { value: models } = await client.send(listModels, { parameters: {}, body: undefined });
   if (models.hasMore) {
-    context.screen.notice("these models are only the first page of the service (has_more)");
+    context.screen.notice("these models are only the first page of the service's list (has_more)");
   }
   noteNulls(context.screen, models, "the list of models");
   return models;

@@ -1,4 +1,4 @@
-/** All outputs of `--json` with their JSON Schemas. This file has those about rollcall itself. */
+/** All outputs of `--json` with their JSON Schemas. The schemas in this file are about rollcall itself. */
 import { exitCodes } from "../../failure.ts";
 import { modelsOutputs } from "./models.ts";
 import * as s from "./shape.ts";
@@ -19,7 +19,7 @@ import {
 } from "./shape.ts";
 import { trajectoriesOutputs } from "./trajectories.ts";
 
-export { passthroughNote as asItCame } from "./models.ts";
+export { passthroughNote } from "./models.ts";
 
 const useName = oneOf("log", "inference", "calls");
 const code = oneOf(...Object.keys(exitCodes));
@@ -31,7 +31,7 @@ const credential = object({
   from: about("source of the credential", nullable(text)),
   username: nullable(text),
   check: about(
-    "answer of the service; untried if no read accepts it, null without --check",
+    "answer of the service: untried if no read accepts the credential; null without --check",
     oneOf("taken", "refused", "silent", "untried", null),
   ),
 });
@@ -141,8 +141,8 @@ const error = object({
   exit_code: oneOf(
     ...Object.values(exitCodes).flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit))),
   ),
-  retryable: about("true if a rerun can get further", flag),
-  cause: optionalAbout("code of the failure that stopped a run with a code of its own", code),
+  retryable: about("true if the same command can succeed later", flag),
+  cause: optionalAbout("code of the failure that stopped the run, if it differs from code", code),
   hint: optional(text),
   where: optionalAbout(
     "position of the cause",
@@ -171,7 +171,7 @@ const event = s.either([
   }),
   object({
     event: oneOf(...outcomes.map((outcome) => `request_${outcome}`)),
-    again: about("true if it is retried", flag),
+    again: about("true if the request is retried", flag),
     ...sameKeys(count, "groups", "bytes"),
     reason: about("status of the answer, or code of the transport error", text),
     requests: about("requests with an outcome", count),
@@ -194,15 +194,15 @@ const documents: s.Outputs = {
   "config list": ["the settings with their sources", ...listDocument("settings", setting, { profile: text })],
   "config get": ["one setting", setting],
   "config path": ["the path of the settings file", object({ settings: text })],
-  "config export": ["the settings of a profile, by name: what config import reads", s.named(anything)],
+  "config export": ["the settings of a profile by name, for config import", s.named(anything)],
   "profile list": ["the profiles that are saved", ...listDocument("profiles", profile)],
-  "profile use": ["the profile that is used where none is named", object({ profile: text })],
-  "profile delete": ["what was forgotten with a profile", deleted],
+  "profile use": ["the profile that is used by default", object({ profile: text })],
+  "profile delete": ["the deleted profile, and its deleted settings and keys", deleted],
   "profile rename": [
-    "the profile's names, and the account that it keeps",
+    "the old and new name of the profile, and its account",
     object(sameKeys(text, "from", "to", "account")),
   ],
-  "serve keys add": ["a key of the local service, which is shown this once", addedKey],
+  "serve keys add": ["a new key of the local service, which is never shown again", addedKey],
   "serve keys list": ["the keys of the local service", ...listDocument("keys", key)],
   "serve keys revoke": ["the owner of the revoked key", object({ revoked: text })],
   doctor: ["the findings with their fixes", ...listDocument("findings", finding, { status: worstStatus })],

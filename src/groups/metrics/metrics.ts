@@ -27,7 +27,7 @@ interface TrajectoryMeasures {
   readonly turns: number;
   readonly characters: number;
   readonly choices: number;
-  readonly scored: number;
+  readonly choicesWithLogprobs: number;
 }
 
 /** Names of calculated metrics. */
@@ -36,10 +36,10 @@ const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev"
 /** True if a metric has a reserved name, so it is excluded. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
-/** Metrics with a distribution; further ones have only a mean. */
+/** Maximum number of metrics with a distribution. All other metrics have only a mean. */
 const maxDistributions = 200;
 
-/** Exact sum and, if stored, distribution of a metric. */
+/** Exact sum of a metric, and its distribution if it has one. */
 interface Series {
   readonly sum: ExactSum;
   count: number;
@@ -85,8 +85,8 @@ export class Tally {
   readonly byName = new Map<string, Series>();
   readonly turns = newSketch();
   readonly characters = newSketch();
-  /** Choices, those with logprobs, and trajectories with a choice. */
-  readonly sampled = { choices: 0, scored: 0, trajectories: 0 };
+  /** Choices, and trajectories with a choice. */
+  readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0 };
 
   /** Names and series of the trajectory added last. */
   #names: readonly string[] = [];
@@ -108,7 +108,7 @@ export class Tally {
   }
 
   /** Adds a trajectory with distributions. */
-  addMeasured({ reward, names, metrics, turns, characters, choices, scored }: TrajectoryMeasures): void {
+  addMeasured({ reward, names, metrics, turns, characters, choices, choicesWithLogprobs }: TrajectoryMeasures): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addToDistribution(this.reward, reward);
     if (names !== this.#names) {
@@ -121,7 +121,7 @@ export class Tally {
     }
     addToSketch(this.turns, turns);
     addToSketch(this.characters, characters);
-    this.#addSampled({ choices, scored, trajectories: Math.min(1, choices) });
+    this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices) });
   }
 
   /** Adds or subtracts a group whose trajectories were added. */
@@ -146,7 +146,7 @@ export class Tally {
     this.#addSampled(other.sampled);
   }
 
-  /** Subtracts metrics; distributions stay. */
+  /** Subtracts counts and sums, but not distributions. */
   subtract(other: TallyData): void {
     this.#add(other, -1);
   }
@@ -158,13 +158,13 @@ export class Tally {
     for (const [key, series] of other.byName) mergeSeries(this.#series(key), series, sign);
   }
 
-  #addSampled({ choices, scored, trajectories }: Tally["sampled"]): void {
+  #addSampled({ choices, choicesWithLogprobs, trajectories }: Tally["sampled"]): void {
     this.sampled.choices += choices;
-    this.sampled.scored += scored;
+    this.sampled.choicesWithLogprobs += choicesWithLogprobs;
     this.sampled.trajectories += trajectories;
   }
 
-  /** Returns the metrics by name, with the split as prefix, without means of nothing. */
+  /** Returns the metrics by name, with the split as prefix. A mean without values is absent. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
     const tried = this.trajectories + this.exceptions;

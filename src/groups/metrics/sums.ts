@@ -1,6 +1,6 @@
 /** Exact sums and deviations of doubles, rounded once, in any order. */
 
-/** 32-bit limbs from 2^-1074 on: one for each bit of a double, and 64 bits for carries. */
+/** 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023, and for at least 64 bits of carries. */
 const limbCount = 69;
 const lowestExponent = -1074;
 
@@ -12,9 +12,9 @@ const maxAdded = 2 ** 20;
  * Small and Large Superaccumulators" (2015), 32 bits to a limb. Such sums merge in any order.
  */
 export interface ExactSum {
-  /** In units of 2^-1074; every double is an integer of them. */
+  /** A multiple of 2^-1074, as every double is. */
   units: bigint;
-  /** Added since, the lowest limb first. */
+  /** The doubles that `units` does not include yet, the lowest limb first. */
   readonly limbs: Float64Array;
   added: number;
 }
@@ -23,7 +23,7 @@ export const newSum = (): ExactSum => ({ units: 0n, limbs: new Float64Array(limb
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Adds a finite double; its negative subtracts it. */
+/** Adds a finite double. To subtract a double, add its negative. */
 export const addToSum = (sum: ExactSum, value: number): void => {
   if (++sum.added > maxAdded) emptyLimbs(sum);
   double.setFloat64(0, value);
@@ -69,7 +69,7 @@ const toUnits = (limbs: Float64Array): bigint => {
   return units;
 };
 
-/** Bits that are rounded: more than a double has, the last one for everything below. */
+/** Leading bits that are rounded to a double. The last bit is set if any lower bit is. */
 const roundedBits = 64;
 
 /** Returns the nearest double, ties to even, and its power of two, without double rounding. */
@@ -78,9 +78,8 @@ const roundUnits = (units: bigint): { readonly value: number; readonly exponent:
   const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
   const top = size >> below;
   const value = Number(top << below === size ? top : top | 1n) * (units < 0n ? -1 : 1);
-  // 2^-1074 alone is too small a factor, so it is applied in two steps.
   return below === 0n
-    ? { value: value * 2 ** -537 * 2 ** -537, exponent: 0 }
+    ? { value: value * Number.MIN_VALUE, exponent: 0 }
     : { value, exponent: Number(below) + lowestExponent };
 };
 
@@ -110,7 +109,7 @@ export const computeMoments = (values: Doubles) => {
   };
 };
 
-/** Magnitudes whose squares and rounding errors are doubles. */
+/** Bounds of magnitudes whose squares, with rounding errors, neither overflow nor underflow. */
 const maxSquarable = 2 ** 400;
 const minSquarable = 2 ** -400;
 
@@ -129,13 +128,13 @@ export const standardDeviation = (values: Doubles): number => {
   }
   if (isEqual) return 0;
   if (isUsual) return directDeviation(values, sum / values.length);
-  // Scaled to about 1 in two steps, since the factor can exceed a double.
+  // Two divisions scale the values to about 1, because one divisor could exceed a double.
   const step = 2 ** Math.round(Math.log2(most) / 2);
   const near = Float64Array.from(values, (value) => value / step / step);
   return directDeviation(near, near.reduce((all, value) => all + value) / near.length) * step * step;
 };
 
-/** √(n·Σd² − (Σd)²) / n, with distances from about the mean to avoid cancellation. */
+/** √(n·Σd² − (Σd)²) / n, where d is the distance from about the mean, to avoid cancellation. */
 const directDeviation = (values: Doubles, middle: number): number => {
   let [sum, sumLow] = [0, 0];
   let [squares, squaresLow] = [0, 0];

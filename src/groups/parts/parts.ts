@@ -1,7 +1,7 @@
-/** The index of all parts; a million take 50 MB. */
+/** The index of all parts. A million parts take 50 MB. */
 import { Column, type ColumnData, Digests, digestBytes } from "./column.ts";
 
-/** Facts of parts, a column each. */
+/** Creates a column for each fact of parts. */
 const newColumns = () => ({
   /** Index of the source among the inputs. */
   source: new Column("u32"),
@@ -60,16 +60,16 @@ export const listBuffers = ({ columns }: PartsData): readonly ArrayBufferLike[] 
 
 export class Parts {
   readonly columns = newColumns();
-  /** Group keys; adjacent parts often share one. */
+  /** Group keys. Adjacent parts often have the same key. */
   readonly keys: string[] = [];
-  /** True if parts have checksums and digests, to send, select or compare them. Reading without takes a quarter less time. */
+  /** True if parts have checksums and digests, which sending, selecting and comparing need but reading does not. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
   /** Fingerprints of trajectories; those of a part are adjacent. */
   readonly fingerprints = this.columns.fingerprint;
 
-  constructor(isMarked = true) {
-    this.hasDigests = isMarked;
+  constructor(hasDigests = true) {
+    this.hasDigests = hasDigests;
   }
 
   get count(): number {
@@ -79,7 +79,7 @@ export class Parts {
   /** Adds a part. `hash` is the SHA-256 of its bytes; empty without digests. */
   push(part: Part, hash: Uint8Array): void {
     const { columns } = this;
-    // Not in a loop, which takes ten times as long.
+    // A loop takes ten times as long.
     columns.source.push(part.source);
     columns.start.push(part.start);
     columns.length.push(part.length);
@@ -96,7 +96,7 @@ export class Parts {
     if (this.hasDigests) this.digests.append(hash.subarray(0, digestBytes));
   }
 
-  /** Adds the parts of a later range, with lines moved down by `lines`. */
+  /** Adds the parts of a later range, and adds `lines` to their line numbers. */
   append({ columns, keys }: PartsData, lines = 0): void {
     const before = this.count;
     const keysBefore = this.keys.length;

@@ -32,9 +32,9 @@ export interface Selection {
 export interface SelectedGroups {
   /** Includes invalid groups, which stay invalid. */
   readonly kept: readonly number[];
-  /** Selected trajectories of each group that loses some. */
+  /** The positions of the selected trajectories, for each group of which some are filtered out. */
   readonly partial: ReadonlyMap<number, readonly number[]>;
-  /** By option. */
+  /** Counts by option. */
   readonly filteredOut: FilteredOut;
 }
 
@@ -85,7 +85,7 @@ export const selectGroups = async (
   return { kept, partial, filteredOut };
 };
 
-/** Draws the groups with the first digests under the seed, independent of their order. */
+/** Draws the groups whose hashes of seed and digest sort first, so that the order of the input does not matter. */
 const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlySet<number> | undefined => {
   if (sample === undefined) return undefined;
   const drawn = Array.from({ length: groups.count }, (_, group) => group)
@@ -143,7 +143,7 @@ export const searchGroups = async (
       signal.throwIfAborted();
     }
     const group = groups.groupOf(at);
-    // A substring is searched in each part, an expression needs all parts.
+    // A substring is searched in each part, but an expression needs all parts.
     const isCandidate = text === "" ? groups.firstOf(group) === at : await hasText(at);
     if (isCandidate && (await isWanted(group))) onFound(group);
   }
@@ -173,8 +173,8 @@ const plainFields = ["start_time", "initial_policy_version", "final_policy_versi
 /** @throws Failure `invalid-filter`, at `place` */
 type TrajectoryFilter = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
 
-/** @throws Failure `invalid-filter` for any error */
-const tried = <Result>(text: string, run: () => Result, place?: () => string): Result => {
+/** Runs a function. @throws Failure `invalid-filter` for any error */
+const withFilterFailure = <Result>(text: string, run: () => Result, place?: () => string): Result => {
   try {
     return run();
   } catch (thrown) {
@@ -187,13 +187,13 @@ const tried = <Result>(text: string, run: () => Result, place?: () => string): R
 /** Matches expressions that can be slow: regular expressions and nested macros. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
-/** Limit for a group, plus a millisecond per trajectory. */
+/** Time limit for a group, to which each trajectory adds a millisecond. */
 const maxEvaluationMs = 2000;
 
 const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
-/** Runs a function with a time limit of V8, because only that ends a regular expression. Costs 70 µs. */
+/** Runs a function with V8's time limit, because only V8 can end a regular expression. Takes 70 µs. */
 const runBounded = (run: () => void, timeout: number): void => {
   sandbox.run = run;
   try {
@@ -211,14 +211,14 @@ export const parseFilter = (text: string): TrajectoryFilter => {
   for (const name of ["reward", "messages", "group", ...listFields, ...plainFields]) {
     environment.registerVariable(name, "dyn");
   }
-  const expression = tried(text, () => {
+  const expression = withFilterFailure(text, () => {
     const parsed = environment.parse(text);
     const { valid, error } = parsed.check();
     if (!valid) throw error;
     return parsed;
   });
   return (trajectory, group, place) =>
-    tried(
+    withFilterFailure(
       text,
       () => {
         const value: unknown = expression(toVariables(trajectory, group));
@@ -254,7 +254,7 @@ interface FilteredGroup {
   readonly wanted: readonly number[];
 }
 
-/** Matches an expression that can use a group's exceptions. */
+/** Matches an expression that can read a group's exceptions. */
 const mentionsExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
 
 /** Opens a filter of valid groups; without an expression, all trajectories match. @throws Failure `invalid-filter` */
@@ -303,7 +303,7 @@ const openFilter = (
       wanted = positions.filter((at) => isTrue(trajectories[at] ?? {}, facts, place));
     };
     if (!canBeSlow.test(where ?? "")) evaluate();
-    else tried(where ?? "", () => runBounded(evaluate, maxEvaluationMs + trajectories.length), place);
+    else withFilterFailure(where ?? "", () => runBounded(evaluate, maxEvaluationMs + trajectories.length), place);
     return { trajectories, wanted };
   };
 };

@@ -1,4 +1,4 @@
-/** Ids of calls (UUIDs of version 7, which sort by time), and the encoded spans of calls in the body of their request. */
+/** Ids of calls (UUIDs of version 7, which sort by time), and the positions of calls in the body of a request. */
 import { randomBytes } from "node:crypto";
 import type { Span } from "../../json/walk.ts";
 

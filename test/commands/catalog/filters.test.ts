@@ -113,7 +113,7 @@ describe("rollcall catalog router with filters", () => {
     expect(await router(["--feature", "logprobs", "--json"])).toEqual({ code: 0, stdout: '{"data":[]}\n', stderr: "" });
   });
 
-  it("names each field of another type once", async () => {
+  it("names each field with values of another type once", async () => {
     const { stderr } = await router(["--max-price", "prompt=1"]);
     expect(stderr).toBe(
       'note: fields of unexpected types, printed as they are, ignored by filters: "e/odd" (context_length, ' +

@@ -69,7 +69,7 @@ describe("rollcall catalog show", () => {
     });
   });
 
-  it("suggests no id for a blank one", async () => {
+  it("suggests nothing for a blank id", async () => {
     const { code, stderr } = await runWith({ analysis: catalogOf({}, { id: "" }, { id: "a" }), router }, [
       ...["catalog", "show", " "],
     ]);
@@ -105,7 +105,7 @@ describe("rollcall catalog show", () => {
     expect(stdout).toContain("moonshotai/Kimi-K2.5");
   });
 
-  it("gets the ids of cached catalogs as completions", async () => {
+  it("completes the ids of cached catalogs", async () => {
     const env = newHome();
     const ids = async () => (await runHere(["__complete", "zsh", "--", ":", "catalog", "show"], { env })).stdout;
     expect(await ids()).toBe("words\n");

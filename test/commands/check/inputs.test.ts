@@ -183,7 +183,7 @@ describe("rollcall check of several inputs", () => {
   it.each([
     ["is rewritten", (file: string) => `head -c 3000 "${good}" >"${file}"`, "input-changed"],
     ["is deleted", (file: string) => `rm "${file}"`, "file-unreadable"],
-  ])("reports no file as valid, and names the file, if one %s during the check", async (_, deed, rule) => {
+  ])("reports no file as valid, and names the file, if a file %s during the check", async (_, deed, rule) => {
     const folder = newFolder();
     // The files are too many to stay open, so the last one is read again after the pipe.
     const files = Array.from({ length: 70 }, (_, at) => join(folder, `${at}.jsonl`));

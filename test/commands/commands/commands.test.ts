@@ -80,7 +80,7 @@ describe("rollcall commands", () => {
 });
 
 describe("the command tree", () => {
-  it("has only the command of the command line, or all commands if that is unclear", async () => {
+  it("has only the command that argv names, or all commands if argv names none", async () => {
     const all = (await loadTree(program)).verbs.map(lastWord);
     const loaded = async (words: readonly string[]) => {
       const { command, above } = await parseArgv(program, words);
@@ -159,7 +159,7 @@ describe("a list in a table", () => {
     }
   };
 
-  it.each(lists)("fits 60 columns and names the omitted ones for `%s`", async (line) => {
+  it.each(lists)("fits 60 columns and names the omitted columns for `%s`", async (line) => {
     await expectFit(line, [60]);
   });
 

@@ -24,7 +24,7 @@ describe("rollcall completion", () => {
     });
   });
 
-  it("exits with 2 and names the known shells for another one", async () => {
+  it("exits with 2 and names the known shells for an unknown shell", async () => {
     const { code, stdout, stderr } = await runRollcall(["completion", "tcsh"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/bash, zsh, fish or powershell/);

@@ -74,7 +74,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     );
   });
 
-  it("says immediately why it cannot send and how long it tries, and at its end that nothing was sent", async (context) => {
+  it("reports at once why it retries and for how long, and ends with `nothing was sent`", async (context) => {
     const { expect } = context;
     const place = placeAt(context, "http://127.0.0.1:1");
     const args = ["log", "m", place.write("a.jsonl", two), "--split", "train", "--allow", "single-trajectory-group"];
@@ -113,7 +113,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     }
   });
 
-  it("advises what to change after a refusal, and what to do about a refused key", async (context) => {
+  it("prints a hint about the key after a 401, and about the cause after a 400", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);

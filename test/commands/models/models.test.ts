@@ -35,7 +35,7 @@ describe("rollcall models", () => {
     expect((await models(["--fields", "more,id"], { body })).stdout).toBe("1\ta/b\n");
   });
 
-  it("leaves `created` empty if it is 0, absent or null, and prints other values as they came", async () => {
+  it("leaves `created` empty if it is 0, absent or null, and other values unchanged", async () => {
     const created = [0, null, -5, 1e20, "soon", true];
     const body = JSON.stringify({ data: [{}, ...created.map((value) => ({ created: value }))] });
     expect((await models(["--fields", "created"], { body })).stdout.split("\n")).toEqual([
@@ -83,7 +83,7 @@ describe("rollcall models", () => {
     expect(await models(["--fields", "id"], { body: body(true) })).toEqual({
       code: 0,
       stdout: "a\n",
-      stderr: "note: these models are only the first page of the service (has_more)\n",
+      stderr: "note: these models are only the first page of the service's list (has_more)\n",
     });
     expect((await models(["--fields", "id"], { body: body(false) })).stderr).toBe("");
   });
