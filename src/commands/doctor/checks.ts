@@ -86,7 +86,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
     return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${code})`, fix, facts);
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return error(check, "internal", `a defect of rollcall: ${text}`, reportHint, facts);
+  return error(check, "internal", `internal error: ${text}`, reportHint, facts);
 };
 
 /** Checks settings, and the files of settings and credentials. */
