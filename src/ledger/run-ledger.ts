@@ -23,6 +23,8 @@ export interface RunLedgerOptions {
   readonly resendLogged: boolean;
   /** True if requests have an `Idempotency-Key`. */
   readonly idempotency: boolean;
+  /** True if the service honors the key even if it never echoed one, as the local service does. */
+  readonly honorsKeys: boolean;
   /** Called before a wait for another run of the same scope. */
   readonly onWait: () => void;
   /** Called with the error code if the database does not answer. */
@@ -107,9 +109,9 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     writtenFiles: ledger?.writtenFiles ?? noWrittenFiles,
     /** True if other runs may send groups of the same files at the same time. */
     isShared,
-    /** True if the service honors `Idempotency-Key`, because it echoed one. */
-    get echoesKey(): boolean {
-      return destinationFacts.echoesKey;
+    /** True if the service honors `Idempotency-Key`: it echoed one, or is the local service. */
+    get honorsKeys(): boolean {
+      return options.honorsKeys || destinationFacts.echoesKey;
     },
     /** The time in milliseconds since 1970, by the clock of a shared ledger. */
     now,

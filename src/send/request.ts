@@ -36,7 +36,7 @@ export const isFinalOutcome = (outcome: Outcome): boolean => ["logged", "too-lar
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
 interface KeyFacts {
-  readonly runLedger: Pick<RunLedger, "echoesKey" | "now">;
+  readonly runLedger: Pick<RunLedger, "honorsKeys" | "now">;
   readonly idempotency: boolean;
 }
 
@@ -47,7 +47,7 @@ export const isKeyHonored = (
 ): boolean => {
   const ageMs = runLedger.now() - firstTried;
   // The age of an attempt in the future is unknown, because the clock was set back.
-  return idempotency && key !== "" && runLedger.echoesKey && ageMs >= 0 && ageMs < keyHonoredMs;
+  return idempotency && key !== "" && runLedger.honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
 /** True if an unknown request is resent: by `--on-unknown resend`, or if the service honors its key. */
@@ -118,7 +118,7 @@ export const recordAttempt = async (
   const { recorded, lastOutcome } = sent;
   await runLedger.recordOutcome(recorded, { ...lastOutcome, state });
   const echoes = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
-  if (echoes && !runLedger.echoesKey) await runLedger.recordKeyEcho();
+  if (echoes && !runLedger.honorsKeys) await runLedger.recordKeyEcho();
 };
 
 const toRecordedOutcome = (attempt: Attempt, limits: CallListLimits): Omit<RecordedOutcome, "state"> => {

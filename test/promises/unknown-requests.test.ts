@@ -214,3 +214,19 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect((await place.run(["ledger", "verify", file])).code).toBe(0);
   });
 });
+
+describe("an unknown outcome with --local", () => {
+  it("is resolved by a rerun, although the service never echoed a key", async (context) => {
+    const { expect } = context;
+    const place = placeAt(context, "", { ROLLCALL_BASE_URL: "", ROLLCALL_TOKEN: "" });
+    const file = place.write("a.jsonl", three);
+    expect((await place.log([file, "--local"])).document?.groups).toMatchObject({ logged: 3 });
+    // As after a kill during the first request.
+    const ledger = new Connection(ledgerOf(place));
+    ledger.exec("UPDATE request SET state = 'trying'; DELETE FROM address");
+    ledger.close();
+    const rerun = await place.log([file, "--local"]);
+    expect([rerun.code, rerun.document?.groups]).toMatchObject([0, { logged: 3, unknown: 0 }]);
+    expect(await place.entries(["--local"])).toMatchObject([{ state: "logged", attempts: 2 }]);
+  });
+});

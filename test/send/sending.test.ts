@@ -282,7 +282,7 @@ describe("an unknown request", () => {
       envelopeDigest: "",
     };
     const entry = { id: "r1", state: "unknown" as const, scope, ...request, ...times };
-    const facts = { runLedger: { echoesKey: true, now: host.now }, idempotency: true, onUnknown: "leave" as const };
+    const facts = { runLedger: { honorsKeys: true, now: host.now }, idempotency: true, onUnknown: "leave" as const };
     expect([false, true].map((resendLogged) => canResend(entry, { ...facts, resendLogged }))).toEqual([true, false]);
   });
 });

@@ -188,6 +188,7 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   oneRequest: false,
   concurrency: 1,
   idempotency: true,
+  honorsKeys: false,
   maxWaitMs: 1000,
   dryRun: false,
   ledger: undefined,

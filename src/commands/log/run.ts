@@ -185,6 +185,7 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     client: () => openClient(context, settings),
     maxRequestBytes: settings.require("max_request_size"),
     idempotency: settings.require("idempotency") === "auto",
+    honorsKeys: settings.local,
     onSlow: (ms, left) => {
       const seconds = Math.round(ms / 100) / 10;
       const more = pluralize(left, "more request follows", "more requests follow");
