@@ -142,7 +142,11 @@ export const hintForWrongType = (
   const isNumber = wanted.endsWith("number");
   if (field === "reward" && found === null) return "write a number, or leave out the trajectory";
   if (field === "reward" && typeof found === "object") return "write one number for the whole trajectory";
-  if (Array.isArray(found)) return wanted === "an object" ? "remove one of the arrays around it" : undefined;
+  if (Array.isArray(found) && wanted === "an object") {
+    const isElement = field.endsWith("]") || found.some((item) => typeof item === "object");
+    return isElement ? "remove one of the arrays around it" : `write a key for each value: "${field}": {"<name>": …}`;
+  }
+  if (Array.isArray(found)) return undefined;
   const list = wanted === "an array" ? listFields[field] : undefined;
   if (list !== undefined && hasAny(found, ...list.keys)) return `write an array of one ${list.one}: "${field}": [{…}]`;
   if (typeof found === "boolean" && isNumber) return `write ${Number(found)}`;

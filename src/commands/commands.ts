@@ -16,12 +16,9 @@ export const commands = command({
       version,
       about: root?.about ?? "",
       options: root?.options ?? [],
-      exit_codes: [
-        { exit_code: 0, code: null, when: "Everything is done, or nothing is left to do." },
-        ...codeTopics.flatMap(({ about, code, exit_codes }) =>
-          exit_codes.map((exit) => ({ exit_code: exit, code, when: about })),
-        ),
-      ],
+      exit_codes: codeTopics.flatMap(({ about, code, exit_codes }) =>
+        exit_codes.map((exit) => ({ exit_code: exit, code, when: about })),
+      ),
     };
     await printObjects(screen, {
       others: documentKeys,

@@ -25,11 +25,24 @@ export const conversionInexact = (count: number, paths: readonly string[]): Fail
 };
 
 /** @param checks names of the checks that failed */
-export const doctorFound = (code: "usage" | "storage" | "auth" | "unavailable", checks: readonly string[]): Failure => {
-  const part = { usage: "settings", storage: "files", auth: "credentials", unavailable: "addresses" }[code];
+const doctorParts = {
+  usage: "settings",
+  storage: "files",
+  auth: "credentials",
+  refused: "addresses",
+  unavailable: "addresses",
+};
+
+export const doctorFound = (code: keyof typeof doctorParts, checks: readonly string[]): Failure => {
+  const part = doctorParts[code];
   const message = `doctor found ${pluralize(checks.length, "error")}: ${[...new Set(checks)].join(", ")}`;
   return new Failure(code, `doctor-${part}`, message, { hint: "apply the fix of each error" });
 };
+
+export const profileBuiltIn = (name: string): Failure =>
+  new Failure("usage", "profile-built-in", `cannot delete the profile ${name}: it is built in`, {
+    hint: `delete its settings with \`rollcall config unset <setting> --profile ${name}\``,
+  });
 
 /** @param option confirms the action without a prompt */
 export const notConfirmed = ({ what, option }: { what: string; option: string }, isDeclined: boolean): Failure => {

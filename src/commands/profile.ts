@@ -2,8 +2,16 @@
 import { command, flag, required, text } from "../cli/index.ts";
 import { toSettingsSources } from "../connect.ts";
 import { printDocument } from "../output/index.ts";
-import { deleteProfile, describeProfile, listProfiles, renameProfile, useProfile } from "../settings/index.ts";
+import {
+  deleteProfile,
+  describeProfile,
+  listProfiles,
+  localProfile,
+  renameProfile,
+  useProfile,
+} from "../settings/index.ts";
 import { requireConfirmation } from "./confirm.ts";
+import { profileBuiltIn } from "./failures.ts";
 import { printObjects } from "./lists/object-list.ts";
 
 const list = command({
@@ -38,6 +46,7 @@ const use = command({
   },
 });
 
+/** @throws Failure `profile-built-in`, `unknown-profile`, `not-confirmed` */
 const remove = command({
   words: "profile delete",
   about: "delete the settings and the keys of a profile",
@@ -46,6 +55,7 @@ const remove = command({
   examples: ["rollcall profile delete work --yes"],
   run: async (context, { name, yes }) => {
     const { screen } = context;
+    if (name === localProfile) throw profileBuiltIn(name);
     const sources = toSettingsSources(context);
     const { settings, keys } = describeProfile(sources, name);
     const parts = [

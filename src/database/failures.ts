@@ -75,16 +75,17 @@ export const databaseUnavailable = ({
   return new Failure("unavailable", "database-unavailable", message, { hint });
 };
 
+export const databaseMissing = ({ path, title }: TitledFile): Failure =>
+  new Failure("storage", "database-missing", `the database of ${title} ${path} does not exist`, {
+    hint: "create the database with `createdb`, or correct the name after the last / of the URL",
+  });
+
 /** A database that refused the credentials, or a right. */
 export const databaseRefused = ({ path, title, code }: FileError): Failure => {
-  const isMissing = code === "3D000";
   const refused = code === "42501" ? "the user cannot create or write the tables of" : "authentication failed for";
-  const message = isMissing ? `the database of ${title} ${path} does not exist` : `${refused} ${title} ${path}`;
   const variables = `${urlVariable(title)}, PGPASSWORD, ~/.pgpass or credential_command`;
-  const hint = isMissing
-    ? "create the database with `createdb`, or correct the name after the last / of the URL"
-    : `check the password in ${variables}, and the user's rights to create and write the schema \`rollcall\``;
-  return new Failure("auth", "database-refused", `${message} (${code})`, { systemCode: code, hint });
+  const hint = `check the password in ${variables}, and the user's rights to create and write the schema \`rollcall\``;
+  return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
 /** @param wanted the valid form of the URL */

@@ -7,6 +7,7 @@ import { isLoopback } from "../host.ts";
 import {
   databaseFailed,
   databaseForeign,
+  databaseMissing,
   databaseRefused,
   databaseUnavailable,
   databaseVersion,
@@ -255,5 +256,6 @@ const toFailure = (thrown: unknown, about: TitledFile): unknown => {
   }
   const code = isSaslError(thrown) ? "28P01" : getErrorCode(thrown);
   if (code === "unknown") return thrown;
-  return (/^(28|3D|42501)/.test(code) ? databaseRefused : databaseFailed)({ ...about, code });
+  if (code === "3D000") return databaseMissing(about);
+  return (/^(28|42501)/.test(code) ? databaseRefused : databaseFailed)({ ...about, code });
 };

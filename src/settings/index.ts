@@ -21,6 +21,7 @@ export {
 export { credentialUses } from "./credentials.ts";
 export { findLedgerFile } from "./database-locations.ts";
 export {
+  localProfile,
   readProfileNames,
   readSavedTexts,
   type SettingFlags,

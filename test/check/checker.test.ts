@@ -485,6 +485,7 @@ describe("the checker", () => {
     ];
     const keys = fc.oneof(
       ...formats.map((format) => fc.stringMatching(format)),
+      fc.stringMatching(/^[0-9a-f]{40}$/).map((key) => `WANDB_API_KEY=${key}`),
       fc.stringMatching(/^\w{64}$/).map((key) => `-----BEGIN RSA PRIVATE KEY-----\n${key}`),
     );
     itHolds(
@@ -508,6 +509,18 @@ describe("the checker", () => {
       ),
       { quick: 100, slow: 1500 },
     );
+  });
+
+  it("reports 40 hex digits only after the name of a key", () => {
+    const digits = "4f0c9b1d7a3e58264f0c9b1d7a3e5826b1d7a3e5";
+    const rulesIn = (content: string) => {
+      const line = JSON.stringify({ messages_and_choices: [{ role: "assistant", content }], reward: 1 });
+      return foundIn(Buffer.from(line)).problems.map(({ rule }) => rule);
+    };
+    for (const named of [`{"WANDB_API_KEY": "${digits}"}`, `wandb_api_key: ${digits}`])
+      expect(rulesIn(named)).toContain("secret-in-content");
+    for (const other of [`commit ${digits}`, `WANDB_API_KEY=${digits}0`, `WANDB_API_KEY and then ${digits}`])
+      expect(rulesIn(other)).not.toContain("secret-in-content");
   });
 
   it.each(["u123g", "u12g4", "u1g34", "ug234", "u123", "u12 4", "u", "x41", "0", "u00e9", "uABCD", "uabcF", "ud83d"])(

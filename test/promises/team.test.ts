@@ -178,13 +178,13 @@ describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, 
     expect([refused.code, refused.error?.hint]).toEqual([4, `chmod 600 ${file}`]);
   });
 
-  it("exits with 4 and names the database if it is missing", async (context) => {
+  it("exits with 11 and names the database if it is missing", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const address = (await newDatabase()).replace(/[^/]*$/, "nowhere");
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
     const refused = await place.log([place.write("a.jsonl", many(1))]);
-    expect([refused.code, refused.error?.hint]).toEqual([4, expect.stringContaining("`createdb`")]);
+    expect([refused.code, refused.error?.hint]).toEqual([11, expect.stringContaining("`createdb`")]);
   });
 
   it("is encrypted with sslmode=require, and fails if the server's certificate is not trusted", async (context) => {

@@ -63,13 +63,27 @@ const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefin
   const start = isEscape ? from + 1 : from;
   if (isEscape && isPrivateKey(bytes, from))
     return { start, end: Math.min(end, start + maxRun), kind: "a private key" };
-  if (keyPrefixes[((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0)] === 0) return undefined;
+  if (keyPrefixes[((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0)] === 0) return matchNamedKey(bytes, start);
   const text = bytes.toString("latin1", start, Math.min(end, start + maxRun));
   for (const [kind, pattern] of keyFormats) {
     const [key] = pattern.exec(text) ?? [];
     if (key !== undefined) return isPlaceholder(key) ? undefined : { start, end: start + key.length, kind };
   }
   return undefined;
+};
+
+/** Other keys of Weights & Biases look like a commit id, so only the name before the key identifies them. */
+const namedKey = /(?<!\w)[0-9a-f]{40}(?!\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\W{1,8}[0-9a-f]{40})/;
+const namedKeyLength = 40;
+
+/** The length of the name and the characters between it and the key. */
+const maxNameLength = 24;
+
+const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {
+  const end = start + namedKeyLength;
+  if (isKeyByte[bytes[end - 1] ?? 0] === 0 || isKeyByte[bytes[end] ?? 0] === 1) return undefined;
+  const [key] = namedKey.exec(bytes.toString("latin1", Math.max(0, start - maxNameLength), end)) ?? [];
+  return key === undefined || isPlaceholder(key) ? undefined : { start, end, kind: "an API key of Weights & Biases" };
 };
 
 const dash = 0x2d;
@@ -94,8 +108,7 @@ const anyKeyFormat = new RegExp(
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
     "[\\w+/=\\\\]{40,}\\\\n-----END [A-Z ]*PRIVATE KEY-----",
     ...keyFormats.map(([, pattern]) => pattern.source.slice(1)),
-    // Other keys of Weights & Biases look like a commit id, so only the name before the key identifies them.
-    "(?<![\\w])[0-9a-f]{40}(?!\\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\\W{1,8}[0-9a-f]{40})",
+    namedKey.source,
   ].join("|"),
   "g",
 );

@@ -167,8 +167,7 @@ const checkCredential = async (
     const isRefused = tried.state === "refused";
     const found = toFinding(check, failure, { ...facts, accepted: isRefused ? false : null });
     if (isRefused) return found;
-    const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
-    if (isPage) return { ...found, code: "unavailable" };
+    if (isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true) return found;
     return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
   } catch (thrown) {
     // `checkSettings` reports it.
@@ -215,7 +214,7 @@ const checkUrl = async (
     if (isPage && status < 400 && !(await credentials).some(isAccepted)) {
       const fix = `set the URL of the API: \`rollcall config set ${setting} https://…\``;
       const message = `${address} answers with a web page, not with JSON`;
-      return error(check, "unavailable", message, fix, facts);
+      return error(check, "refused", message, fix, facts);
     }
     const message = `${address} answers${proxy === null ? "" : ` through ${proxy}`} (${status})`;
     if (status < 500) return ok(check, message, facts);

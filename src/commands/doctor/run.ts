@@ -94,7 +94,7 @@ const toLine = ({ check, status, message, fix }: Finding): Line => {
 };
 
 /** The codes of findings, the most serious first. */
-const codesBySeverity = ["usage", "storage", "auth", "unavailable"] as const;
+const codesBySeverity = ["usage", "storage", "auth", "refused", "unavailable"] as const;
 
 const toWorstFailure = (findings: readonly Finding[]): Failure | undefined => {
   const errors = findings.filter(({ status }) => status === "error");

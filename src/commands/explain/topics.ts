@@ -39,13 +39,21 @@ const codeMeanings: Readonly<Record<FailureCode, string>> = {
 
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
 
-export const codeTopics: readonly Topic[] = Object.entries(codeMeanings).flatMap(([code, about]): readonly Topic[] => {
-  if (!isCode(code)) return [];
-  const exits = [exitCodes[code]].flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit)));
-  const kind = { label: "kind", text: `error code, exit code ${exits.join(", ")}` };
+const codeTopic = (name: string, code: FailureCode | null, about: string, exits: readonly number[]): Topic => {
+  const kind = { label: "kind", text: `${code === null ? "" : "error code, "}exit code ${exits.join(", ")}` };
   const lines = () => [kind, { label: "when", text: about }];
-  return [{ name: code, kind: "code", about, code, exit_codes: exits, severity: null, lines }];
-});
+  return { name, kind: "code", about, code, exit_codes: exits, severity: null, lines };
+};
+
+/** Success and the error codes, in the order of the exit codes. */
+export const codeTopics: readonly Topic[] = [
+  codeTopic("success", null, "Everything is done, or nothing is left to do.", [0]),
+  ...Object.entries(codeMeanings).flatMap(([code, about]) => {
+    if (!isCode(code)) return [];
+    const exits = [exitCodes[code]].flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit)));
+    return [codeTopic(code, code, about, exits)];
+  }),
+];
 
 type Example = NonNullable<Topic["example"]>;
 

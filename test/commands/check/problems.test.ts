@@ -44,6 +44,16 @@ describe("rollcall check --strict", () => {
     expect([log.code, log.stdout]).toEqual([3, ""]);
   });
 
+  it("gives advice that fits a list of metrics", async () => {
+    for (const [metrics, advice] of [
+      ["[1]", 'write a key for each value: "metrics": {"<name>": …}'],
+      ['[{"loss":1}]', "remove one of the arrays around it"],
+    ] as const) {
+      const { stdout } = await check("--json", ...filesOf(`${group(trajectory(1, `,"metrics":${metrics}`))}\n`));
+      expect(JSON.parse(stdout).problems[0]).toMatchObject({ rule: "wrong-type", advice });
+    }
+  });
+
   it("excludes groups with errors from the metrics", async () => {
     const files = filesOf(`${good}\n${group(trajectory(5), trajectory(5, ',"logs":["b"]'))}\n`);
     const { code, stdout } = await check("--strict", "--json", ...files);

@@ -62,9 +62,9 @@ describe("rollcall doctor about credentials", () => {
       { when: isTo("POST", "/call/read"), answer: json({ reason: "busy" }, 503) },
     ]);
     const { code, of } = await doctor([], { env });
-    expect(code).toBe(5);
+    expect(code).toBe(6);
     expect(of("credential inference")).toMatchObject([
-      { status: "error", code: "unavailable", message: expect.stringContaining("HTML") },
+      { status: "error", code: "refused", message: expect.stringContaining("HTML") },
     ]);
     expect(of("credential calls")).toMatchObject([{ status: "ok", facts: { accepted: null } }]);
   });
@@ -91,7 +91,7 @@ describe("rollcall doctor about addresses", () => {
       { when: isTo("POST", "/call/read"), answer: json({ reason: "busy" }, 503) },
     ]);
     const found = await doctor([], { env: site.env });
-    expect(found.code).toBe(5);
+    expect(found.code).toBe(6);
     const [address] = found.of("address base");
     expect(address).toMatchObject({ status: "error", message: expect.stringContaining("a web page") });
     expect(address?.fix).toContain("rollcall config set base_url");

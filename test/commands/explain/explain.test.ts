@@ -19,6 +19,7 @@ describe("rollcall explain", () => {
     await expect(byName.stdout).toMatchFileSnapshot("golden/explain.code.txt");
     expect(await runRollcall(["explain", "8"])).toEqual(byName);
     expect((await runRollcall(["explain", "130"])).stdout).toMatch(/^interrupted\n/);
+    expect((await runRollcall(["explain", "0"])).stdout).toMatch(/^success\n.*exit code 0\n/);
   });
 
   it("accepts a rule in brackets, as copied from a problem", async () => {

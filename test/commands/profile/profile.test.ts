@@ -37,6 +37,18 @@ describe("rollcall profile", () => {
     });
   });
 
+  it("does not delete the built-in profile", async () => {
+    const { run } = await openHome();
+    expect(await run("profile delete local --yes")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: [
+        "rollcall: cannot delete the profile local: it is built in\n",
+        "hint: delete its settings with `rollcall config unset <setting> --profile local`\n",
+      ].join(""),
+    });
+  });
+
   it("deletes a profile's settings and keys only with --yes if stdin is not a terminal", async () => {
     const { run, saved } = await openHome();
     await run("profile use work");
