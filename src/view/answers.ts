@@ -135,7 +135,7 @@ export interface Finding {
   readonly severity: "error" | "warning";
   readonly message: string;
   readonly advice: string;
-  readonly place: SourcePosition | null;
+  readonly place: (SourcePosition & { readonly column: number | null }) | null;
   readonly group: number | null;
   readonly trajectory: number | null;
   /** Position in `messages_and_choices`. */
@@ -171,7 +171,7 @@ export interface GroupDetail {
   readonly findings: readonly Finding[];
   /** The first match of the searched text; absent without a search. */
   readonly match?: SearchMatch | null;
-  /** The command that logs this group, or reads its calls; null for standard input. */
+  /** The command that logs this group, or reads its calls; null for standard input and invalid groups. */
   readonly command: string | null;
 }
 

@@ -84,13 +84,13 @@ const commonOf = (all: readonly { readonly bytes: Buffer; readonly root: JsonVal
   return end < 0 ? first.length : end;
 };
 
-/** Returns the command that logs a group alone; null for standard input, which cannot be read again. */
+/** Returns the command that logs a group alone; null for an invalid group and for standard input, read only once. */
 const commandOf = ({ dataset, inputOptions, logged }: ViewInput, group: number): string | null => {
   if (logged !== undefined) {
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
   }
   const { files, options, where } = inputOptions;
-  if (files.includes("-")) return null;
+  if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const isIt = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
   const chosen = where === undefined ? isIt : `${isIt} && (${where})`;
   // The user replaces the model, and the split if the input has none.

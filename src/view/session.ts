@@ -210,8 +210,8 @@ const indexFindings = (dataset: Dataset) => {
 };
 
 const toFinding = (dataset: Dataset, problem: Problem): Finding => {
-  const { rule, severity, message, advice = "", file, line = 1 } = problem;
-  const place = file === undefined ? null : { file, line };
+  const { rule, severity, message, advice = "", file, line = 1, column = null } = problem;
+  const place = file === undefined ? null : { file, line, column };
   const { group = null, trajectory = null, message: message_at = null } = findProblemSubject(dataset, problem) ?? {};
   return { rule, severity, message, advice, place, group, trajectory, message_at };
 };

@@ -74,10 +74,16 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
-  it("shows an unreadable line as invalid, and not as a trajectory", async () => {
-    const { page, viewing: served, troubles } = await shown([fileOf("bad.jsonl", `${groupLine([0, 1])}\n{bad\n`)]);
+  it("shows an unreadable line with its text and the reason at its position, and offers no command", async () => {
+    const file = fileOf("bad.jsonl", `${groupLine([0, 1])}\n{"a": bad\n`);
+    const { page, viewing: served, troubles } = await shown([file]);
     await page.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await page.getByRole("heading", { name: "unreadable line · invalid" }).waitFor();
+    expect(await page.locator(".column .problem").innerText()).toContain(`error ${file}:2:7 bad is not JSON`);
+    await page.locator(".column pre.raw").waitFor();
+    expect(await page.locator(".column pre.raw").innerText()).toBe('{"a": bad');
+    await page.getByText("no command, because the group is invalid").waitFor();
+    expect(await page.getByText("rollcall log").count()).toBe(0);
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByRole("heading", { name: "2 trajectories" }).waitFor();
     expect(troubles).toEqual([]);

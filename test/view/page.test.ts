@@ -106,7 +106,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("searchbox", { name: "where" }).fill("reward > 2.0");
     await page.keyboard.press("Enter");
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("0 of 20 groups");
+    await page.getByText("no group matches the filters and the search").waitFor();
     await page.getByRole("searchbox", { name: "where" }).fill("reward >");
+    await page.getByText("press Enter").waitFor();
     await page.keyboard.press("Enter");
     await page.locator(".count .trouble").waitFor();
     expect(await page.locator(".count").innerText()).toMatch(/^no groups: \S/);
@@ -328,6 +330,27 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await page.evaluate("parseFloat(getComputedStyle(document.querySelector('.who')).fontSize)"),
     ).toBeGreaterThan(16);
     expect((await page.locator(".entry pre").first().boundingBox())?.width).toBeLessThan(1600);
+  });
+
+  it("shows the mean reward of groups at 390 pixels without scrolling", async () => {
+    const { page } = await shown([airline], { width: 390, height: 800 });
+    const [mean, rows] = await Promise.all(
+      ["tbody tr:first-child td:nth-child(4)", ".rows"].map((found) => page.locator(found).first().boundingBox()),
+    );
+    expect((mean?.x ?? 390) + (mean?.width ?? 0)).toBeLessThanOrEqual((rows?.x ?? 0) + (rows?.width ?? 0));
+  });
+
+  it("opens a group in a new tab with Ctrl-click", async () => {
+    const { page } = await shown([airline]);
+    const [tab] = await Promise.all([
+      page.context().waitForEvent("page"),
+      page
+        .locator(".rows td.words a")
+        .first()
+        .click({ modifiers: ["Control"] }),
+    ]);
+    await tab.getByRole("heading", { name: "4 trajectories" }).waitFor();
+    expect(await hash(page)).toBe("#/");
   });
 
   it("fits 360 pixels, except for areas that scroll", async () => {

@@ -10,8 +10,8 @@ export const CopyButton = ({ text, name }: { readonly text: string; readonly nam
     setTimeout(() => setDone(false), 1500);
   };
   return (
-    <button type="button" aria-label={`copy ${name}`} onClick={() => void copy().catch(() => undefined)}>
-      {done ? "copied" : "copy"}
+    <button type="button" onClick={() => void copy().catch(() => undefined)}>
+      {done ? "copied" : `copy ${name}`}
     </button>
   );
 };
@@ -35,11 +35,11 @@ export const Position = ({
   return call === null ? null : <CopyableText text={call} name="the id of the call" />;
 };
 
-export const Command = ({ detail: { command, logged } }: { readonly detail: GroupDetail }) => (
+export const Command = ({ detail: { command, logged, valid } }: { readonly detail: GroupDetail }) => (
   <>
     <h2>{logged === null ? "log this group" : "read its calls"}</h2>
     {command === null ? (
-      <p>no command, because standard input cannot be read again</p>
+      <p>no command, because {valid ? "standard input cannot be read again" : "the group is invalid"}</p>
     ) : (
       <CopyableText text={command} name="the command" />
     )}

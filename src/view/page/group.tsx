@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
-import { Conversation, parseTrajectory } from "./conversation.tsx";
+import { Conversation, LongText, parseTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
 import { counted, formatMeasure, formatSize } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
@@ -153,7 +153,8 @@ const TrajectoryColumn = ({ detail, member, query, isShown }: ColumnProps) => {
         </button>
       )}
       {error !== undefined && <p role="alert">{error}</p>}
-      {value !== undefined && trajectory === undefined && <p>cannot show this trajectory</p>}
+      <ProblemList findings={findings.filter(({ message_at }) => message_at === null)} />
+      {value !== undefined && trajectory === undefined && <LongText text={value} kind="raw" />}
       {trajectory !== undefined && common > 0 && (
         <p class="parts">{common === messages ? "ends here" : "differs from here on"}</p>
       )}

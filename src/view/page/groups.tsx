@@ -15,7 +15,7 @@ export const Groups = ({ state, query }: { readonly state: PageState; readonly q
   const { summary, progress } = state;
   const isMeasured = progress.phase === "read";
   const { latest: charts = { runs: [], rewards: [], dots: [] } } = useAnswer("charts", allGroups, {
-    edition: isMeasured,
+    edition: editionOf(state),
   });
   if (summary === undefined) return null;
   const { groups, runs } = summary;
@@ -41,6 +41,13 @@ export const Groups = ({ state, query }: { readonly state: PageState; readonly q
     </>
   );
 };
+
+/** Maximum updates of the table and the charts during the measuring. */
+const maxEditions = 20;
+
+/** The twentieth that is measured, so that the table and the charts are updated. */
+const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
+  phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
 const columnsOf = (query: Query, recorded: PageState["recorded"] = []): readonly TableColumn<GroupRow>[] => {
   const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], own = "n"): TableColumn<GroupRow> => {
@@ -83,10 +90,9 @@ export const rememberGroup = (group: number): void => {
 };
 
 const GroupTable = ({ state, query }: { readonly state: PageState; readonly query: Query }) => {
-  const isMeasured = state.progress.phase === "read";
   const { latest, error } = useAnswer("rows", query, {
     isComplete: ({ searched }) => searched === null || searched.share === 1,
-    edition: isMeasured,
+    edition: editionOf(state),
   });
   const found = error === undefined ? latest : undefined;
   const { selected = 0, searched = null, rows = [] } = found ?? {};
@@ -94,6 +100,7 @@ const GroupTable = ({ state, query }: { readonly state: PageState; readonly quer
   const body = useRef<HTMLTableSectionElement>(null);
   /** The direction of the key that turned the page, until the new page gets the focus. */
   const turned = useRef<1 | -1 | undefined>(undefined);
+  const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const turnPage = (by: 1 | -1): void => {
     if (query.page + by < 1 || query.page + by > pages) return;
@@ -137,6 +144,11 @@ const GroupTable = ({ state, query }: { readonly state: PageState; readonly quer
           count={selected}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
         />
+        {found?.selected === 0 && (
+          <p class="quiet none">
+            {isComplete ? "no group matches the filters and the search" : "no match yet, still reading"}
+          </p>
+        )}
       </div>
       {pages > 1 && <Pages query={query} pages={pages} />}
     </section>
@@ -233,7 +245,7 @@ const Filters = ({ query, hasWhere: withWhere }: { query: Query; hasWhere: boole
       />
       {withWhere && (
         <SearchField
-          label="where (CEL), such as reward > 0.5"
+          label="where (CEL), such as reward > 0.5, then Enter"
           isExpression
           sought={where}
           search={(typed) => search({ where: typed || undefined })}

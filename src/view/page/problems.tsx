@@ -9,7 +9,7 @@ import { useAnswer } from "./use-answer.ts";
 export const ProblemList = ({ findings, query }: { readonly findings: readonly Finding[]; readonly query?: Query }) => (
   <>
     {findings.map(({ severity, rule, message, advice, place, group, trajectory }, at) => {
-      const where = place === null ? "" : `${place.file}:${place.line}`;
+      const where = place === null ? "" : [place.file, place.line, place.column ?? []].flat().join(":");
       const about = { group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 };
       return (
         <div key={at} class={`problem ${severity}`}>

@@ -53,6 +53,7 @@ export const SearchField = ({
         value={value}
         onInput={(event) => setValue(event.currentTarget.value)}
       />
+      {isExpression && value !== searchedText && <span class="enter">press Enter</span>}
     </form>
   );
 };
