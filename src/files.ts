@@ -168,12 +168,12 @@ export const openDraft = (path: string, mode = 0o600): Draft => {
     commit: () => {
       fsyncSync(file);
       close();
-      // Only root can change the owner; all others own what they write.
+      // Only root can change the owner. Other users own the files that they write.
       if (before !== undefined && before.uid !== statSync(draft).uid) {
         ignoreErrors(() => chownSync(draft, before.uid, before.gid));
       }
       renameSync(draft, target);
-      // Not every system can sync a folder; the bytes of the file are on disk already.
+      // Not every system can sync a folder. The bytes of the file are on disk already.
       ignoreErrors(() => {
         const folder = openSync(dirname(target), "r");
         fsyncSync(folder);

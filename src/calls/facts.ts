@@ -28,7 +28,7 @@ export interface Cost {
   /** The amounts for each purpose, such as `prompt`, in their original spelling. */
   readonly parts: readonly { readonly what: string; readonly amount: string }[];
   readonly unit: string;
-  /** The exact sum of the parts; undefined if one of them is not an amount. */
+  /** The exact sum of the parts; undefined if a part is not an amount. */
   readonly total: Decimal | undefined;
 }
 

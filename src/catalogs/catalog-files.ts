@@ -20,7 +20,7 @@ export const catalogNames = ["analysis", "router"] as const;
 
 export type CatalogName = (typeof catalogNames)[number];
 
-/** What identifies a catalog. */
+/** The identity of a catalog. */
 export interface CatalogId {
   /** The base URL of the service; `local` for the local service. */
   readonly address: string;
@@ -173,7 +173,7 @@ export const readCachedCatalog = (folder: string, id: CatalogId): CachedCatalog 
 /** A reply of the service. */
 interface FetchedCatalog extends Pick<CachedCatalog, "validators"> {
   readonly bytes: Uint8Array;
-  /** The cached catalog, if the service said that it is current. */
+  /** The cached catalog, if the service answered that it is current. */
   readonly current: CachedCatalog | undefined;
   readonly now: number;
 }

@@ -44,7 +44,7 @@ const allOf = (
   words: { of: (model) => typedValue(model[column]) ?? [], usual: usual.split(" ") },
 });
 
-/** Returns the country of each data center; an empty text if it states none. */
+/** Returns the country of each data center; an empty text for a data center without a country. */
 const countriesOf: OptionWords["of"] = ({ datacenters }) =>
   (typedValue(datacenters) ?? []).map(({ country_code }) => typedValue(country_code) ?? "");
 
@@ -61,7 +61,7 @@ const countryCodes: Strings = [
   "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
 ].flatMap((line) => line.split(" "));
 
-/** `EU` stands for its members. */
+/** `EU` means its member countries. */
 const countryOption = (
   holds: (codes: Strings, isWanted: (code: string) => boolean) => boolean,
 ): FilterOption<Strings> => ({

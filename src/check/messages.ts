@@ -151,9 +151,9 @@ const reportRole = (text: JsonTable, message: number, report: Report): void => {
     report("missing-role", { instead: () => hintForMissingRole(parseNode(text, message)) }, message);
     return;
   }
-  const said = kindOf(text, node) === Kind.string ? readString(text, node) : undefined;
-  const role = said === undefined ? describeValue(text, node) : shortName(said);
-  report("unknown-role", { role, suggestion: () => suggestRole(said) }, node);
+  const found = kindOf(text, node) === Kind.string ? readString(text, node) : undefined;
+  const role = found === undefined ? describeValue(text, node) : shortName(found);
+  report("unknown-role", { role, suggestion: () => suggestRole(found) }, node);
 };
 
 /** Counts the characters of the parts of a content. */
@@ -253,7 +253,7 @@ const areAllAnswered = (text: JsonTable): boolean => {
 const haveSameSpelling = (text: JsonTable, a: number, b: number): boolean =>
   text.bytes.compare(text.bytes, startOf(text, a), endOf(text, a), startOf(text, b), endOf(text, b)) === 0;
 
-/** Matches calls with results by id; a result without an id, which another rule reports, answers the oldest call. */
+/** Matches calls with results by id. A result without an id, which another rule reports, answers the oldest call. */
 const matchCalls = (text: JsonTable, end: number) => {
   const waiting = new Map<string, number[]>();
   const answered = new Set<string>();

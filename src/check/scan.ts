@@ -250,7 +250,7 @@ const maxWordLength = 40;
 /** Bytes before a fault that are searched for its key and the last character. */
 const maxAheadBytes = 2 ** 12;
 
-/** Returns the character at an offset; an invisible one by its number. */
+/** Returns the character at an offset, or the number of an invisible character. */
 const formatCharacter = (bytes: Buffer, at: number): string => {
   const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
   const code = character.codePointAt(0) ?? 0;

@@ -251,7 +251,7 @@ const metricsShape = new Shape([], (_, text, object): readonly string[] | undefi
   return isEach && areMetrics ? [...members.keys()] : undefined;
 });
 
-/** Reports invalid metrics, and adds the others to the facts. */
+/** Reports invalid metrics, and adds valid metrics to the facts. */
 const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts, report: Report): void => {
   const names = metricsShape.read(text, object);
   if (names !== undefined) {

@@ -149,7 +149,7 @@ export const reportUnsortedParts = async (dataset: IndexedGroups, unsorted: read
   }
 };
 
-/** Reports groups that an unreadable line can belong to; they are invalid. */
+/** Reports groups that an unreadable line can belong to. These groups are invalid. */
 export const reportAmbiguousGroups = async (dataset: IndexedGroups, byKey: boolean): Promise<void> => {
   const { found, groups, sources } = dataset;
   const { parts } = found;
@@ -179,7 +179,7 @@ const minRewards = 10;
 /** Multiple of the median distance from the median that makes an outlier. */
 const outlierFactor = 30;
 
-/** Maximum share of outliers; a larger share is not exceptional. */
+/** Maximum share of outliers. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
 /** Outliers of a source: rewards further than `distance` from the median. */
@@ -198,7 +198,7 @@ export const findRewardOutliers = ({ extremes }: { readonly extremes: RewardExtr
   const distances = weights
     .map(({ value, count }) => ({ value: Math.abs(value - median), count }))
     .sort((a, b) => a.value - b.value);
-  // If most rewards are equal, only the others count.
+  // If most rewards are equal, only the other rewards count.
   const others = distances.filter(({ value }) => value > 0);
   const distance = (quantile(distances, 0.5) || quantile(others, 0.5)) * outlierFactor;
   const outside = countWeights(others.filter(({ value }) => value > distance));

@@ -12,7 +12,7 @@ export interface AssemblyOptions extends GroupingOptions {
   readonly size: number | undefined;
   /** In milliseconds, monotonic. */
   readonly elapsed: () => number;
-  /** True if an earlier run sent the group with a dedup key; it is complete as it was then. */
+  /** True if an earlier run sent the group with a dedup key. The group is complete as it was sent. */
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
   /** Called when a line makes its group invalid, before the group is complete. */
   readonly onInvalid: () => void;

@@ -119,7 +119,7 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   }
 }
 
-/** Lists the trajectories of a part; a part that is not a group is one trajectory. */
+/** Lists the trajectories of a part. A part that is not a group is one trajectory. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];

@@ -77,7 +77,7 @@ export const locateIfKept = async (
   return problems.canKeep(rule) ? await locateInPart(dataset, part, await path()) : {};
 };
 
-/** Reports a problem at a path of a part, by default the first; an error makes the group invalid. */
+/** Reports a problem at a path of a part, by default the first part. An error makes the group invalid. */
 export const reportGroup = async <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,

@@ -39,7 +39,7 @@ export class PriorOutcomes {
     this.#options = options;
   }
 
-  /** Adds requests that are new or may have changed; all unknown requests must be among them. */
+  /** Adds requests that are new or may have changed, which must include all unknown requests. */
   async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
     for (const { dedupKeys } of this.unknownEntries) {
       for (const group of this.#findGroups(dedupKeys)) this.#set(group, this.#facts.at(group) & ~unknownBit);

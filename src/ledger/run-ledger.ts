@@ -145,7 +145,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
       return changes !== before;
     },
 
-    /** Yields the requests of other runs, oldest first; from the second call on, only those that may have changed. */
+    /** Yields the requests of other runs, oldest first. A later call yields only requests that may have changed. */
     async *entries(): AsyncGenerator<Entry, void> {
       const isHeld = lock !== undefined;
       if (!isHeld) await readScope();

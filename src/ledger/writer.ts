@@ -40,7 +40,7 @@ export interface RecordedOutcome {
   readonly calls: string;
 }
 
-/** In a file, one run of a scope writes at a time; in PostgreSQL, each run writes groups of its own. */
+/** In a file, one run of a scope writes at a time. In PostgreSQL, each run writes different groups. */
 export interface Writer {
   /** SQL that each change of a request sets in addition. */
   readonly changedSql: string;

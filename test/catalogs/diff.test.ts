@@ -38,7 +38,7 @@ describe("the difference of two catalogs", () => {
     );
   });
 
-  it("contains every model that only one catalog has, and no other as added or gone", () => {
+  it("contains a model as added or gone if and only if one catalog lacks it", () => {
     fc.assert(
       fc.property(entries, entries, (one, other) => {
         const ids = (data: readonly unknown[]) =>

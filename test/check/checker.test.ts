@@ -66,7 +66,7 @@ const valueIn = (place: JsonValue): unknown => {
   return first === 0x5b ? inside.map(([, value]) => value) : Object.fromEntries(inside);
 };
 
-/** What the table of a block has of its lines that are not blank, and what JSON.parse says of them: undefined where they are not JSON. */
+/** Parses the lines of a block with the kernel and with JSON.parse; undefined for a line that is not JSON. */
 const tableAndParsed = (bytes: Buffer) => {
   const reader = new JsonReader();
   reader.readLines(bytes);

@@ -56,10 +56,10 @@ const text = fc
   .record({
     elements: fc.array(element, { minLength: 1, maxLength: 8 }),
     wrap: fc.constantFrom(...wraps),
-    /** What stands between elements, which go over lines then; nothing on one line. */
+    /** White space between elements. */
     space: fc.constantFrom("", "\n", "\r\n", "\n \t"),
     indent: fc.constantFrom(0, 2),
-    /** A line before a list on one line, and one behind it. */
+    /** Lines before and after a list on one line. */
     neighbours: fc.constantFrom(["", ""], [`${JSON.stringify(group(1, 2))}\n`, `\n${JSON.stringify(group(3, 4))}`]),
     damaged: seldom(fc.tuple(fc.nat(), fc.constantFrom(...'{}[],:"\\x0 \u0001\r\u00ff'))),
     cut: seldom(fc.nat()),

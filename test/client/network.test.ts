@@ -13,7 +13,7 @@ import { bodyOf, clientAt, failureOf, type Overrides, rawServer, wireReply } fro
 const list = { parameters: {}, body: undefined };
 const whole = wireReply("200 OK", '{"data":[]}');
 
-/** What a list at an address fails with, when it is not tried again. */
+/** Returns the failure of a list request without retries. */
 const failureAt = async (url: string, overrides: Overrides = {}) =>
   await failureOf(clientAt(url, { maxWaitMs: 0, timeoutMs: 200, ...overrides }).client.send(listModels, list));
 

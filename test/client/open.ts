@@ -85,7 +85,7 @@ export const clientAt = (
   return { client, waits, traced, interrupt: () => abort.abort(interrupted({ signal: "SIGINT" })) };
 };
 
-/** What a promise fails with. */
+/** Returns the failure of a promise. */
 export const failureOf = async (promise: Promise<unknown>): Promise<Failure> => {
   try {
     await promise;

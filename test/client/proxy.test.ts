@@ -11,7 +11,7 @@ import { bodyOf, clientAt, failureOf, rawServer, wireReply } from "./open.ts";
 const list = { parameters: {}, body: undefined };
 const whole = wireReply("200 OK", '{"data":[]}');
 
-/** What a proxy was asked for. */
+/** A request to a proxy. */
 interface Asked {
   readonly line: string;
   readonly headers: IncomingMessage["headers"];

@@ -9,13 +9,13 @@ import { type CommandTree, readCommandTree } from "../support/command-tree.ts";
 import { endOf, newHome, type RunOptions, runRollcall, startInTurn } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
 
-/** A failing call: its words, the exit code it has to end with, and what it is given. */
+/** A failing command: its arguments, the expected exit code, and the options of its run. */
 interface Failing extends RunOptions {
   readonly args: readonly string[];
   readonly code: number;
-  /** What the service answers, one after the other; `URL` in words and environment is its address. */
+  /** The answers of the service, in order. `URL` in argv and the environment is replaced by its URL. */
   readonly answers?: readonly Answer[];
-  /** Whether output.md has a document on standard output nevertheless. */
+  /** True if stdout has a document in spite of the error (output.md). */
   readonly hasResult?: boolean;
 }
 
@@ -135,7 +135,7 @@ const failing = async ({ args, answers = [], env = {}, ...rest }: Failing, ...mo
   });
 };
 
-/** What every error document holds (output.md). */
+/** The members of every error document (output.md). */
 const document = {
   code: expect.stringMatching(/^[a-z_]+$/),
   message: expect.stringMatching(/./),

@@ -36,7 +36,7 @@ describe("rows of TRL", () => {
     expect(lines).toEqual([group(), group(',"step":2')]);
   });
 
-  it("take rewards from another list of the row if that was asked for", async () => {
+  it("take rewards from the list that --reward-from names", async () => {
     const row = { prompt: "q", completions: ["a", "b"], judged: { score: [3, 4] } };
     const { lines } = await convertRows([row], ["--reward-from", "judged.score"]);
     expect(groupsOf(lines)[0].map(({ reward }: { reward: number }) => reward)).toEqual([3, 4]);

@@ -88,7 +88,7 @@ describe("traces of verifiers v1", () => {
     `);
   });
 
-  it("get their turns from the path to the last leaf, histories from other leaves, and one choice for each sampled turn", async () => {
+  it("get turns from the path to the last leaf, histories from other leaves, choices from sampled turns", async () => {
     const call = { id: "c", name: "f", arguments: '{"n": 9007199254740993}' };
     const calling = { role: "assistant", tool_calls: [call] };
     const nodes = [

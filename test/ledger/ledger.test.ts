@@ -135,7 +135,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       for await (const entry of ledger.entries(filter)) list.push(entry);
       return list;
     };
-    /** What follows for groups, which is the same where they are known ahead and where they come one by one. */
+    /** Returns the prior outcomes of groups, which are equal if the groups arrive one by one. */
     const outcomesOf = async (
       in_: LedgerScope,
       contents: readonly string[],

@@ -85,7 +85,7 @@ const runs: readonly string[] = [
   "schema -o jsonl",
 ];
 
-/** What the service answers: calls as they were recorded. */
+/** The service's answer: recorded calls. */
 const samples = (name: string): unknown => JSON.parse(readFileSync(`test/samples/${name}`, "utf8"));
 
 describe("the output with --json", () => {

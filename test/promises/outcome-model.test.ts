@@ -94,7 +94,7 @@ const placeOf = (service: Service) => {
         await reading.close();
       }
     },
-    /** What the ledger has of each request: its state, groups, bytes and input, when it was tried, and how that ended. */
+    /** Returns the state, groups, bytes, input, times and outcome of each request in the ledger. */
     async rows(): Promise<readonly (readonly unknown[])[]> {
       const open = await openExistingLedger({ path: ledger }, { ...usualDelivery(), toRead: true });
       const rows: (readonly unknown[])[] = [];

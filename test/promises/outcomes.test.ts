@@ -6,7 +6,7 @@ import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
 /** More than the buffers of both sides hold, so that a service that stops reading stops the sender in the middle. */
 const long = 12 * 1024 * 1024;
 
-/** What the service does to the first of three requests, and how the run ends. */
+/** A fault of the service in the first of three requests, and the end of the run. */
 interface Fault {
   readonly name: string;
   /** True for one fault of each outcome in the table of outcomes. */
@@ -178,7 +178,7 @@ const faults: readonly Fault[] = [
 
 const noGroups = { logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
 
-/** What a ledger records of a fault, except messages and numbers. */
+/** The facts of a fault in the ledger, except messages and numbers. */
 const recordOf = ({ state, status, cause, retried = false }: Fault): string =>
   `${state} ${status === undefined} ${cause === undefined} ${retried}`;
 

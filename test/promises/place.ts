@@ -58,7 +58,7 @@ export interface LedgerEntry {
   readonly input: string;
 }
 
-/** Where runs take place. */
+/** The folder and environment of runs. */
 export interface Place {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;

@@ -361,7 +361,7 @@ describe("an outcome", () => {
     code: "ECONNRESET",
     failure: connectionReset,
   });
-  /** What two requests end as, of which the second is answered so first and 200 then. */
+  /** Sends two requests. The second is answered with `second`, then with 200. */
   const endOf = async (second: Attempt) => {
     const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
     const { result, bodies } = await send(dataset, {

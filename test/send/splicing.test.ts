@@ -9,7 +9,7 @@ import { makeEnvelope, planRequest } from "../../src/send/plan.ts";
 import { filesOf, read } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 
-/** What is given of a body that goes through so many bytes of memory, piece by piece, until it ends or is broken off. */
+/** Reads a body in pieces of at most `room` bytes, until it ends or fails. */
 const spliced = async (dataset: Dataset, groups: Uint32Array, room: number) => {
   const envelope = makeEnvelope(dataset, "train");
   const request = planRequest(dataset, { envelope, groups });

@@ -7,11 +7,11 @@ interface Body {
   /** True if PostgreSQL is not installed. */
   readonly skip: boolean;
   readonly tags: "database" | [];
-  /** Where a new store of it is; undefined for the data folder's own file. */
+  /** Returns the location of a new store; undefined for the file in the data folder. */
   readonly place: () => Promise<{ readonly path: string; readonly password: undefined } | undefined>;
 }
 
-/** Asks a database something, as somebody else; the first value of the first row, where that is a number. */
+/** Queries a database over a separate connection; returns the first value of the first row, which is a number. */
 export const query = async (address: string, sql: string): Promise<number> => {
   const { default: pg } = await import("pg");
   const client = new pg.Client({ connectionString: address });

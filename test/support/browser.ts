@@ -7,10 +7,10 @@ import { onTestFinished } from "vitest";
 const programs = ["chromium", "chromium-browser", "google-chrome"];
 const folders = (process.env.PATH ?? "").split(delimiter);
 
-/** The browser there is; undefined where there is none. */
+/** Path of an installed browser; undefined if none is installed. */
 export const chromium = programs.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
 
-/** What keeps the browser from loading anything but the page. */
+/** Flags that stop the browser from loading anything but the page. */
 const flags = [
   "--no-sandbox",
   "--disable-gpu",
@@ -21,14 +21,14 @@ const flags = [
   "--disable-sync",
 ];
 
-/** A page that is open. */
+/** An open page. */
 export interface Tab {
   readonly page: Page;
-  /** What the page was kept from, what it threw, what it asked of others, and what it wrote to the console. */
+  /** Blocked requests, exceptions, requests to other origins and console messages of the page. */
   readonly troubles: readonly string[];
 }
 
-/** How a page is looked at; a size is in pixels. */
+/** Options of a page. Sizes are in pixels. */
 export interface TabOptions {
   readonly width?: number;
   readonly height?: number;

@@ -9,17 +9,17 @@ export interface AskedFor {
   readonly headers: IncomingMessage["headers"];
 }
 
-/** How the server is. */
+/** Options of the server. */
 export interface FileServerOptions {
-  /** Contents by their paths; asked for at every request, so that they may change. */
+  /** Contents by path. A function is called for every request, so that files can change. */
   readonly files: Readonly<Record<string, string | Uint8Array>> | (() => Readonly<Record<string, string | Uint8Array>>);
-  /** Whether it gives parts of a file. Default yes. */
+  /** True if the server answers range requests. Default: true. */
   readonly ranges?: boolean;
-  /** Whether it says by what a file can be told from another: its ETag. Default yes. */
+  /** True if answers have an ETag. Default: true. */
   readonly tags?: boolean;
-  /** Breaks the connection of the nth answer (from 0) after so many bytes; undefined lets it be. */
+  /** Returns the bytes after which the connection of an answer (from 0) breaks; undefined if it does not. */
   readonly cut?: (answer: number) => number | undefined;
-  /** Answers in its own way; true where it did. */
+  /** Answers a request itself, and returns true; or returns false. */
   readonly instead?: (asked: AskedFor, response: ServerResponse) => boolean;
   /** The type that it says its files are of. */
   readonly type?: string;

@@ -2,11 +2,11 @@
 import { PassThrough, Readable } from "node:stream";
 import type { Host, Terminal } from "../../src/host.ts";
 
-/** A host, and what was printed on it. */
+/** A host, and its output. */
 export interface TestHost extends Host {
-  /** What was written to standard output so far. */
+  /** Returns the output to stdout so far. */
   readonly printed: () => string;
-  /** What was written to standard error so far. */
+  /** Returns the output to stderr so far. */
   readonly said: () => string;
 }
 

@@ -14,10 +14,10 @@ import type { Host } from "../../src/host.ts";
 import type { DeliverOptions } from "../../src/send/index.ts";
 import { testHost } from "./host.ts";
 
-/** Whether this Node can unpack zstd. */
+/** True if this Node can decompress zstd. */
 export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";
 
-/** A folder that is gone when the test is finished. */
+/** Creates a folder, and deletes it after the test. */
 export const newFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "trajectories-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -40,11 +40,11 @@ export interface Asked {
   readonly split?: string;
   readonly splitNeeded?: boolean;
   readonly groupBy?: string;
-  /** What is made of warnings. Where nothing is said, those of the training signal are silent: most tests are not about it. */
+  /** Default: warnings about the training signal are allowed, because most tests do not concern them. */
   readonly strictness?: Strictness;
   readonly sharing?: ThreadSharing;
   readonly maxUnpackedBytes?: number;
-  /** What happens to the files meanwhile. */
+  /** Called after the files are opened. */
   readonly onOpened?: () => void;
   readonly onProgress?: () => void;
 }
@@ -124,7 +124,7 @@ export const allOf = ({ found, groups, problems, ownKeys }: Dataset, files: read
   ownKeys: [...ownKeys],
 });
 
-/** What `read` throws. */
+/** Returns the failure of `read`. */
 export const refusal = async (files: readonly string[], asked: Asked = {}): Promise<unknown> =>
   await read(files, asked).then(
     () => undefined,

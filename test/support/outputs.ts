@@ -11,7 +11,7 @@ import {
 import type { JsonObject } from "../../src/json/walk.ts";
 import { program } from "../../src/run.ts";
 
-/** What a run was asked for in words, and what it printed. */
+/** The arguments of a run, and its output. */
 export interface Printed {
   readonly args: readonly string[];
   readonly code: number | null;
@@ -20,8 +20,8 @@ export interface Printed {
 }
 
 /**
- * What is wrong with the JSON that a run printed; empty where all of it is as the schemas say, or no JSON was asked for.
- * What a service sent is not held against the interface unless `service` says so: many tests send what breaks it.
+ * Compares the JSON of a run with the schemas; returns the differences. Objects of a service are compared only if
+ * `service` is true, because many tests send invalid objects.
  */
 export const outputFaults = (printed: Printed, { service = false } = {}): readonly string[] => {
   const { args, code, stdout, stderr } = printed;
@@ -47,7 +47,7 @@ const formOf = (args: readonly string[]): "json" | "jsonl" | undefined => {
   return words.includes("--json") || form === "json" ? "json" : form === "jsonl" ? "jsonl" : undefined;
 };
 
-/** What is wrong with one document, or line of jsonl. */
+/** Returns the differences of a document, or a line of jsonl, from its schema. */
 export const faultsIn = ({
   text,
   name,

@@ -7,40 +7,40 @@ export interface Asked {
   readonly socket: Socket;
   /** Request line and headers. Waits for all of them. */
   head(): Promise<string>;
-  /** Waits for so many bytes of the body, and reads no further. */
+  /** Waits for a number of bytes of the body, and reads no more. */
   some(bytes: number): Promise<void>;
   /** Waits for the whole body. */
   body(): Promise<Buffer>;
-  /** Takes the whole body as logged, once for each key where the service honours keys. */
+  /** Logs the whole body, once per key if the service honors keys. */
   take(): Promise<void>;
-  /** Writes an answer, with the key where the service echoes it. */
+  /** Writes an answer, with the key if the service echoes keys. */
   answer(status: number, about?: { readonly headers?: readonly string[]; readonly body?: string }): void;
   /** Ends the connection by a reset. */
   reset(): void;
 }
 
-/** What is done to one request. */
+/** Handles one request. */
 export type Deed = (asked: Asked) => void | Promise<void>;
 
 /** The service while its test runs. */
 export interface FaultyService {
   readonly url: string;
   readonly port: number;
-  /** The reward of each group that was logged, in the order it came. */
+  /** The rewards of the logged groups, in the order of arrival. */
   readonly logged: readonly number[];
-  /** Keys of the requests in the order they came. */
+  /** Keys of the requests, in the order of arrival. */
   readonly keys: readonly (string | undefined)[];
-  /** The bodies that came whole. */
+  /** The complete bodies. */
   readonly bodies: readonly Buffer[];
-  /** How many requests, or connections without one, came. */
+  /** Returns the number of requests, and of connections without a request. */
   readonly requests: () => number;
-  /** What is done to the next requests; to all others, as `otherwise` says. */
+  /** Sets the deeds for the next requests. All later requests get `otherwise`. */
   next(...deeds: readonly Deed[]): void;
-  /** What is done from now on. */
+  /** Sets the deed for all requests from now on. */
   mend(otherwise?: Deed): void;
 }
 
-/** Logs what came and says so. */
+/** Logs the request and accepts it. */
 export const accept: Deed = async (asked) => {
   await asked.take();
   asked.answer(200, { body: '{"metrics":{},"call_ids":[]}' });
@@ -78,7 +78,7 @@ export const held = (
   };
 };
 
-/** What a test gives of itself. */
+/** The part of a test's context that servers need. */
 export interface Finishing {
   onTestFinished(done: () => Promise<void>): void;
 }

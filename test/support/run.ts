@@ -15,30 +15,30 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** What a run is given. */
+/** Options of a run. */
 export interface RunOptions {
-  /** Added to a clean environment; undefined takes a variable away. Hand on `newHome()` for runs that share a home. */
+  /** Added to a clean environment; undefined removes a variable. Pass `newHome()` to runs that share a home. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Standard input; an empty one where nothing is given. */
+  /** Default: empty. */
   readonly stdin?: string | Uint8Array;
   readonly cwd?: string;
-  /** Folder of the program that is run; the checkout where nothing is given. */
+  /** Folder of the program. Default: the checkout. */
   readonly program?: string;
-  /** Whether the run has a process that begins and ends with it, as where a person types the line. */
+  /** True if the run needs a separate process, as in a terminal. */
   readonly ownProcess?: boolean;
-  /** Whether what a service answers breaks the interface, so that what passes it on is not as its schema says. */
+  /** True if answers of the service are invalid, so that the output can differ from its schema. */
   readonly damaged?: boolean;
 }
 
-/** An environment with a home folder of its own. */
+/** Creates an environment with a new home folder. */
 export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DATA_HOME", string>> => {
   const home = mkdtempSync(join(tmpdir(), "home-"));
   return { HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_DATA_HOME: join(home, "data") };
 };
 
 /**
- * Runs `rollcall` to its end, in a process that one run has after the other where that makes no difference.
- * @throws where it printed JSON that its schema does not describe
+ * Runs `rollcall` to its end, in a process that runs share unless a run needs a separate process.
+ * @throws Error if the output differs from its JSON Schema
  */
 export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
   const ran = await (needsProcess(options) ? runAlone(args, options) : runInTurn(args, options));
@@ -50,7 +50,7 @@ export const runRollcall = async (args: readonly string[], options: RunOptions =
 const needsProcess = ({ env = {}, program, ownProcess = false }: RunOptions): boolean =>
   ownProcess || program !== undefined || Object.keys(env).some((name) => readOnce.test(name));
 
-/** What Node, and packages, look at when a process starts or when they are loaded. */
+/** Variables that Node and packages read only when a process starts or when they are loaded. */
 const readOnce = /^(?:NODE_.*|LANG|LC_.*|TZ|TERM|COLORTERM|FORCE_COLOR|NO_COLOR)$/;
 
 const runAlone = async (args: readonly string[], options: RunOptions): Promise<Ran> => {

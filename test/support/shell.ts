@@ -9,25 +9,25 @@ import { onTestFinished } from "vitest";
 /** A shell that words are completed in. */
 export type Shell = "bash" | "zsh" | "fish";
 
-/** Whether a shell is there. */
+/** True if a shell is installed. */
 export const hasShell = (shell: Shell): boolean => spawnSync(shell, ["--version"], { stdio: "ignore" }).status === 0;
 
-/** What is put where a shell can see it. */
+/** The setup of a shell. */
 export interface DeskOptions {
-  /** What loads the completion, typed into the shell. */
+  /** The typed command that loads the completion. */
   readonly load: string;
-  /** Names of files, and of folders with a slash, in the folder that the shell is in. */
+  /** Names of files in the working folder; names of folders end in a slash. */
   readonly files?: readonly string[];
-  /** What stands in the settings file. */
+  /** Content of the settings file. */
   readonly settings?: unknown;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A shell in a folder of its own, with `rollcall` on its path. */
+/** A shell in a new folder, with `rollcall` on its path. */
 export interface Desk {
-  /** What stands on the command line after the keys were typed. The line is then emptied. */
+  /** Types keys; returns the command line, and empties it. */
   type(keys: string): Promise<string>;
-  /** Everything that was printed so far. */
+  /** Returns the output so far. */
   printed(): string;
   /** Names in the folder. */
   files(): readonly string[];

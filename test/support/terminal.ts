@@ -2,17 +2,17 @@
 import { spawn } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
 
-/** What a line is run with. */
+/** Options of a command line. */
 export interface LineOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   readonly columns?: number;
   readonly rows?: number;
-  /** Keys that a person types, each as soon as what is printed since the last ones fits; and what else happens then. */
+  /** Keys to type when the output since the last keys matches `when`, and a callback for that time. */
   readonly typed?: readonly { readonly when: RegExp; readonly keys: string; readonly meanwhile?: () => void }[];
 }
 
-/** What stood on the terminal at the end, and how the line ended. */
+/** The final lines of the terminal, and the exit code. */
 export interface Seen {
   readonly code: number;
   readonly lines: readonly string[];
@@ -55,10 +55,10 @@ export const seeLine = async (
   return { code, lines: screenOf(written), written };
 };
 
-/** What the terminal is told behind all else. */
+/** Printed after all output. */
 const endMark = "\u001b]end\u0007";
 
-/** The lines on a screen after all that was written to it, without colors and cursor styles. */
+/** Returns the lines on a screen after all output, without colors and cursor styles. */
 export const screenOf = (printed: string): readonly string[] => {
   const lines: string[] = [""];
   let [row, column] = [0, 0];

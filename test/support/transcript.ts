@@ -34,12 +34,12 @@ interface Step {
 
 const address = "http://service.example";
 const repository = resolve(".");
-/** What differs from machine to machine, and from version to version. */
+/** Matches text that depends on the machine or the version. */
 const ofThisMachine = new RegExp(`(?<=rollcall[/ ]|"rollcall": ?")${version}|(?<=linux )${process.arch}`, "g");
-/** As long as the name of any folder of a run, because tables are as wide as what is in them. */
+/** As long as the name of a run's folder, because the width of a table depends on its content. */
 const folderName = "/tmp/screens-folder";
 
-/** Replays a transcript, and gives it as it is now. */
+/** Replays a transcript; returns the new transcript. */
 export const replay = async (text: string): Promise<string> => {
   const folder = mkdtempSync("/tmp/screens-");
   mkdirSync(join(folder, "home"));
@@ -284,7 +284,7 @@ const openStage = (folder: string, service: Service) => {
 interface Serving {
   readonly url: string;
   readonly token: string | undefined;
-  /** What it printed since the last call. */
+  /** Returns the output since the last call. */
   readonly news: () => readonly string[];
   readonly stop: () => Promise<readonly string[]>;
 }
@@ -315,7 +315,7 @@ const untilRead = async (url: string, token: string): Promise<void> => {
 const addressIn = (text: string): readonly (string | undefined)[] | undefined =>
   /(http:\/\/127\.0\.0\.1:\d+)(?:\/#token=([\w-]+))?/.exec(text) ?? undefined;
 
-/** What is random, by the order in which it appears: `id#1`. */
+/** Replaces random values by their order of appearance: `id#1`. */
 const openNames = () => {
   const seen: string[] = [];
   const random =
@@ -330,7 +330,7 @@ const openNames = () => {
   };
 };
 
-/** What `credential_command` may take. It runs in real time, next to which the clock of a transcript stands. */
+/** Time limit of `credential_command`, which runs in real time although the clock of a transcript is stopped. */
 const limitOfCommandMs = 60_000;
 
 const neverUnless = async (signal: AbortSignal | undefined): Promise<void> => {

@@ -23,7 +23,7 @@ export interface Viewing {
   ask(path: string, query?: object): Promise<Asked>;
 }
 
-/** What was answered. */
+/** An answer. */
 export interface Asked {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

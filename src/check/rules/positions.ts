@@ -109,7 +109,7 @@ export const findPath = (text: JsonTable, { from, node }: { readonly from: numbe
 /** Maximum characters of a name from the file in a message. */
 export const maxNameLength = 60;
 
-/** Shortens a name from the file for a message; a blank one is quoted. */
+/** Shortens a name from the file for a message. A blank name is quoted. */
 export const shortName = (name: string): string => {
   if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
   return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;

@@ -1,7 +1,7 @@
 /** Rules: severity, message, advice, reason and example. */
 import type { Severity } from "../../failure.ts";
 
-/** A rule; its message is made from `Data`. */
+/** A rule, whose message is made from `Data`. */
 export interface Rule<Data> {
   readonly severity: Severity;
   readonly message: (data: Data) => string;

@@ -22,7 +22,7 @@ const defaultConcurrency = 8;
 /** Consecutive failures that end the run, because the service is probably the cause. */
 const maxFailedInARow = 8;
 
-/** Reads calls and prints them. @throws Failure for unreadable or missing calls, after the others were printed */
+/** Reads calls and prints them. @throws Failure for unreadable or missing calls, after the other calls were printed */
 export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
   const { host, screen } = context;
   const words = typed.callId.map(parseCallId);

@@ -1,4 +1,4 @@
-/** Lists the models of catalogs, and shows one of them (interface 4.2, 4.4, 4.5). */
+/** Lists the models of catalogs, and shows one model (interface 4.2, 4.4, 4.5). */
 import {
   type CatalogEntry,
   type CatalogName,

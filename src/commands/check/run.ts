@@ -43,7 +43,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   const read = async (own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "goesOn">): Promise<Dataset> => {
     const asked = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...own };
     return await readInputs(context, asked).catch(async (thrown: unknown) => {
-      // If an input is unreadable, nothing is known about the others.
+      // If an input is unreadable, nothing is known about the other inputs.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
         await printReports([], async () => thrown.details.problems ?? []);
       throw thrown;

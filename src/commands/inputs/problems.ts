@@ -20,7 +20,7 @@ const maxPositions = 6;
 const excerptSources = ({ drawsFrames: frames }: Screen, sources: readonly Source[]): readonly Source[] =>
   frames ? sources : [];
 
-/** Prints the first warnings of each rule, and the numbers of the others. */
+/** Prints the first warnings of each rule, and counts its other warnings. */
 export const printWarnings = async (
   { screen }: Context,
   { sources, problems: { counts, errors } }: Pick<Dataset, "sources" | "problems">,

@@ -34,7 +34,7 @@ export const addToSum = (sum: ExactSum, value: number): void => {
   const position = Math.max(0, exponent - 1);
   const shift = position & 31;
   const sign = value < 0 ? -1 : 1;
-  // 53 bits, shifted by up to 31, span three limbs; a shift by 32 would do nothing.
+  // 53 bits, shifted by up to 31, span three limbs. Two shifts replace a shift by 32, which would do nothing.
   addToLimb(sum, position >>> 5, sign * ((low << shift) >>> 0));
   addToLimb(sum, (position >>> 5) + 1, sign * (((fraction << shift) | ((low >>> 1) >>> (31 - shift))) >>> 0));
   addToLimb(sum, (position >>> 5) + 2, sign * ((fraction >>> 1) >>> (31 - shift)));

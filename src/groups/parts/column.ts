@@ -20,7 +20,7 @@ export type ColumnData = Pick<Column, "blocks" | "length">;
 export class Column {
   readonly #type: keyof typeof arrays;
   readonly #default: number;
-  /** A block can be shorter than its range; the rest is the default. */
+  /** A block can be shorter than its range. The rest of the range has the default. */
   readonly blocks: (Values | undefined)[] = [];
   /** Can be increased; new numbers are the default. */
   length = 0;
@@ -40,7 +40,7 @@ export class Column {
     return false;
   }
 
-  /** Returns the number at a position; the default after the end. */
+  /** Returns the number at a position, or the default after the end. */
   at(position: number): number {
     const block = this.blocks[position >>> blockBits];
     return block === undefined ? this.#default : (block[position & blockMask] ?? this.#default);

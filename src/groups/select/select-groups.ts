@@ -38,7 +38,7 @@ export interface SelectedGroups {
   readonly filteredOut: FilteredOut;
 }
 
-/** Bytes of a digest that decide its shard; a number holds them exactly. */
+/** Bytes of a digest that decide its shard. More bytes would exceed the integers of a double. */
 const shardHashBytes = 6;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */

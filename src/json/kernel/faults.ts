@@ -15,7 +15,7 @@ const badEscape: u32 = 8;
 const badNumber: u32 = 9;
 const otherCharacter: u32 = 10;
 
-/** What the text lacks at the fault. */
+/** The token that the text lacks at the fault. */
 export const valueNext: u32 = 0;
 export const keyNext: u32 = 1;
 export const colonNext: u32 = 2;

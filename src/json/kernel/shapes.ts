@@ -15,7 +15,7 @@ export const stringShape: u32 = 4;
 export const arrayShape: u32 = 5;
 export const leafShape: u32 = 6;
 export const textShape: u32 = 256;
-/** The shape of an object without members; other shapes follow. */
+/** The shape of an object without members. Shapes with members have higher numbers. */
 export const emptyShape: u32 = 1024;
 
 const maxShapes: u32 = 8192;

@@ -68,7 +68,7 @@ let leaf: usize = 0;
 /** The innermost open array or object, 0 for none. Its second word is its first byte, its third the container around it. */
 let open: usize = 0;
 
-/** Where the pass stopped, and what it expected there. */
+/** The position at which the pass stopped, and the token that it expected there. */
 let stop: usize = 0;
 let next: u32 = valueNext;
 

@@ -51,7 +51,7 @@ export const withRealOutput = async (page: string): Promise<string> => {
 /** Prints what stands between the outputs of two commands, and keeps `$?` as it is. */
 const mark = "s=$?; printf '\u241e\\n'; (exit $s); ";
 
-/** What is run for a command of the page: the set-up was done before the tests, and the tests are running already. */
+/** Removes the parts of a command that ran before the tests, or that would run the tests again. */
 const lineOf = (command: string): string => {
   const line = command.slice("$ ".length).replace(/^npm ci && /, "");
   return line === "npm test" ? ":" : line;
@@ -75,7 +75,7 @@ export const pathWithRollcall = (): string => {
   return [folder, dirname(process.execPath), process.env.PATH].join(delimiter);
 };
 
-/** Whether lines fit a pattern with masks. */
+/** True if lines match a pattern with masks. */
 const fits = (pattern: readonly string[], lines: readonly string[]): boolean => {
   const [first, ...rest] = pattern;
   if (first === undefined) return lines.length === 0;

@@ -35,7 +35,7 @@ export const commandsPage = async (): Promise<string> => {
 const intro = `\`rollcall <command> --help\` prints all of this, \`-h\` one screen of it. The options of \`rollcall\` itself are global: every command takes them.
 Options that several commands share are described once, under "Shared options".`;
 
-/** What a command prints with `--help`, without the global options. */
+/** The output of a command with `--help`, without the global options. */
 interface CommandHelp {
   readonly name: string;
   readonly about: string;

@@ -66,7 +66,7 @@ export const problemsIn = async ({ files, split, groupBy, against }: ExampleInpu
   }
 };
 
-/** What a person is told of a problem on a terminal. */
+/** Renders a problem as on a terminal. */
 export const told = async (problem: Problem, columns = 80): Promise<string> =>
   await renderProblem(
     openScreen({ host: testHost({ terminal: { columns } }), options: parseScreenOptions({}) }),
