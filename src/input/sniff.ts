@@ -70,20 +70,31 @@ export const sniff = (head: Uint8Array): SniffResult => {
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16 (little-endian)");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16 (big-endian)");
-  const kind = textKind(Buffer.from(head).toString("latin1").trimStart());
+  const kind = textKind(Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart());
   return kind === undefined ? undefined : notJson(kind);
 };
 
+/** In UTF-8, read as Latin-1. */
+const byteOrderMark = "\xef\xbb\xbf";
+
 export const markup = "XML or HTML";
+
+/** A later line that begins as an object or array of JSON does, unlike a link of Markdown. */
+const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
+
+/** Lines that begin as no JSON does, also not as that of Python. */
+const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
 /** Returns the kind of a text; undefined if it can be JSON, or a later line looks like JSON. */
 const textKind = (text: string): string | undefined => {
-  if (/\n\s*[{[]/.test(text)) return undefined;
+  if (jsonLine.test(text)) return undefined;
   if (/^<(?:[?!a-z])/i.test(text)) return markup;
   if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return "YAML";
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
   const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n|[\w"]|$)/i.exec(text) ?? [];
-  return separator === undefined ? undefined : separator === "\t" ? "tab-separated text" : "CSV";
+  if (separator !== undefined) return separator === "\t" ? "tab-separated text" : "CSV";
+  const isProse = !/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1;
+  return isProse ? "text that is not JSON" : undefined;
 };
 
 /** Bytes that `isLikelyOwnFormat` needs. */

@@ -49,6 +49,7 @@ const situations: readonly (readonly [rule: string, what: string, make: (folder:
   ["input-empty", "standard input with nothing in it", () => "-"],
   ["utf-16", "a file of another encoding", (folder) => fileIn(folder, Buffer.from("\ufeff{}", "utf16le"))],
   ["not-json", "a table", (folder) => fileIn(folder, "prompt,completion,reward\n2+2?,4,1\n")],
+  ["not-json", "a page of Markdown", () => "README.md"],
   ["not-json", "a Parquet file", (folder) => fileIn(folder, "PAR1\u0015\u0004PAR1", "it.parquet")],
   ["not-json", "a database", (folder) => fileIn(folder, `SQLite format 3\0${"x".repeat(600)}`, "it.db")],
   ["endless-device", "a device without an end", () => "/dev/zero"],
