@@ -94,16 +94,19 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results & { reado
     }
     const reward = findReward(run, { record: simulation, ids: [simulation.get("id")], own: () => info.get("reward") });
     const breakdown = info.get("reward_breakdown")?.members() ?? [];
+    const parts = breakdown.map(([name, value]) => [`reward_breakdown.${name}`, value] as const);
+    const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);
     return buildTrajectory({
       reward,
       turns: turnsOf(run, simulation),
-      metrics: breakdown.flatMap(([name, value]) =>
-        value.isNumber ? [[`reward_breakdown.${name}`, value] as const] : [],
-      ),
+      metrics: [...parts, ...measures].filter(([, value]) => value?.isNumber),
       metadata: metadataOf(simulation, results),
     });
   });
 };
+
+/** Keys of numbers that measure a simulation. The others identify it. */
+const metricKeys = ["duration", "agent_cost", "user_cost"];
 
 const domainOf = ({ value }: Results): Value | undefined => value?.get("info", "environment_info", "domain_name");
 
@@ -113,7 +116,9 @@ const groupOf = (simulation: Value, results: Results): string | undefined => {
 };
 
 const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
-  ...flatMembers(simulation).filter(([key]) => !["messages", "ticks", "reward_info"].includes(key)),
+  ...flatMembers(simulation).filter(
+    ([key, { isNumber }]) => !["messages", "ticks", "reward_info", ...(isNumber ? metricKeys : [])].includes(key),
+  ),
   ["domain", domainOf(results)],
   ["model", results.value?.get("info", "agent_info", "llm")],
 ];

@@ -40,14 +40,13 @@ describe("results of tau2-bench", () => {
     const [{ messages_and_choices: turns, ...own }] = groups[2].trajectories;
     expect(own).toEqual({
       reward: 0,
-      metrics: { "reward_breakdown.DB": 0, "reward_breakdown.COMMUNICATE": 1 },
+      metrics: { "reward_breakdown.DB": 0, "reward_breakdown.COMMUNICATE": 1, duration: 60 },
       metadata: {
         id: "9908d1e9-391d-4dfd-baba-659b7931b54d",
         task_id: "57",
         trial: 0,
         start_time: "2025-01-01T00:00:00.000000",
         end_time: "2025-01-01T00:01:00.000000",
-        duration: 60,
         timestamp: "2025-01-01T00:01:00.000000",
         termination_reason: "user_stop",
         domain: "retail",
@@ -81,6 +80,15 @@ describe("results of tau2-bench", () => {
       ["simulations[].messages[].requestor", "the interface has no field for it"],
       ["simulations[].messages[].content", "the value is null"],
     ]);
+  });
+
+  it("have their duration and costs as metrics, and other numbers as metadata", async () => {
+    const numbers = { duration: 2.5, agent_cost: 0.25, user_cost: null, trial: 3, seed: 7 };
+    const { lines } = await convertFile(resultsFile(results([simulation("s", numbers)])));
+    const [{ metrics, metadata }] = JSON.parse(lines[0] ?? "").trajectories;
+    expect(metrics).toEqual({ duration: 2.5, agent_cost: 0.25 });
+    expect(metadata).toMatchObject({ trial: 3, seed: 7 });
+    expect(Object.keys(metadata)).not.toContain("agent_cost");
   });
 
   it("are grouped by task within a file", async () => {
