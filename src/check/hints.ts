@@ -144,7 +144,7 @@ export const hintForWrongType = (
   if (field === "reward" && typeof found === "object") return "write one number for the whole trajectory";
   if (Array.isArray(found) && wanted === "an object") {
     const isElement = field.endsWith("]") || found.some((item) => typeof item === "object");
-    return isElement ? "remove one of the arrays around it" : `write a key for each value: "${field}": {"<name>": …}`;
+    return isElement ? "remove one pair of brackets" : `write a key for each value: "${field}": {"<name>": …}`;
   }
   if (Array.isArray(found)) return undefined;
   const list = wanted === "an array" ? listFields[field] : undefined;

@@ -88,7 +88,7 @@ describe.each(rows)("rows of %s with decoded text", (format, row, trajectory, le
     const file = fileOf([row]);
     const refused = await convertFile(file);
     expect(refused.code).toBe(3);
-    expect(refused.stderr).toContain(`${format} has lost a part of what was said and sampled`);
+    expect(refused.stderr).toContain(`${format} lacks some of the tokens or turns`);
     const { code, lines, notes, left: without } = await convertFile(file, ["--lossy"]);
     expect(code).toBe(0);
     expect(notes[0]).toContain(`(--from ${format})`);

@@ -139,7 +139,7 @@ describe("a trajectory of mini-swe-agent", () => {
     const files = { "old.traj.json": text, ...rewards };
     const refused = await runRollcall(["convert", "old.traj.json"], { cwd: folderOf(files) });
     expect(refused.stderr).toContain(
-      "old.traj.json: mini-swe-agent-messages has lost a part of what was said and sampled [lossy-format]",
+      "old.traj.json: mini-swe-agent-messages lacks some of the tokens or turns [lossy-format]",
     );
     expect(refused.code).toBe(3);
     const { code, groups, left } = await convertFiles(files, { names: ["old.traj.json"], args: [...args, "--lossy"] });

@@ -186,7 +186,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: :2, :3, :4, :5, :6, :7, …",
-      "  run `rollcall log` with the file, which sends the missing groups and none twice",
+      "  run `rollcall log` with the file, which sends only the missing groups",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);

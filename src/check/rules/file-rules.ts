@@ -43,9 +43,9 @@ export const fileRules = {
       matches === 0
         ? `no file matches ${pattern}`
         : `the shell did not expand ${pattern}, which matches ${pluralize(matches, "file")}`,
-    redactedMessage: "no file has the name of the pattern",
+    redactedMessage: "no file matches the pattern",
     advice: ({ matches }) => (matches === 0 ? nameFile : "remove the quotes around the pattern"),
-    why: "A shell passes on a pattern that matches no file, or that is in quotes.",
+    why: "A shell does not expand a pattern that matches no file or that is in quotes.",
     example: problemExample({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
@@ -68,7 +68,7 @@ export const fileRules = {
     },
     advice: ({ files }) =>
       files.length === 0
-        ? "name a file, or a folder above files that end in .jsonl, .ndjson, .json, .eval or .parquet (.gz and .zst too)"
+        ? "name a file, or a folder with files that end in .jsonl, .ndjson, .json, .eval or .parquet (.gz and .zst too)"
         : "name the files with --from <format>, which says why a file is not of that format",
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
@@ -81,7 +81,7 @@ export const fileRules = {
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
     message: ({ by, groups }) =>
-      `${by.join(" and ")} matched none of the ${groups === 1 ? "one group" : `${groups} groups`}`,
+      `${by.join(" and ")} matched ${groups === 1 ? "nothing in the only group" : `none of the ${groups} groups`}`,
     advice: "run `rollcall check` without these options to see the rewards and metrics to filter on",
     why: "A filter that matches nothing is probably a mistake.",
     example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
@@ -115,8 +115,8 @@ export const fileRules = {
   }),
   "decompressed-too-large": errorOfInput<{ limit: number }>({
     message: ({ limit }) =>
-      `decompresses to more than ${limit} bytes (max_unpacked_size, or 1,000 times the file's size)`,
-    advice: "if the file is right, decompress it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
+      `the file decompresses to more than ${limit} bytes (max_unpacked_size, or 1,000 times the file's size)`,
+    advice: "if you trust the file, decompress it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
     why: "Decompression is limited, because a small archive can expand to fill the disk.",
     example: problemExample({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
@@ -132,13 +132,13 @@ export const fileRules = {
   "line-too-long": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the line is longer than ${limit} bytes`,
     advice: "write each group or trajectory on its own line",
-    why: "rollcall reads a line at once, and a string in Node holds at most 512 MiB.",
+    why: "rollcall reads a whole line into one string, and a string in Node holds at most 512 MiB.",
     example: problemExample({ limit: maxBytes }, "step.jsonl", 3),
   }),
   "document-too-long": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the document is longer than ${limit} bytes`,
     advice: "write each group on its own line",
-    why: "rollcall reads a document at once if it is one group or not JSON. A string in Node holds at most 512 MiB.",
+    why: "rollcall reads a document that is one group or not JSON into one string. A string in Node holds at most 512 MiB.",
     example: problemExample({ limit: maxBytes }, "step.json"),
   }),
 };

@@ -24,8 +24,8 @@ export const inputRules = {
         : `cannot convert this record of ${format}: ${wrong}`,
     redactedMessage: "cannot convert this record",
     advice: ({ wrong = "" }) =>
-      `${mentionsOption(wrong) ? "set the option that the message names" : "fix the record"}, or write its group to the rejects file with --on-invalid skip (log, convert)`,
-    why: "The record differs from what its tool writes, or it has no reward and an option must give one.",
+      `${mentionsOption(wrong) ? "set the option in the message" : "fix the record"}, or reject the record's group with --on-invalid skip (log, convert)`,
+    why: "The record does not have the format of its tool, or its reward must come from an option.",
     example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
   "ambiguous-format": errorOfInput<{ formats: readonly string[]; files: readonly string[] }>({
@@ -36,7 +36,7 @@ export const inputRules = {
     advice: ({ formats, files }) =>
       new Set(files).size === 1
         ? `choose the format, for example --from ${formats[0] ?? "rollcall"}`
-        : `name the files of one format, or read those of a folder with --from ${formats[0] ?? "rollcall"}`,
+        : `name only files of one format, or name their folder and pass --from ${formats[0] ?? "rollcall"}`,
     why: "Formats store groups and rewards differently. A wrong guess would change the baseline without an error.",
     example: problemExample(
       { formats: ["verifiers-v0", "rollcall"], files: ["results.jsonl", "groups.jsonl"] },
@@ -44,8 +44,8 @@ export const inputRules = {
     ),
   }),
   "lossy-format": errorOfInput<{ format: string }>({
-    message: ({ format }) => `${format} has lost a part of what was said and sampled`,
-    advice: "pass --lossy to convert what is left",
+    message: ({ format }) => `${format} lacks some of the tokens or turns`,
+    advice: "pass --lossy to convert the remaining text",
     why: "Decoded text lacks special tokens and turns, so a trainer does not see what the model sampled.",
     example: problemExample({ format: "verl" }, "1.jsonl"),
   }),
@@ -61,14 +61,14 @@ export const inputRules = {
     redactedMessage: "an unreadable line can belong to this group",
     advice:
       "fix or delete the unreadable line; if you log the group now, fixing the line later changes the group and logs it a second time",
-    why: "The unreadable line can belong to an adjacent group. If no multi-trajectory group shows that lines are sorted by group, it can belong to any group.",
+    why: "The unreadable line can belong to an adjacent group. If the other lines do not show that groups are adjacent, it can belong to any group.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"group_id":"a","rew'].join("\n"),
   }),
   "group-key-missing": warning<{ key: string }>({
     message: ({ key }) => `${key} is missing, so the trajectory is its own group`,
     redactedMessage: "the group key is missing, so the trajectory is its own group",
     advice: "add the key to every trajectory, or group by another key",
-    why: "`--group-by` needs the key in every trajectory. The reward of a group of one is compared with no other.",
+    why: "`--group-by` needs the key in every trajectory. A trajectory without the key has no other reward to compare with.",
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
   "group-key-unknown": errorOfInput<{ key: string; others: readonly string[] }>({
@@ -87,14 +87,14 @@ export const inputRules = {
     message: ({ own, given }) => `the request is for split ${own}, not ${given}`,
     redactedMessage: "the request is for another split",
     advice: ({ own }) => `pass --split ${own}, or log the request separately`,
-    why: "A complete request names its split.",
+    why: "The file is a request with a split, and rollcall does not change that split.",
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
   "request-key-mismatch": errorOfInput<{ key: string; other: string }>({
-    message: ({ key, other }) => `${key} differs from ${key} in ${other}, and a request has only one`,
-    redactedMessage: "a key of the request has another value elsewhere, and a request has only one",
+    message: ({ key, other }) => `${key} has another value in ${other}, but a request has only one`,
+    redactedMessage: "a key of the request has another value elsewhere, but a request has only one",
     advice: "log the requests separately",
-    why: "rollcall copies the keys next to trajectory_groups into every request, so they must be equal everywhere.",
+    why: "rollcall copies the keys next to trajectory_groups into every request, so their values must be equal in all files.",
     example: {
       files: {
         "a.json": `{"split":"train","run":"a","trajectory_groups":[${goodGroup}]}`,
@@ -104,7 +104,7 @@ export const inputRules = {
   }),
   "mixed-shapes": warning<{ shapes: readonly string[] }>({
     message: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
-    advice: "use files of one shape, or pass --allow mixed-shapes",
+    advice: "write only requests, only groups or only trajectories, or pass --allow mixed-shapes",
     why: "A mix of complete requests, groups and single trajectories is probably a mistake.",
     example: `${goodGroup}\n${trajectory(1)}`,
   }),
@@ -114,7 +114,7 @@ export const inputRules = {
     advice: ({ tooLarge }) =>
       tooLarge === true
         ? "raise the limit of the service, which refused a larger request (413)"
-        : "raise --max-request-size if the service accepts larger requests (rollcall's own: 64 MiB, its max_body_size)",
+        : "raise --max-request-size if the service accepts larger requests (the local service: up to max_body_size, 64 MiB by default)",
     why: "The input is larger than --max-request-size, and the service computes metrics for each request.",
     example: problemExample({ requests: 3 }),
   }),
@@ -140,20 +140,20 @@ export const runRules = {
   "baseline-changed": warning<{ groups: number }>({
     message: ({ groups }) =>
       `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes the mean that rewards are compared with`,
-    advice: "filter whole groups with group.…, or pass --allow baseline-changed",
+    advice: "filter whole groups with --where 'group.…', or pass --allow baseline-changed",
     why: "Most trainers compare each reward with the mean of its group. Removing trajectories changes that mean.",
     example: problemExample({ groups: 3 }, "step.jsonl", 3),
   }),
   "input-replaced": warning({
-    message: "the file was replaced during the run; rollcall sent the original and read nothing from the new file",
+    message: "the file was replaced during the run, so rollcall sent only the original file",
     advice: "run the command again to log the new file; with a ledger, rollcall sends no group twice",
-    why: "An open file stays the same when another file takes its name, so rollcall sends what it checked.",
+    why: "rollcall keeps the original file open, so it sends the bytes that it checked.",
     example: problemExample(undefined, "step.jsonl"),
   }),
   "unreadable-response": warning<{ cut: boolean }>({
     message: ({ cut }) =>
       cut ? "the connection closed during the response to a logged request" : "the response is not JSON",
-    advice: "send nothing again: the service logged the request, only its metrics are unknown",
+    advice: "do not send the request again, because only its metrics are missing",
     why: "The service logged the request, but rollcall cannot read its response.",
     example: problemExample({ cut: true }),
   }),
@@ -168,7 +168,7 @@ export const runRules = {
     message: ({ text }) => `the service refused this group${text === undefined ? "" : `: ${text}`}`,
     redactedMessage: "the service refused this group",
     advice: "fix the group as the service asks, or leave it out",
-    why: "The service refused the request for this group. `--on-refused skip` sends the other groups.",
+    why: "The service refused the request because of this group. `--on-refused skip` sends the other groups.",
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-too-large": error<{ bytes: number }>({
@@ -180,12 +180,12 @@ export const runRules = {
   "duplicate-group": error({
     message: "this group was logged more than once",
     advice:
-      "list the requests with `rollcall ledger status` and the file, or verify fewer with --model, --split or --batch",
+      "list the requests with `rollcall ledger status <file>`, or select requests with --model, --split or --batch",
     why: "`ledger verify` found several accepted requests that contain the group.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "unresolved-group": error({
-    message: "this group was logged or not: its request has an unknown outcome",
+    message: "this group may or may not have been logged, because its request has an unknown outcome",
     advice:
       "run the same `rollcall log` command again within 24 hours if the service honors Idempotency-Key, or resolve the request with `rollcall ledger status` and `rollcall ledger resolve`",
     why: "`ledger verify` found only requests of unknown outcome that contain the group.",
@@ -193,13 +193,13 @@ export const runRules = {
   }),
   "group-not-logged": error({
     message: "this group was not logged",
-    advice: "run `rollcall log` with the file, which sends the missing groups and none twice",
+    advice: "run `rollcall log` with the file, which sends only the missing groups",
     why: "`ledger verify` found no accepted request that contains the group.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
   "group-rejected": error({
-    message: "this group has more errors than rollcall keeps",
-    advice: "fix the other groups, and check again",
+    message: "this group has errors that rollcall counted but did not list",
+    advice: "fix the listed errors, and check again",
     why: "rollcall keeps only the first problems of each rule, and counts the others.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
@@ -212,7 +212,7 @@ export const runRules = {
   }),
   "unresolved-requests": warning<{ requests: number; groups: number }>({
     message: ({ requests, groups }) =>
-      `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged; rollcall does not send ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
       "list the requests with `rollcall ledger status`, then pass --on-unknown resend or run `rollcall ledger resolve`",
     why: "The requests have an unknown outcome that nobody has resolved.",
@@ -229,7 +229,7 @@ export const runRules = {
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
     redactedMessage: "created a new ledger, which has no record of earlier runs",
     advice: "keep the file between runs (in a CI cache), and name it with --ledger and --require-ledger",
-    why: "A CI system that deletes the ledger forgets what was logged.",
+    why: "Without the ledger of earlier runs, rollcall logs the same groups again.",
     example: problemExample({ path: "~/.local/share/rollcall/ledger.db" }),
   }),
   "group-changed": warning<{ id: string; line: number }>({
@@ -243,13 +243,13 @@ export const runRules = {
   "incomplete-group": warning<{ groups: number }>({
     message: ({ groups }) => `${pluralize(groups, "group was", "groups were")} not complete and not sent`,
     advice: "run the command again to continue, or send incomplete groups with --group-idle 0s",
-    why: "With `--follow`, a group with a key is complete when no trajectory has come for --group-idle.",
+    why: "With `--follow`, a group with a key is complete when it has `--group-size` trajectories or gets none for `--group-idle`.",
     example: problemExample({ groups: 2 }),
   }),
   "incomplete-line": warning<{ bytes: number }>({
-    message: ({ bytes }) => `the last line has no line end, so rollcall did not send its ${bytes} bytes`,
+    message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
     advice: "run the command again when the line is complete, or run without --follow to send it now",
-    why: "With `--follow`, the file ends in the middle of a line that its writer has not finished.",
+    why: "With `--follow`, rollcall sends only lines that end with a newline.",
     example: problemExample({ bytes: 512 }),
   }),
 };

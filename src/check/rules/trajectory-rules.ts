@@ -17,18 +17,18 @@ import {
 /** Advice that is computed only for problems that are displayed. */
 type LazyHint = () => string | undefined;
 
-const groupShape = 'a group is {"trajectories": [{…}, {…}]}';
-const trajectoryShape = 'a trajectory is {"messages_and_choices": [{…}, {…}], "reward": 1}';
-const toolShape = 'a tool is {"type": "function", "function": {"name": …}}';
+const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';
+const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
+const toolShape = 'write a tool as {"type": "function", "function": {"name": …}}';
 
 /** Shapes of fields and values. */
 const exampleShapes: Readonly<Record<string, string>> = {
   "a group": groupShape,
   "a trajectory": trajectoryShape,
-  trajectory_groups: 'a request is {"split": "train", "trajectory_groups": [{…}, {…}]}',
+  trajectory_groups: 'write a request as {"split": "train", "trajectory_groups": [{…}, {…}]}',
   trajectories: groupShape,
   messages_and_choices: trajectoryShape,
-  reward: 'reward is one number for the whole trajectory: "reward": 1',
+  reward: 'write one number for the whole trajectory: "reward": 1',
   function: toolShape,
 };
 
@@ -37,30 +37,30 @@ export const typeRules = {
   "missing-field": error<{ field: string; instead: LazyHint }>({
     message: ({ field }) => `${field} is missing`,
     advice: ({ field, instead }) => instead() ?? exampleShapes[field] ?? `add ${field}`,
-    why: "The interface requires the field.",
+    why: "The service's interface requires the field.",
     example: `{"messages":[${question}],"reward":1}`,
   }),
   "wrong-type": error<{ field: string; wanted: string; found: string; instead?: LazyHint }>({
     message: ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
     advice: ({ field, wanted, instead }) => instead?.() ?? exampleShapes[field] ?? `write ${wanted}`,
-    why: "The interface gives the field another type.",
+    why: "The service's interface defines another type for the field.",
     example: trajectory('"0.5"'),
   }),
   "start-time-invalid": error({
     message: "start_time must be an ISO 8601 date-time",
     advice:
       'write it as "2025-11-01T09:30:00Z" (in Python: datetime.now(timezone.utc).isoformat()), or leave the key out',
-    why: "The interface requires an existing date with a time. A date alone and the 30th of February are invalid.",
+    why: "The service's interface requires a date with a time. The date must exist: the 30th of February is invalid.",
     example: trajectory(1, ',"start_time":"yesterday"'),
   }),
   "not-an-object": error<{ found: string }>({
     message: ({ found }) => `a line must be a request, a group, a trajectory or an array of them, not ${found}`,
     advice: ({ found }) =>
       found === "a string"
-        ? "parse the string once more: the JSON was written twice"
+        ? "write the JSON without quotes around it, because it was encoded twice"
         : found === "an array"
-          ? "remove one of the arrays around it"
-          : `${groupShape}; ${trajectoryShape}`,
+          ? "remove one pair of brackets"
+          : `${groupShape}, or ${trajectoryShape}`,
     why: "The interface has no other kinds of lines.",
     example: JSON.stringify(trajectory(1)),
   }),
@@ -79,16 +79,16 @@ export const fieldRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,
     advice: toolShape,
-    why: "The interface does not require the type of a tool or the name of its function. Chat templates and many services do.",
+    why: "The interface does not require the type of a tool or the name of its function, but chat templates and many services do.",
     example: trajectory(1, ',"tools":[{"function":{"name":"search"}}]'),
   }),
   "empty-group": warning<{ hasExceptions: boolean }>({
     message: ({ hasExceptions }) => `the group has ${hasExceptions ? "exceptions but " : ""}no trajectories`,
     advice: ({ hasExceptions }) =>
       hasExceptions
-        ? "pass --allow empty-group, and keep the group so that exception_rate counts its failures"
+        ? "keep the group so that exception_rate counts its failures, and pass --allow empty-group"
         : "leave the group out",
-    why: "An empty group counts but teaches nothing. If all of its rollouts failed, they count as exceptions.",
+    why: "A trainer learns nothing from an empty group. If all of its rollouts failed, exception_rate counts them.",
     example: group(),
   }),
   "null-field": warning<{ field: string }>({
@@ -111,16 +111,16 @@ export const fieldRules = {
     example: trajectory(1, ',"metrics":{"loss":1e400}'),
   }),
   "exception-in-trajectory": warning<{ key: string }>({
-    message: ({ key }) => `the trajectory has ${key}, but counts as complete, with its reward`,
+    message: ({ key }) => `the trajectory has ${key}, but its reward counts like that of a complete rollout`,
     advice:
       'move a failed rollout to its group: {"trajectories": […], "exceptions": ["…"]}, or move the text to metadata if the reward counts',
-    why: "A rollout is a trajectory with a reward, or an exception without one. `exception_rate` counts only the `exceptions` of groups, and a reward of a failed rollout changes the baseline.",
+    why: "A rollout is a trajectory with a reward, or an exception without one. `exception_rate` counts only the `exceptions` of groups. The reward of a failed rollout changes the baseline.",
     example: trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"'),
   }),
   "metric-type": warning<{ key: string; found: string }>({
     message: ({ key, found }) =>
-      `the metric ${key} must be a number or a boolean, not ${found}; the metrics exclude it`,
-    redactedMessage: "a metric must be a number or a boolean; the metrics exclude it",
+      `the metric ${key} must be a number or a boolean, not ${found}, so the metrics exclude it`,
+    redactedMessage: "a metric is not a number or a boolean, so the metrics exclude it",
     advice: "write a number, leave the key out, or move it to metadata",
     why: "Only numbers and booleans have a mean.",
     example: trajectory(1, ',"metrics":{"solved":"yes"}'),
@@ -170,7 +170,7 @@ export const fieldRules = {
   "missing-tool-call-id": warning({
     message: "the tool message has no tool_call_id",
     advice: "add the id of the call",
-    why: "The result of a tool names its call.",
+    why: "The id says which call the result belongs to.",
     example: messages(question, toolCallMessage, '{"role":"tool","content":"found"}', answer),
   }),
   "content-type": warning<{ found: string }>({
@@ -180,7 +180,7 @@ export const fieldRules = {
     example: messages('{"role":"user","content":{"text":"2+2?"}}', answer),
   }),
   "tool-calls-null": warning({
-    message: "tool_calls is null, which only a choice's message can have",
+    message: "tool_calls is null, which is valid only in a choice",
     advice: leaveOutAdvice,
     why: "Services refuse `tool_calls: null` in a message. In a choice it is usual.",
     example: messages(question, '{"role":"assistant","content":"4","tool_calls":null}'),
@@ -239,8 +239,8 @@ export const signalRules = {
   "reward-outlier": warning<{ reward: number; median: number }>({
     message: ({ reward, median }) => `the reward ${reward} is far from the file's other rewards (median ${median})`,
     redactedMessage: "the reward is far from the file's other rewards",
-    advice: "check the trajectory: one such reward outweighs all others in the mean",
-    why: "The reward is over 30 times as far from the median as is usual in the file, so it decides the whole step.",
+    advice: "check the trajectory, because its reward outweighs all others in the mean",
+    why: "The reward is over 30 times as far from the median as is usual in the file, so it dominates the step.",
     example: rewards(5000),
   }),
   "policy-versions-reversed": warning<{ initial: number; final: number }>({
@@ -262,21 +262,21 @@ export const signalRules = {
       `the group has policy version ${version}, older than version ${newest} earlier in the file (line ${line})`,
     redactedMessage: "the group has an older policy version than a group earlier in the file",
     advice: "leave stale trajectories out, or log them with their own step",
-    why: "Groups of an older policy version are off-policy data, left over or merged from another run.",
+    why: "Groups of an older policy version are off-policy. They may come from another run.",
     example: versions(7, 8, 7),
   }),
   "missing-tool-result": warning<{ name: string | undefined }>({
     message: ({ name }) =>
       `the call of ${name === undefined ? "a tool without a name" : `the tool ${name}`} has no result`,
     redactedMessage: "the call of a tool has no result",
-    advice: "add the tool message with its tool_call_id",
+    advice: "add the tool message with the id of the call",
     why: "A call before the end of a trajectory has a result, unless it was lost.",
     example: messages(question, toolCallMessage, answer),
   }),
   "trailing-tool-call": warning<{ name: string }>({
     message: ({ name }) => `the trajectory ends with a call of the tool ${name}, whose earlier calls have results`,
     redactedMessage: "the trajectory ends with a call of a tool whose earlier calls have results",
-    advice: "add the result or leave the call out, and end a rollout with a tool that has no results",
+    advice: "add the result, or leave out the call",
     why: "A rollout that was cut off before its tool answered looks like a rollout that ended there.",
     example: messages(question, toolCallMessage, toolResult, toolCallMessage),
   }),
@@ -301,17 +301,18 @@ export const signalRules = {
       `${all ? "no trajectory has a choice" : "the trajectory has no choice"}, so a trainer finds no sampled turn`,
     advice:
       'write each sampled turn as a choice: {"finish_reason": "stop", "index": 0, "message": {"role": "assistant", …}}',
-    why: "Trainers learn from sampled turns, which are choices. A plain message, of the assistant too, was given to the model.",
+    why: "Trainers learn from sampled turns, which are choices. A message, even one of the assistant, was given to the model.",
     example: trajectory(1),
   }),
   "missing-logprobs": warningOfGroup<{ all: boolean }>({
     message: ({ all }) => (all ? "no choice has logprobs" : "the choice has no logprobs"),
     advice: "record them while sampling (in the OpenAI API: logprobs=True), or use a trainer that does not need them",
-    why: "Many trainers compare each token with the probability that it was sampled with, and leave out choices without it.",
+    why: "Many trainers compare each token with the probability that it was sampled with, and leave out choices without logprobs.",
     example: messages(question, choice()),
   }),
   "missing-tools": warningOfGroup<{ all: boolean }>({
-    message: ({ all }) => `${all ? "no trajectory has tools" : "the trajectory has no tools"}, but tools are called`,
+    message: ({ all }) =>
+      `${all ? "no trajectory has tools" : "the trajectory has no tools"}, but the model calls tools`,
     advice:
       'add the definitions that the model was given: "tools": [{"type": "function", "function": {"name": …, "parameters": …}}]',
     why: "Tools are part of the prompt. Without them a trainer computes the probabilities of another prompt.",
@@ -328,14 +329,14 @@ export const signalRules = {
     message: ({ place }) => `the group has the same bytes as the one at ${place}, which belongs to another split`,
     redactedMessage: "the group is also in another split",
     advice: "remove it from one of the splits",
-    why: "Data that was trained on tests nothing (`rollcall check --split train train.jsonl --against val.jsonl`).",
+    why: "Training data cannot evaluate a model. Find such groups with `rollcall check --split train train.jsonl --against val.jsonl`.",
     example: fileExample(goodGroup, { against: `\n${goodGroup}` }),
   }),
   "missing-utc-offset": warning<{ found: string }>({
     message: ({ found }) => `start_time ${found} has no UTC offset, so it is ambiguous`,
     redactedMessage: "start_time has no UTC offset, so it is ambiguous",
-    advice: ({ found }) => `add an offset: ${found}Z is UTC`,
-    why: "A time without an offset means another time on every machine.",
+    advice: ({ found }) => `add an offset, such as Z for UTC: ${found}Z`,
+    why: "The time depends on the time zone of the machine that reads it.",
     example: trajectory(1, ',"start_time":"2025-11-01T09:30:00"'),
   }),
   "secret-in-content": warning<{ kind: string }>({

@@ -47,7 +47,7 @@ describe("rollcall check --strict", () => {
   it("gives advice that fits a list of metrics", async () => {
     for (const [metrics, advice] of [
       ["[1]", 'write a key for each value: "metrics": {"<name>": …}'],
-      ['[{"loss":1}]', "remove one of the arrays around it"],
+      ['[{"loss":1}]', "remove one pair of brackets"],
     ] as const) {
       const { stdout } = await check("--json", ...filesOf(`${group(trajectory(1, `,"metrics":${metrics}`))}\n`));
       expect(JSON.parse(stdout).problems[0]).toMatchObject({ rule: "wrong-type", advice });
@@ -118,7 +118,7 @@ describe("rollcall check --report", () => {
     expect(code).toBe(3);
     const lines = stdout.trimEnd().split("\n");
     expect(lines[0]).toBe(
-      `::error file=${file},line=2,col=104,title=wrong-type::reward must be a number, not a string%0Areward is one number for the whole trajectory: "reward": 1`,
+      `::error file=${file},line=2,col=104,title=wrong-type::reward must be a number, not a string%0Awrite one number for the whole trajectory: "reward": 1`,
     );
     expect(stdout).toMatch(/^::warning file=.*,line=3,col=\d+,title=/m);
     expect(stdout).toContain("unknown role a%25%0A::b%0A");

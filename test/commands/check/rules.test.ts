@@ -26,7 +26,7 @@ describe("rollcall check", () => {
         advice: string;
       }[];
     const advice = (await asked("2025-11-01 09:30")).find(({ rule }) => rule === "missing-utc-offset")?.advice ?? "";
-    const better = /add an offset: (.*) is UTC/.exec(advice)?.[1] ?? "";
+    const better = /such as Z for UTC: (.*)/.exec(advice)?.[1] ?? "";
     expect((await asked(better)).filter(({ rule }) => rule.startsWith("start-time"))).toEqual([]);
     expect(better).toBe("2025-11-01 09:30Z");
   });
@@ -48,8 +48,8 @@ describe("rollcall check", () => {
       [`{"split":"a","trajectory_groups":[${one}]}`, "wrap the trajectory in a group"],
       [`{"trajectories":${one}}`, '"trajectories": [{…}]'],
       [`{"split":"a","trajectory_groups":{"trajectories":[${one}]}}`, '"trajectory_groups": [{…}]'],
-      [`{"split":"a","trajectory_groups":[[{"trajectories":[${one}]}]]}`, "remove one of the arrays"],
-      [`[[{"trajectories":[${one}]}]]`, "remove one of the arrays"],
+      [`{"split":"a","trajectory_groups":[[{"trajectories":[${one}]}]]}`, "remove one pair of brackets"],
+      [`[[{"trajectories":[${one}]}]]`, "remove one pair of brackets"],
     ] as const;
     const files = filesOf(...cases.map(([text]) => text));
     const problems = (await document(files)).document.problems as readonly {
