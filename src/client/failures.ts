@@ -187,9 +187,9 @@ export const invalidReply = (
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
   const { url, endpoint } = request;
   const texts = {
-    html: `expected JSON from ${url}, got an HTML page${title}`,
-    text: `expected JSON from ${url}, got text${title}`,
-    empty: `expected JSON from ${url}, got an empty reply`,
+    html: `expected JSON from ${url}, found an HTML page${title}`,
+    text: `expected JSON from ${url}, found text${title}`,
+    empty: `expected JSON from ${url}, found an empty reply`,
     json: `unexpected JSON from ${url}${at ? ` at ${at}` : ""}`,
   };
   const text = kind === undefined ? `the reply of ${url} has a compression that was not requested` : texts[kind];

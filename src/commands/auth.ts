@@ -26,7 +26,7 @@ const exampleOption = "--base-url https://api.example.com";
 /** @throws Failure `login-refused`, and the failures of `planLogin` */
 const login = command({
   words: "auth login",
-  about: "save a key in the profile, with the URLs, project and providers in the options",
+  about: "save a key in the profile, and the URLs, project and providers given as options",
   options: {
     for: useOption("save it for one use"),
     username: text("user name for call read (default: api)", "name"),
@@ -144,7 +144,7 @@ const logOut = command({
   run: async (context, { for: only }) => {
     const { screen } = context;
     const { profile, removed, left } = await logout(toSettingsSources(context), { only });
-    const what = removed.length === 0 ? "no saved key" : `deleted the key for ${removed.join(", ")}`;
+    const what = removed.length === 0 ? "no key is saved" : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);
     if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
     if (screen.isForProgram) await printDocument(screen, { profile, removed });
@@ -163,7 +163,7 @@ interface StatusRow {
 
 const status = command({
   words: "auth status",
-  about: "show the credential, source and origin for each use",
+  about: "show the credential for each use, with its source and origin",
   options: { for: useOption("only one use"), check: flag("test the credentials with the service") },
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check }) => {
@@ -184,7 +184,7 @@ const status = command({
     if (!rows.some(isUsable)) {
       const uses = rows.map(({ use, state }) => `${use} (${state})`);
       failed ??= credentialsMissing(profile, uses);
-    } else if (!check && !local) screen.notice("the credentials were not tested; --check tests them");
+    } else if (!check && !local) screen.notice("the credentials were not tested (test them with --check)");
     const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(check ? { check: 0 } : {}) };
     await printObjects(screen, { others: { profile }, member: "credentials", rows, columns });
     if (failed !== undefined) throw failed;

@@ -93,7 +93,7 @@ const saveChange = async (
     await requireConfirmation(context, { what, option: "--create", yes: false });
   }
   const { profile, isNew, file, names, overriding } = await save();
-  screen.notice(`saved in the ${isNew ? "new " : ""}profile ${profile} (${file}): ${names.join(", ") || "nothing"}`);
+  screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
   if (overriding.length > 0) screen.notice(`overridden by the environment: ${overriding.join(", ")}`);
   if (names.includes("credential_command")) {
     screen.notice("rollcall runs credential_command as you if a request needs a key");

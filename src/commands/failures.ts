@@ -14,11 +14,11 @@ export const convertRejected = (
   return new Failure("partial", "convert-rejected", message, { ...details, hint });
 };
 
-/** `--exact` was given, but values have no place in a trajectory. */
+/** `--exact` was given, but values have no field in a trajectory. */
 export const conversionInexact = (count: number, paths: readonly string[]): Failure => {
   const more = paths.length > 5 ? ` and ${paths.length - 5} more paths` : "";
   const values = pluralize(count, "value has", "values have");
-  const message = `${values} no place in a trajectory: ${paths.slice(0, 5).join(", ")}${more}`;
+  const message = `${values} no field in a trajectory: ${paths.slice(0, 5).join(", ")}${more}`;
   return new Failure("invalid_input", "conversion-inexact", message, {
     hint: "drop these values by omitting --exact, or list them with --receipt <file>",
   });
@@ -86,7 +86,7 @@ export const ledgerDiffers = (
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
   const hint =
     missing > 0
-      ? "send the rest with `rollcall log`, or repeat the --group-by and --ledger of the earlier `rollcall log` here"
+      ? "send the missing groups with `rollcall log`, or pass the --group-by and --ledger of the earlier run"
       : repeated > 0
         ? "list the requests with `rollcall ledger status <file>`, or verify some with --model, --split and --batch"
         : `${resolveHint}, or find it with \`rollcall ledger status\` and decide with \`rollcall ledger resolve\``;

@@ -73,14 +73,14 @@ const remove = command({
 
 const rename = command({
   words: "profile rename",
-  about: "rename a profile; its logged groups stay known",
+  about: "rename a profile; a rerun still skips its logged groups",
   args: { from: required(text("a profile")), to: required(text("new name")) },
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {
     const { screen } = context;
     const { account } = await renameProfile(toSettingsSources(context), { from, to });
     screen.notice(`renamed the profile ${from} to ${to}`);
-    screen.notice(`its account is still ${account}, so its logged groups stay known`);
+    screen.notice(`its account is still ${account}, so a rerun still skips its logged groups`);
     if (screen.isForProgram) await printDocument(screen, { from, to, account });
   },
 });

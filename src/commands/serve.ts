@@ -88,7 +88,7 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
     keyFile === undefined
       ? 'ROLLCALL_API_KEY="$ROLLCALL_LOCAL_KEY"'
       : `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`;
-  screen.noticeCommands("for another shell:", [
+  screen.noticeCommands("to use this service in another shell, run:", [
     `export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project}`,
     `export ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local${insecure} ${keyVariable}`,
   ]);
@@ -216,7 +216,7 @@ const revokeKey = command({
 
 const keys = command({
   words: "serve keys",
-  about: "manage the keys of people; the store has only digests",
+  about: "manage the keys for other people; the store contains only digests",
   above: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"],
   verbs: [addKey, listKeys, revokeKey],

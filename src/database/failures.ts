@@ -90,8 +90,8 @@ export const databaseRefused = ({ path, title, code }: FileError): Failure => {
 
 /** @param wanted the valid form of the URL */
 export const invalidDatabaseUrl = ({ path, title, wanted }: TitledFile & { readonly wanted: string }): Failure => {
-  const hint = `use ${wanted} (set passwords only in ${urlVariable(title)}, PGPASSWORD or ~/.pgpass)`;
-  return new Failure("usage", "invalid-database-url", `${path} is not a valid URL of ${title}`, { hint });
+  const hint = `use ${wanted} (set passwords only in ${urlVariable(title)}, with %2F for /, PGPASSWORD or ~/.pgpass)`;
+  return new Failure("usage", "invalid-database-url", `invalid URL of ${title}: ${path}`, { hint });
 };
 
 export const databaseFailed = ({ path, title, code }: FileError, about: FailureDetails = {}): Failure => {

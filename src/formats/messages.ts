@@ -20,7 +20,7 @@ export const choice = (message: OutputJson, finish: OutputJson, logprobs?: Outpu
 
 /** Returns the finish reason of a turn that records none. */
 export const deriveFinish = (run: FormatRun, callsTools: boolean): OutputJson => {
-  run.note("set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop");
+  run.note("added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop");
   return literal(callsTools ? "tool_calls" : "stop");
 };
 

@@ -179,7 +179,7 @@ export const resolveField = (name: string, columns: readonly NamedColumn[], rows
   throw invalidOptionValue({
     option: "--fields",
     value: name,
-    wanted: known.length === 0 ? "names of the objects' keys" : `names such as ${known.slice(0, 5).join(", ")}`,
+    wanted: known.length === 0 ? "the names of keys in the output" : `names such as ${known.slice(0, 5).join(", ")}`,
     suggestion: findNearest(name, known),
   });
 };

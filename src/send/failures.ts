@@ -101,8 +101,8 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   const again = ledger ? ", then rerun the same command, which skips logged groups" : "";
   return new Failure("partial", "log-rejected", `${formatRejected(facts)} (${where}), ${logged} logged`, {
     hint: isConverted
-      ? `fix the input by the reasons in ${file}.reasons${again}`
-      : `fix ${file} by the reasons in ${file}.reasons, then log ${file} alone`,
+      ? `fix the input (problems: ${file}.reasons)${again}`
+      : `fix ${file} (problems: ${file}.reasons), then log ${file} alone`,
     isConverted,
     ...details,
   });
@@ -151,11 +151,16 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
     : facts.ledger
       ? `pass --on-unknown resend to send it again, or resolve it with \`rollcall ledger resolve\`${orRest}`
       : "check the service before you send these groups again, because it may have them";
-  return new Failure("unknown_outcome", "log-unknown", `${what}${reasons}; ${logged} logged, ${notSent} not sent`, {
-    ...details,
-    canResolve,
-    hint,
-  });
+  return new Failure(
+    "unknown_outcome",
+    "log-unknown",
+    `${what}${reasons}; groups: ${logged} logged, ${notSent} not sent`,
+    {
+      ...details,
+      canResolve,
+      hint,
+    },
+  );
 };
 
 /** Returns what must change before a rerun gets further; undefined if nothing must. */

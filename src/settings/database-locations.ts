@@ -101,7 +101,7 @@ const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: s
 const refuseUrl = (text: string, { title }: DatabaseKind): never => {
   const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
   const path = scheme === undefined ? `the URL of ${title}` : `${scheme}//…`;
-  const wanted = "a path, or postgres://user@host/database, with %2F for / in a password and no parameter but sslmode";
+  const wanted = "a path, or postgres://user@host/database without parameters except sslmode";
   throw invalidDatabaseUrl({ path, title, wanted });
 };
 

@@ -177,10 +177,10 @@ describe("a successful reply", () => {
   });
 
   it.each([
-    ["an HTML page", "<html><title>Sign in</title></html>", 'got an HTML page ("Sign in")', "Sign in"],
-    ["text", "hello", 'got text ("hello")', "hello"],
-    ["nothing", "", "got an empty reply", undefined],
-    ["incomplete JSON", '{"data":[', "got text", '{"data":['],
+    ["an HTML page", "<html><title>Sign in</title></html>", 'found an HTML page ("Sign in")', "Sign in"],
+    ["text", "hello", 'found text ("hello")', "hello"],
+    ["nothing", "", "found an empty reply", undefined],
+    ["incomplete JSON", '{"data":[', "found text", '{"data":['],
     ["another shape", '{"models":[]}', "unexpected JSON from", undefined],
     ["null", "null", "unexpected JSON from", undefined],
   ])("fails as refused if it contains %s", async (_, body, came, said) => {

@@ -98,8 +98,8 @@ describe("an ATIF document", () => {
     ]);
     expect(lines[0]).toContain('"reward":0.50,');
     expect(notes).toEqual([
-      "the input is read as ATIF trajectories (--from atif): group from each file, reward from --rewards, sampled: the agent's steps",
-      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
+      "read the input as ATIF trajectories (--from atif): group from each file, reward from --rewards, choices from the agent's steps",
+      "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (2 times)",
     ]);
     const metrics = ["completion_tokens", "cost_usd", "prompt_tokens"].map((key) => `steps[].metrics.${key}`);
     expect(left).toEqual({

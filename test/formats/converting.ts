@@ -65,7 +65,7 @@ export const convertFiles = async (
     code,
     lines,
     groups: lines.map((line) => JSON.parse(line)),
-    notes: after(/^note: (?!\d+ of \d+ values have no place)(.*)/),
+    notes: after(/^note: (?!\d+ of \d+ values dropped)(.*)/),
     errors: said.filter((line) => line.includes(" error: ")),
     left: existsSync(receipt) ? leftIn(readFileSync(receipt, "utf8")) : {},
   };

@@ -104,7 +104,7 @@ describe("trial folders of Harbor", () => {
       { trajectories: [expect.objectContaining({ reward: 0 })] },
       { trajectories: [expect.objectContaining({ reward: 3 })] },
     ]);
-    expect(notes[0]).toContain("6 files are read as trials of Harbor (--from harbor): group from task_checksum");
+    expect(notes[0]).toContain("read 6 files as trials of Harbor (--from harbor): group from task_checksum");
     expect(notes).toContain("skipped the result of a job, which is not a trial");
     expect(notes).toContain("skipped files without rollouts: job/a/config.json, job/config.json");
     expect(left["the metadata contains only its type, because there are rewards"]).toEqual([

@@ -51,7 +51,7 @@ describe("a log of Inspect", () => {
     const document = await convertFile(`${samples}/inspect.log_formats.json`, byMatch);
     expect([archive.lines, document.lines]).toEqual([[sampleGroup], [sampleGroup]]);
     expect(archive.notes.slice(0, 2)).toEqual([
-      "the input is read as a log of Inspect (--from inspect): group from the sample's id (its epochs are a group), reward from scores.match.value, sampled: messages with source generate, and outputs of models",
+      "read the input as a log of Inspect (--from inspect): group from the sample's id (its epochs are a group), reward from scores.match.value, choices from messages with source generate, and outputs of models",
       "converted the scores C, I, P and N to 1, 0, 0.5 and 0 (2 times)",
     ]);
     expect(archive.left.filter(([path]) => !/^(?:events|output)\b/.test(path))).toEqual([
@@ -111,7 +111,7 @@ describe("a log of Inspect", () => {
       "stop",
     ]);
     expect(notes[1]).toBe(
-      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
+      "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (2 times)",
     );
   });
 

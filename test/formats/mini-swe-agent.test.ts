@@ -84,7 +84,7 @@ describe("a trajectory of mini-swe-agent", () => {
     ]);
     expect(notes.slice(1)).toEqual([
       "left out a response with a format error, which the agent did not see again",
-      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
+      "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (2 times)",
       "left out a message with the role exit, which tells how the agent ended",
       "--rewards has 3 ids without a rollout: 1, 2, old",
       "skipped files without rollouts: run-2/other.json",

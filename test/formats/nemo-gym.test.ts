@@ -30,8 +30,8 @@ describe("rollouts of NeMo Gym", () => {
     const { code, groups, notes, left } = await convertFiles({ "rollouts.jsonl": text });
     expect(code).toBe(0);
     expect(notes).toEqual([
-      "the input is read as rollouts of NeMo Gym (--from nemo-gym): group from _ng_task_index, else the prompt, reward from reward, sampled: response.output",
-      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (10 times)",
+      "read the input as rollouts of NeMo Gym (--from nemo-gym): group from _ng_task_index, else the prompt, reward from reward, choices from response.output",
+      "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (10 times)",
     ]);
     expect(groups).toEqual(
       ["Paris", "Tokyo", "Seattle", "Nairobi", "Toronto"].map((city) => {

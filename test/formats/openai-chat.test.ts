@@ -35,8 +35,8 @@ describe("rows of chat messages", () => {
       left: [],
     });
     expect(notes).toEqual([
-      "the input is read as rows of chat messages (--from openai-chat): group from group_id, prompt_id, …, else the prompt, within a step, reward from reward, sampled: every turn of the assistant",
-      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
+      "read the input as rows of chat messages (--from openai-chat): group from group_id, prompt_id, …, else the prompt, within a step, reward from reward, choices from every turn of the assistant",
+      "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (2 times)",
       "assigned results without tool_call_id to the calls in order",
     ]);
   });
@@ -91,11 +91,11 @@ describe("rows of chat messages", () => {
     expect(none.stderr).toContain("reward is an object, not a number (pass --reward-from reward.total)");
     const { code, lines, notes } = await convertRows(rows, ["--reward-from", "reward.total"]);
     expect({ code, rewards: rewardsIn(lines) }).toEqual({ code: 0, rewards: [[1, 0.5]] });
-    expect(notes[0]).toContain("reward from reward.total, sampled");
+    expect(notes[0]).toContain("reward from reward.total, choices from");
     const rewards = fileOf([{ id: "r1", reward: 2 }]);
     const given = await convertRows([{ ...rows[0], id: "r1" }], ["--rewards", rewards]);
     expect(rewardsIn(given.lines)).toEqual([[2]]);
-    expect(given.notes[0]).toContain("reward from --rewards, sampled");
+    expect(given.notes[0]).toContain("reward from --rewards, choices from");
   });
 
   it("have the reward 1 for true and 0 for false, with a note", async () => {

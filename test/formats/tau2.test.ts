@@ -63,9 +63,9 @@ describe("results of tau2-bench", () => {
       content: expect.any(String),
     });
     expect(notes.slice(0, 3)).toEqual([
-      "the input is read as results of tau2-bench (--from tau2): group from the domain and task_id, reward from reward_info.reward, sampled: the assistant's turns except the opening greeting",
+      "read the input as results of tau2-bench (--from tau2): group from the domain and task_id, reward from reward_info.reward, choices from the assistant's turns except the opening greeting",
       `${promptless} (3 times)`,
-      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (16 times)",
+      "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (16 times)",
     ]);
     const ofRun = "it describes the run, not a rollout";
     const tops = left.filter(([path]) => path === "timestamp" || path === "tasks[].id" || path === "info.seed");
@@ -129,7 +129,7 @@ describe("results of tau2-bench", () => {
         '"metadata":{"id":"s","task_id":"1","termination_reason":"user_stop","seed":12345678901234567890,"domain":"retail","model":"m"}}]}',
     ]);
     expect(notes[2]).toBe(
-      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (2 times)",
+      "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (2 times)",
     );
   });
 

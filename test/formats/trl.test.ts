@@ -20,7 +20,7 @@ describe("rows of TRL", () => {
       [{ messages_and_choices: [user("2+2?"), turn("4")], reward: 1, metadata: { source: "x" } }],
       [{ messages_and_choices: [user("hi"), turn("yo")], reward: 0.5 }],
     ]);
-    expect(notes[0]).toContain("the input is read as rows of TRL (--from trl)");
+    expect(notes[0]).toContain("read the input as rows of TRL (--from trl)");
   });
 
   it("become one group each from lists of completions and rewards of equal length", async () => {

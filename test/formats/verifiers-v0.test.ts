@@ -27,8 +27,8 @@ describe("results of verifiers v0", () => {
     const { code, groups, notes, left } = await convertFiles(files, { names: ["results.jsonl"], args: ["--exact"] });
     expect({ code, left }).toEqual({ code: 0, left: {} });
     expect(notes).toEqual([
-      "the input is read as results of verifiers v0 (--from verifiers-v0): group from example_id, reward from reward, sampled: the assistant's turns of completion",
-      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop (29 times)",
+      "read the input as results of verifiers v0 (--from verifiers-v0): group from example_id, reward from reward, choices from the assistant's turns of completion",
+      "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (29 times)",
     ]);
     const ids = [...new Set(rows.map(({ example_id }) => example_id))];
     expect(groups).toEqual(
@@ -298,7 +298,7 @@ describe("results of verifiers v0", () => {
     expect(JSON.parse(skipped.stdout)).not.toHaveProperty("unreadable_lines");
     const { message, hint, next } = JSON.parse(skipped.stderr.trim().split("\n").at(-1) ?? "").error;
     expect(message).toMatch(/^1 group rejected \(see .*\), 3 logged$/);
-    expect(hint).toContain("results.jsonl.rejected.reasons, then rerun the same command");
+    expect(hint).toContain("results.jsonl.rejected.reasons), then rerun the same command");
     const mended = [row, { ...broken, completion: row.completion }, bare, { ...row, example_id: 3 }];
     writeFileSync(join(folder, "results.jsonl"), mended.map((one) => JSON.stringify(one)).join("\n"));
     const words = next.split(" ").slice(1);

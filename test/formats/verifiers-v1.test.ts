@@ -178,8 +178,8 @@ describe("traces of verifiers v1", () => {
     expect(lines[0]).toContain('{"token":"token_id:2","logprob":-0.10,"bytes":null,"top_logprobs":[]}');
     expect(lines[0]).toContain('"logprob":-2.50,');
     expect(notes.slice(1).toSorted()).toEqual([
+      "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop",
       "left out logprobs without token ids",
-      "set the missing finish_reason to tool_calls if a turn calls tools, otherwise to stop",
     ]);
     expect(left["logprobs without token ids"]).toEqual(["traces[].nodes[].logprobs[]"]);
   });

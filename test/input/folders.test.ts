@@ -31,8 +31,7 @@ describe("an input file with several names", () => {
     symlinkSync("a.jsonl", join(cwd, "symbolic.jsonl"));
     linkSync(join(cwd, "a.jsonl"), join(cwd, "hard.jsonl"));
     const files = ["a.jsonl", "a.jsonl", "./a.jsonl", "symbolic.jsonl", "hard.jsonl", "r", "r/b.jsonl", "r"];
-    const noted =
-      "note: 6 files are given more than once, but read only once: a.jsonl, ./a.jsonl, symbolic.jsonl and 3 more";
+    const noted = "note: read 6 repeated files only once: a.jsonl, ./a.jsonl, symbolic.jsonl and 3 more";
     const checked = await runRollcall(["check", ...files], { cwd });
     expect([checked.code, checked.stderr]).toEqual([0, expect.stringContaining(noted)]);
     expect(checked.stderr).not.toContain("duplicate-trajectory");
@@ -48,10 +47,7 @@ describe("an input file with several names", () => {
     symlinkSync("a.jsonl", join(cwd, "link.jsonl"));
     const words = ["log", "m", "--split", "train", "--local", "--on-invalid", "skip", "link.jsonl", "a.jsonl"];
     const { code, stderr } = await runRollcall(words, { cwd, env: newHome() });
-    expect([code, stderr]).toEqual([
-      7,
-      expect.stringContaining("1 file is given more than once, but read only once: a.jsonl"),
-    ]);
+    expect([code, stderr]).toEqual([7, expect.stringContaining("read 1 repeated file only once: a.jsonl")]);
     expect(readFileSync(join(cwd, "link.jsonl.rejected"), "utf8")).toBe("{}\n");
   });
 });
@@ -66,7 +62,7 @@ describe("a folder as input", () => {
     });
     symlinkSync("a.jsonl", join(cwd, "r/latest.jsonl"));
     const { code, stdout, stderr } = await runRollcall(["convert", "r", "r/a.jsonl"], { cwd });
-    expect(stderr).toContain("3 files are read as results of verifiers v0");
+    expect(stderr).toContain("read 3 files as results of verifiers v0");
     expect(rewardsOf(stdout)).toEqual([2, 3, 1]);
     expect(code).toBe(0);
   });

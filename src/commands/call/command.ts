@@ -25,7 +25,7 @@ const options = {
   ...withExtra(
     { group: "more data" },
     {
-      costs: flag("costs"),
+      costs: flag("cost of each call, by model"),
       "storage-size": flag("stored size of each call"),
       "total-storage-size": flag("stored size of each call's trace"),
     },
@@ -34,7 +34,7 @@ const options = {
     { group: "show" },
     {
       full: flag("do not fold long texts on a terminal"),
-      "no-content": flag("hide texts of people and models"),
+      "no-content": flag("omit inputs, outputs and other texts"),
     },
   ),
   ...withExtra({ group: "requests" }, { concurrency: count("requests in flight (default: 8)", { most: 64 }) }),

@@ -217,7 +217,7 @@ const printOutcomes = (state: ReadState, { screen }: Context): void => {
   const fields = Array.from(mistyped, ([field, count]) =>
     requested === 1 ? field : `${field} (${count} of ${requested} calls)`,
   );
-  screen.notice(`printed as received, with another type than in the interface: ${fields.join(", ")}`);
+  screen.notice(`printed fields of unexpected types as received: ${fields.join(", ")}`);
 };
 
 const idsOf = (calls: readonly { readonly id: string }[]): readonly string[] => [...new Set(calls.map(({ id }) => id))];

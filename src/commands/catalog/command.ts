@@ -120,7 +120,7 @@ export const catalog = command({
     }),
     command({
       words: "catalog diff",
-      about: "compare the two catalogs, two times or two files",
+      about: "compare the two catalogs, two versions of a catalog, or two files",
       args: diffArgs,
       options: diffOptions,
       examples: ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"],
@@ -128,7 +128,7 @@ export const catalog = command({
     }),
     command({
       words: "catalog cost",
-      about: "compare the cost of a usage, cheapest model first",
+      about: "compare what models cost for a number of tokens, cheapest first",
       args: models("ids or globs (default: all models)"),
       options: costOptions,
       examples: [
@@ -150,7 +150,7 @@ export const catalog = command({
     }),
     command({
       words: "catalog verify",
-      about: "fail if a locked model disappeared, got worse or is about to end",
+      about: "fail if a locked model disappeared, got worse or is nearly deprecated",
       options: verifyOptions,
       examples: [
         "rollcall catalog verify --max-rise 10% --within 60d",

@@ -161,7 +161,7 @@ const selectRows = (
 
 /** Collects the mistyped fields of the models that match a pattern. */
 const openEntryMistypings = (pattern = "") => {
-  const { add, note } = openMistypings("printed as they are, ignored by filters");
+  const { add, note } = openMistypings(", and filters ignored them");
   const matches = createMatcher({ pattern }, 0);
   return {
     add: ({ entry }: CatalogEntry) =>

@@ -9,7 +9,7 @@ import {
   strictnessOptions,
 } from "../inputs/options.ts";
 
-const args = { file: repeated("files, folders or URLs of groups or trajectories; - or none is stdin") };
+const args = { file: repeated("files, folders or URLs of groups or trajectories; stdin if - or omitted") };
 
 const options = {
   split: splitOption,

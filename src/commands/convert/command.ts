@@ -2,15 +2,18 @@
 import { choice, command, flag, repeated, text, type Values, withDefault } from "../../cli/index.ts";
 import { formatOptions, groupByOption, selectionOptions, strictnessOptions } from "../inputs/options.ts";
 
-const args = { file: repeated("files, folders or URLs of rollouts; - or none is stdin") };
+const args = { file: repeated("files, folders or URLs of rollouts; stdin if - or omitted") };
 
 const options = {
   out: withDefault(text("file for the groups; - is stdout", "file"), "-"),
   receipt: text("write a JSON report of how each input value was converted", "file"),
-  exact: flag("fail if a value has no place in a trajectory"),
+  exact: flag("fail if a trajectory has no field for a value"),
   "group-by": groupByOption,
-  "on-invalid": choice("skip: write valid groups, and invalid ones to the rejects file", ["stop", "skip"]),
-  rejects: text("rejects file (default: <file>.rejected)", "file"),
+  "on-invalid": choice(
+    "action for invalid groups; skip writes them to the rejects file and converts the others (default: stop)",
+    ["stop", "skip"],
+  ),
+  rejects: text("file for rejected groups (default: <file>.rejected)", "file"),
   ...selectionOptions,
   ...formatOptions,
   ...strictnessOptions,

@@ -101,5 +101,5 @@ const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: Con
   const named = paths.slice(0, maxPaths).map(([path, count]) => `${path} (${count})`);
   const more = paths.length > maxPaths ? ` and ${paths.length - maxPaths} more` : "";
   const where = receipt === undefined ? "; list all with --receipt <file>" : "";
-  return `${leaves.left_out} of ${leaves.read} values have no place in a trajectory: ${named.join(", ")}${more}${where}`;
+  return `${leaves.left_out} of ${leaves.read} values dropped (no field in a trajectory): ${named.join(", ")}${more}${where}`;
 };

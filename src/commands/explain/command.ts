@@ -10,7 +10,7 @@ import type { Topic } from "./topics.ts";
 export const explain = command({
   words: "explain",
   about: "explain an error code, an exit code or a rule, with an example",
-  args: { name: text("such as usage, 8 or unknown-role; none lists all") },
+  args: { name: text("a code or a rule, such as usage, 8 or unknown-role; none lists all") },
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
     const { screen } = context;

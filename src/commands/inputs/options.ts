@@ -24,21 +24,21 @@ export const selectionOptions = withExtra(
   { group: "selection" },
   {
     where: text("keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'", "expression"),
-    best: count("keep the n trajectories of each group with the highest rewards"),
+    best: count("in each group, keep the n trajectories with the highest rewards"),
     sample: count("keep n random groups"),
     seed: { ...text("seed of --sample (default: 0)"), needs: "sample" },
-    shard: custom("keep the i-th of n disjoint parts (by group digest): 3/64", "i/n", parseShard),
+    shard: custom("keep the i-th of n disjoint parts (by group digest), such as 3/64", "i/n", parseShard),
   },
 );
 
 export const formatOptions = withExtra(
   { group: "formats" },
   {
-    from: text("format of the files; rollcall is rollcall's own (default: auto)", "format"),
+    from: text("format of the files, such as inspect, or rollcall for rollcall's format (default: auto)", "format"),
     "reward-from": text("path of the reward in a record, such as scores.correct.value", "path"),
     rewards: text('rewards by id: lines of {"id", "reward"}', "file"),
     lossy: flag("accept formats that have lost tokens or turns"),
-    histories: flag("keep the parts of a continued trajectory as additional_histories"),
+    histories: flag("store the parts of a continued rollout separately, in additional_histories"),
   },
 );
 
@@ -74,7 +74,7 @@ const parseReport = (word: string, option: string): ReportRequest => {
 };
 
 export const reportOption: Kind<readonly ReportRequest[]> = {
-  ...repeated("report for a build system: github or junit; =file writes it to a file", "form"),
+  ...repeated("report for a build system: github or junit, or junit=report.xml to write a file", "form"),
   parse: (words, option) => words.map((word) => parseReport(word, option)),
 };
 

@@ -55,8 +55,8 @@ export const prepareInputs = async (
     const reading = await readDataset(options);
     const { repeatedFiles: repeated = [] } = reading;
     if (repeated.length > 0) {
-      const files = pluralize(repeated.length, "file is", "files are");
-      screen.notice(`${files} given more than once, but read only once: ${formatNameList(repeated, "")}`);
+      const files = pluralize(repeated.length, "repeated file");
+      screen.notice(`read ${files} only once: ${formatNameList(repeated, "")}`);
     }
     if (!isFiltered) return reading;
     try {
@@ -137,9 +137,9 @@ export const printConversion = ({ screen }: Context, { conversion, skippedFiles:
   if (conversion !== undefined) {
     const { format, rewardFrom, files, notes } = conversion;
     const { group, reward, sampled } = format.keys;
-    const what = files === 1 ? "the input is" : `${files} files are`;
-    const keys = `group from ${group}, reward from ${rewardFrom ?? reward}, sampled: ${sampled}`;
-    screen.notice(`${what} read as ${format.title} (--from ${format.name}): ${keys}`);
+    const what = files === 1 ? "the input" : `${files} files`;
+    const keys = `group from ${group}, reward from ${rewardFrom ?? reward}, choices from ${sampled}`;
+    screen.notice(`read ${what} as ${format.title} (--from ${format.name}): ${keys}`);
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
   if (others.length > 0) screen.notice(`skipped files without rollouts: ${formatNameList(others, " files")}`);

@@ -61,7 +61,7 @@ export const ledger = command({
   verbs: [
     command({
       words: "ledger status",
-      about: "list the requests in the ledger, or those with groups of these files",
+      about: "list the requests in the ledger, or only those with groups in the files",
       args: { file: files },
       options: fileOptions,
       examples: ["rollcall ledger status", "rollcall ledger status groups.jsonl --json"],

@@ -115,7 +115,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
       const what = `forget ${pluralize(affected.length, "request")}`;
       if (!canAsk(host)) throw failures.notConfirmed({ what, option: "--yes" }, false);
       await screen.flushErrors();
-      const isMeant = await isConfirmed(host, `${what}? A rerun logs the groups again [y/N] `);
+      const isMeant = await isConfirmed(host, `${what}, so that a rerun logs the groups again? [y/N] `);
       if (!isMeant) return screen.notice("nothing was changed");
     }
     const forgotten = (await ledger?.forget(filter)) ?? 0;

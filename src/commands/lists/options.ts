@@ -93,27 +93,27 @@ const pricesOption = (about: string): Kind<readonly (readonly [name: string, lim
 };
 
 const wantedPrices =
-  "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens (image and request: each)";
+  "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
 
 /** The options that select models. */
 export const filterOptions = withExtra(
   { group: "filters" },
   {
-    "input-modality": wordsOption("models that accept it: text, image, audio, …; all must match"),
-    "output-modality": wordsOption("models that return it; all must match"),
+    "input-modality": wordsOption("models that accept this input: text, image, audio, …; all must match"),
+    "output-modality": wordsOption("models that return this output; all must match"),
     feature: wordsOption("models with this feature, such as tools; all must match"),
     parameter: wordsOption("models with this sampling parameter; all must match"),
-    quantization: wordsOption("models in this quantization, such as fp8; one must match"),
-    country: wordsOption("models with a data center there, such as FI or EU; one must match", "code"),
+    quantization: wordsOption("models with this quantization, such as fp8; one must match"),
+    country: wordsOption("models with a data center in this country, such as FI or EU; one must match", "code"),
     "only-country": wordsOption("models with all data centers in these countries", "code"),
     "min-context": tokenCountOption("models with at least this context, such as 128k", "tokens"),
     "min-output": tokenCountOption("models with at least this maximum output", "tokens"),
-    "max-price": pricesOption("models up to these prices, in the table's units: prompt=0.5,completion=2"),
+    "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
     free: flag("models without cost"),
     deprecated: flag("models with a past deprecation date"),
     "not-deprecated": flag("models without a past deprecation date"),
     "deprecated-within": custom(
-      "models deprecated now or within this time: 30d, or by a date",
+      "models deprecated before the end of this time, such as 30d, or before a date",
       "duration",
       parseDeadline,
     ),
@@ -121,7 +121,7 @@ export const filterOptions = withExtra(
   },
 );
 
-export const limitOption = count("only the first n entries", { wanted: "a whole number from 1 on" });
+export const limitOption = count("only the first n entries", { wanted: "a whole number of at least 1" });
 
 export const orderOptions = withExtra(
   { group: "order" },

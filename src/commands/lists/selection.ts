@@ -156,7 +156,8 @@ export const openMistypings = (consequence: string) => {
       if (fields.length > 0) models.push(`${name} (${formatList(fields)})`);
     },
     note(screen: Screen) {
-      if (models.length > 0) screen.notice(`fields of unexpected types, ${consequence}: ${formatList(models)}`);
+      if (models.length > 0)
+        screen.notice(`printed fields of unexpected types as received${consequence}: ${formatList(models)}`);
     },
   };
 };

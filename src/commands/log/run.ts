@@ -244,7 +244,7 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (typed.dryRun) throw contradicts("--dry-run", "a dry run cannot continue, because it sends nothing");
   if (typed.oneRequest) throw contradicts("--one-request", "a growing file needs many requests");
   const other = wholeFileOptions.find((key) => typed[key] !== undefined && typed[key] !== false);
-  if (other !== undefined) throw contradicts(toOptionName(other), "it needs a complete file");
+  if (other !== undefined) throw contradicts(toOptionName(other), `${toOptionName(other)} needs a complete file`);
   const { from = "auto", every = "30s", groupIdle = "5m", groupSize } = typed;
   if (from !== "auto" && from !== "rollcall") {
     const why = "it reads only rollcall's format";

@@ -5,7 +5,7 @@ import { filterOptions, orderOptions } from "../lists/options.ts";
 const args = { pattern: text("text in the id, or a glob such as 'qwen*'") };
 
 const options = {
-  "with-prices": flag("join the models with the catalogs: prices, limits, deprecation"),
+  "with-prices": flag("add prices, limits and deprecation dates from the catalogs"),
   ...withExtra({ needs: "with-prices" }, filterOptions),
   ...orderOptions,
 };

@@ -27,7 +27,7 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
   const models = await readModels(context).finally(progress.stop);
   const matchesPattern = compilePattern(pattern ?? "");
   const matches = ({ id }: InferenceModel) => matchesPattern({ id: typedValue(id) ?? "", name: "" });
-  const mistypings = openMistypings("printed as they are");
+  const mistypings = openMistypings("");
   const onEntry = (model: InferenceModel) => {
     if (matches(model)) mistypings.add(model.id, mistypedNames(model));
   };

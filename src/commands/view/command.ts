@@ -2,7 +2,7 @@
 import { command, flag, port, repeated, text, type Values } from "../../cli/index.ts";
 import { formatOptions, groupByOption, selectionOptions } from "../inputs/options.ts";
 
-const args = { file: repeated("files, folders or URLs of rollouts; - or none is stdin") };
+const args = { file: repeated("files, folders or URLs of rollouts; stdin if - or omitted") };
 
 const options = {
   "group-by": groupByOption,

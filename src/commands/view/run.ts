@@ -78,7 +78,7 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
     await Promise.race([failed, ended, waitForAbort(opened.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
     else await screen.printText(`${url}\n`);
-    screen.notice("serving until Ctrl-C; the URL contains a key, so keep it private");
+    screen.notice("serving until Ctrl-C; keep the URL private, because it contains a key");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);
     await Promise.race([failed, ended]);
   } catch (thrown) {

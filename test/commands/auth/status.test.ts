@@ -10,7 +10,7 @@ describe("rollcall auth status", () => {
     await auth(`login --with-token --for calls --username anna ${addresses}`, { stdin: key });
     const env = { ROLLCALL_INFERENCE_BASE_URL: "https://m.example/v1", ROLLCALL_CREDENTIAL_COMMAND: "pass show key" };
     const { code, stdout, stderr } = await auth("status", { env });
-    expect([code, stderr]).toEqual([0, "note: the credentials were not tested; --check tests them\n"]);
+    expect([code, stderr]).toEqual([0, "note: the credentials were not tested (test them with --check)\n"]);
     expect(stdout.split("\n").map((line) => line.split("\t"))).toEqual([
       ["log", "ready", "https://a.example", "login of the profile default", ""],
       ["inference", "command", "https://m.example", "ROLLCALL_CREDENTIAL_COMMAND", ""],
@@ -89,7 +89,7 @@ describe("rollcall auth logout", () => {
     expect((await auth("logout --json")).stdout).toBe('{"profile":"default","removed":["calls"]}\n');
     const again = await auth("logout", { env: { ROLLCALL_API_KEY: key } });
     expect(again.stderr).toBe(
-      "note: profile default: no saved key\nnote: still set in the environment: ROLLCALL_API_KEY\n",
+      "note: profile default: no key is saved\nnote: still set in the environment: ROLLCALL_API_KEY\n",
     );
     expect((await run("config get base_url")).stdout).toBe("https://a.example\n");
   });

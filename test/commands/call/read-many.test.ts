@@ -91,7 +91,7 @@ describe("rollcall call read", () => {
     const { code, stdout, stderr } = await read(["a", "b"]);
     expect(code).toBe(0);
     expect(stderr).toBe(
-      "note: printed as received, with another type than in the interface: op_name (1 of 2 calls), inputs (2 of 2 calls), ended_at (1 of 2 calls)\n",
+      "note: printed fields of unexpected types as received: op_name (1 of 2 calls), inputs (2 of 2 calls), ended_at (1 of 2 calls)\n",
     );
     expect(stdout).toContain("operation  7\n");
   });

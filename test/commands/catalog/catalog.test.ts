@@ -9,7 +9,7 @@ const catalog = readFileSync("test/commands/catalog/catalog.json", "utf8");
 
 /** The note about the fields of another type. */
 const typeNote =
-  "note: fields of unexpected types, printed as they are, ignored by filters: " +
+  "note: printed fields of unexpected types as received, and filters ignored them: " +
   '"beta/a-model-with-a-name-that-is-longer-than-most-screens-are-wide-instruct-2507" (pricing.completion), ' +
   '"delta/odd" (created, input_modalities, quantization, context_length, datacenters, pricing.prompt, deprecation_date)\n';
 

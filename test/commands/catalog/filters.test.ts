@@ -116,7 +116,7 @@ describe("rollcall catalog router with filters", () => {
   it("names each field with values of another type once", async () => {
     const { stderr } = await router(["--max-price", "prompt=1"]);
     expect(stderr).toBe(
-      'note: fields of unexpected types, printed as they are, ignored by filters: "e/odd" (context_length, ' +
+      'note: printed fields of unexpected types as received, and filters ignored them: "e/odd" (context_length, ' +
         "supported_features, pricing.prompt, pricing.completion, pricing.image, deprecation_date)\n",
     );
     expect((await router(["full", "--max-price", "prompt=1"])).stderr).toBe("");

@@ -38,7 +38,7 @@ describe("rollcall commands", () => {
         name: "file",
         kind: "file",
         choices: null,
-        about: "files, folders or URLs of groups or trajectories; - or none is stdin",
+        about: "files, folders or URLs of groups or trajectories; stdin if - or omitted",
         required: false,
         repeatable: true,
       },

@@ -56,7 +56,7 @@ describe("rollcall models", () => {
       code: 0,
       stdout: "a\tsoon\n7\t\nb\t\n",
       stderr:
-        'note: fields of unexpected types, printed as they are: "a" (created, root), an entry without an id (id)\n',
+        'note: printed fields of unexpected types as received: "a" (created, root), an entry without an id (id)\n',
     });
     expect((await models(["b"], { body })).stderr).toBe("");
   });

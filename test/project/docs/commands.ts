@@ -26,13 +26,15 @@ export const commandsPage = async (): Promise<string> => {
     intro,
     ...(start === undefined ? [] : [commandPart(start, [])]),
     "## Shared options",
-    ...shared.map(({ title, takers, items }) => `### ${title}\n\nOf ${listed(takers)}.\n\n${fenced(linesOf(items))}`),
+    ...shared.map(
+      ({ title, takers, items }) => `### ${title}\n\nCommands: ${listed(takers)}.\n\n${fenced(linesOf(items))}`,
+    ),
     ...commands.map((help) => commandPart(help, shared)),
   ];
   return `${parts.join("\n\n")}\n`;
 };
 
-const intro = `\`rollcall <command> --help\` prints all of this, \`-h\` one screen of it. The options of \`rollcall\` itself are global: every command takes them.
+const intro = `\`rollcall <command> --help\` prints the help of a command, and \`-h\` prints one screen of it. The options of \`rollcall\` itself are global: every command accepts them.
 Options that several commands share are described once, under "Shared options".`;
 
 /** The output of a command with `--help`, without the global options. */
@@ -41,25 +43,16 @@ interface CommandHelp {
   readonly about: string;
   readonly usage: string;
   readonly sections: readonly HelpSection[];
-  /** Its description in the list of commands, if that is shorter. */
-  readonly summary: string | undefined;
 }
 
 const helpOf = async (words: CommandPath): Promise<CommandHelp> => {
   const { about, usage, sections } = parseHelp((await runRollcall([...words, "--help"])).stdout);
-  const summary = summaryOf(words);
   return {
     name: words.join(" "),
     about,
     usage,
     sections: sections.filter(({ title }) => title !== "Global options"),
-    summary: about.toLowerCase().startsWith(summary.toLowerCase()) ? undefined : summary,
   };
-};
-
-const summaryOf = (path: CommandPath): string => {
-  const { summary, about } = commands.find(({ words }) => words === path.join(" ")) ?? { about: "" };
-  return summary ?? about;
 };
 
 /** Options that the same commands describe in the same words under the same title. */
@@ -102,10 +95,7 @@ const listed = (names: readonly string[]): string => names.map((name) => `\`${na
 const fenced = (lines: readonly string[]): string => ["```text", ...lines, "```"].join("\n");
 
 /** A command with the options that only it has, and the names of the sections with the others. */
-const commandPart = (
-  { name, about, usage, summary, sections }: CommandHelp,
-  shared: readonly SharedSection[],
-): string => {
+const commandPart = ({ name, about, usage, sections }: CommandHelp, shared: readonly SharedSection[]): string => {
   const others = shared.filter(({ takers }) => takers.includes(name));
   const keys = new Set(others.flatMap(({ items }) => items.map(keyOf)));
   const own = sections.flatMap(({ title, lines, items }) => {
@@ -114,7 +104,7 @@ const commandPart = (
   });
   return [
     `## ${["rollcall", name].join(" ").trim()}`,
-    `${about}${summary === undefined ? "" : ` In a list: ${summary}.`}`,
+    about,
     fenced([`Usage: ${usage}`, ...own]),
     ...(others.length === 0 ? [] : [`Shared options: ${others.map(({ title }) => title).join(", ")}.`]),
   ].join("\n\n");
