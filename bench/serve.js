@@ -48,7 +48,7 @@ const sink = (socket) => {
 };
 
 /**
- * The same behind a slow link: opening a connection takes the round trip time, and each answer is delayed by it.
+ * The same over a slow link, which delays each connection and each answer by the round trip time.
  */
 const far = (roundTripMs) => (socket) => {
   const { write } = socket;

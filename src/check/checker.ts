@@ -301,7 +301,7 @@ export class Checker {
         length: end - start,
         checksum: parts.hasDigests ? crc32(own) : 0,
       },
-      // A digest as a string costs less than one in a buffer of its own.
+      // A digest as a string is cheaper than a new buffer.
       parts.hasDigests ? Buffer.from(hash("sha256", own, "binary"), "latin1") : emptyBuffer,
     );
     for (let at = 0; !facts.valid && at < facts.trajectories; at++) parts.fingerprints.push(0);

@@ -110,7 +110,7 @@ export async function* scanRanges(
 /** Longer lines are read by one thread, to save memory. */
 const maxLineBytes = 2 ** 20;
 
-/** Most lines end within so many bytes. */
+/** Bytes within which most lines end. */
 const lineStartBytes = 2 ** 14;
 
 /** Returns the offset of the first line start at or after `from`; undefined if the line before is too long. */

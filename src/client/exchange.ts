@@ -157,7 +157,7 @@ interface BodyEvents {
 }
 
 /**
- * Yields a body whose last byte is a piece of its own. undici requests a piece when all previous ones have left the
+ * Yields a body whose last byte is a separate piece. undici requests a piece when all previous ones have left the
  * process, so no server can accept the request before `onLast`, and every server can after it.
  */
 async function* yieldBody({ length, chunks }: StreamedBody, on: BodyEvents): AsyncGenerator<Uint8Array, void> {

@@ -127,7 +127,7 @@ export interface Client {
     request: EndpointRequest<P, B>,
   ): Promise<Reply<R>>;
   /**
-   * Tries a streamed request once, on a connection of its own.
+   * Tries a streamed request once, on a separate connection.
    * @throws Failure for settings and credentials, before anything is sent; and what the body throws
    */
   attempt<P extends Schema, B extends Schema, R>(

@@ -166,7 +166,7 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
     return knownRow;
   };
   return {
-    address: await readFacts(database, [destination, account]),
+    destinationFacts: await readFacts(database, [destination, account]),
     /** Makes requests in flight of dead runs unknown; returns how many. */
     async recover(): Promise<number> {
       const row = await findRow();

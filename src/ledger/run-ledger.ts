@@ -76,7 +76,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
 
   const readScope = async (): Promise<void> => {
     scopeLedger = await ledger?.scope(scope);
-    destinationFacts = scopeLedger?.address ?? destinationFacts;
+    destinationFacts = scopeLedger?.destinationFacts ?? destinationFacts;
   };
   const saveFacts = async (found: DestinationFacts): Promise<void> => {
     destinationFacts = found;

@@ -173,7 +173,7 @@ function* documentPieces(
   yield "}";
 }
 
-/** Characters of a piece of output. A longer object is a piece of its own. */
+/** Characters of a piece of output. A longer object is a separate piece. */
 const pieceLength = 1 << 16;
 
 function* joinRows(

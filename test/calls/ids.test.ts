@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseCallIds, runInOrder } from "../../src/calls/index.ts";
 
-/** Text in chunks of so many bytes. */
+/** Text in chunks of a number of bytes. */
 async function* chunked(text: string | Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);

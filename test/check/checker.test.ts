@@ -449,7 +449,7 @@ describe("the checker", () => {
     { what: "counts no result for the calls of its own message", answers: ["c"], count: 3 },
     { what: "counts no calls of histories", answers: ["a", "b"], count: 0, inHistory: true },
   ]) {
-    // More calls are looked up in another way.
+    // More calls are looked up in a map.
     it.each([0, 100])(`${what}, after %i other calls`, (others) => {
       const callOf = (id: string, at: number) => ({
         id,

@@ -16,7 +16,7 @@ const usual = fc
   .array(fc.double({ noNaN: true, min: -1, max: 1 }), { minLength: 2, maxLength: 4 })
   .map((rewards) => group(...rewards));
 
-/** Elements that are usual, and whatever else stands in lists. */
+/** Usual elements, and other values in lists. */
 const element = fc.oneof(
   { weight: 8, arbitrary: usual },
   {
@@ -38,7 +38,7 @@ const element = fc.oneof(
   },
 );
 
-/** How a list stands in a file: what is before its bracket, and behind the other. */
+/** Text before and after a list in a file. */
 const wraps: readonly (readonly [before: string, behind: string])[] = [
   ["[", "]"],
   ['{"split":"train","trajectory_groups":[', "]}"],
@@ -51,7 +51,7 @@ const wraps: readonly (readonly [before: string, behind: string])[] = [
 const seldom = <Value>(arbitrary: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 
-/** Texts with lists: what stands up to the white space behind the list's bracket, what follows there, and what the line's end is. */
+/** Texts with lists: the text through the white space after the bracket, the text after it, and the line end. */
 const text = fc
   .record({
     elements: fc.array(element, { minLength: 1, maxLength: 8 }),
@@ -69,7 +69,7 @@ const text = fc
     const list = elements.map((one) => JSON.stringify(one, undefined, isOneLine ? 0 : indent)).join(`,${space}`);
     const rest = Buffer.from(`${list}${space}${closes}`.replaceAll("\n", space === "\r\n" ? "\r\n" : "\n"));
     // Where the second line begins with a value that is no JSON, the first may as well be a line that was cut off. A fault
-    // is described by the 256 bytes before it, so the first byte behind the blanks is not damaged.
+    // is described by the 256 bytes before it, so the first byte after the blanks is not damaged.
     const first = isOneLine ? 1 : Buffer.byteLength(list.split(`,${space}`, 1)[0] ?? "");
     if (damaged !== null) rest[first + (damaged[0] % (rest.length - first))] = damaged[1].charCodeAt(0);
     return {
@@ -95,7 +95,7 @@ describe("a list that is longer than a block", () => {
         const at = Buffer.byteLength(before);
         const line = before.split("\n").length;
         const blanks = block - Math.floor(share * rest.length);
-        /** All that is found where so many blanks stand behind the list's bracket; its places as if there were none. */
+        /** Reads the list with blanks after its bracket; returns positions as without the blanks. */
         const seen = async (count: number) => {
           writeFileSync(
             file,

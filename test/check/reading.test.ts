@@ -589,7 +589,7 @@ describe("the warning about sampled turns", () => {
 });
 
 describe("a request on one line", () => {
-  /** Bytes that were looked at for newlines while so many groups were read. */
+  /** Returns the bytes that were searched for newlines while a number of groups was read. */
   const bytesSearched = async (count: number): Promise<number> => {
     const own = group(0.5, 0.5);
     const files = filesOf(JSON.stringify({ split: "a", trajectory_groups: Array.from({ length: count }, () => own) }));

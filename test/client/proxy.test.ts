@@ -92,7 +92,7 @@ describe("a proxy", () => {
     const proxy = await proxyTo(server.port);
     const env = { https_proxy: proxy.url.replace("http://", "http://user:word@"), HTTP_PROXY: "http://127.0.0.1:1" };
     const failure = await failureOf(clientAt("https://service.invalid", { env }).client.send(listModels, list));
-    // The tunnel works: only the certificate behind it is unknown.
+    // The tunnel works: only the certificate of the server is unknown.
     expect(failure).toMatchObject({
       message: expect.stringContaining(`cannot connect to service.invalid:443 through the proxy ${proxy.authority}: `),
       details: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" },

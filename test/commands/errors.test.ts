@@ -125,7 +125,7 @@ const answered: readonly Failing[] = [
   { args: ["models", "--local"], code: 11, env: { ROLLCALL_DATA_DIR: good } },
 ];
 
-/** Runs it against a service of its own; the words and the environment get its address. */
+/** Runs the command against a new service, whose URL replaces `URL` in argv and the environment. */
 const failing = async ({ args, answers = [], env = {}, ...rest }: Failing, ...more: readonly string[]) => {
   const server = await scriptedServer(answers.map((answer) => ({ answer })));
   const at = (word: string | undefined) => word?.replace("URL", server.url);

@@ -282,7 +282,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
       await (await ledger.scope(scope)).saveFacts({ sizes, echoesKey: true });
       await (await ledger.scope(step)).saveFacts({ sizes, echoesKey: false });
-      expect((await ledger.scope(scope)).address).toEqual({ sizes, echoesKey: true });
+      expect((await ledger.scope(scope)).destinationFacts).toEqual({ sizes, echoesKey: true });
     });
   });
 
@@ -448,7 +448,7 @@ describe("the files of a verification", () => {
 });
 
 describe("a run's lease on a shared ledger", () => {
-  /** A run with a clock of its own, at a database that renews its lease or does not. */
+  /** A run with its own clock and a database that renews its lease or does not. */
   const leased = async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());

@@ -11,7 +11,7 @@ import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
 
-/** A catalog of so many entries. */
+/** A catalog with a number of entries. */
 const catalogOf = (length: number): string =>
   JSON.stringify({
     data: Array.from({ length }, (_, at) => ({ id: `provider/model-${at}`, name: "x".repeat(100) })),

@@ -45,7 +45,7 @@ interface Serving {
   stop(): void;
 }
 
-/** The local service on a port of its own. */
+/** The local service on a free port. */
 const serving = async (): Promise<Serving> => {
   const child = startRollcall(["serve", "--port", "0"], { env: { ROLLCALL_LOCAL_KEY: "key-of-the-service-1234" } });
   const url = await new Promise<string>((settle) => {
@@ -59,7 +59,7 @@ const serving = async (): Promise<Serving> => {
   return { url, key: "key-of-the-service-1234", stop: () => void child.kill() };
 };
 
-/** A shell in a folder and a home of its own, with `rollcall` on its path. */
+/** A shell in a new folder with a new home folder, and with `rollcall` on its path. */
 const sceneOf = ({ url, key }: Serving, more: Readonly<Record<string, string>>) => {
   const cwd = mkdtempSync(join(tmpdir(), "scene-"));
   const bin = join(cwd, ".bin");

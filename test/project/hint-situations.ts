@@ -92,7 +92,7 @@ export const situations: Readonly<Record<string, Situation>> = {
   "invalid-remote-url": {
     fails: "rollcall check http://service.invalid/step.jsonl",
     helps: [["rollcall check http://service.invalid/step.jsonl --insecure-http", says("through the proxy")]],
-    // The request goes to a proxy where nothing listens.
+    // The request goes to a proxy that does not listen.
     env: { HTTP_PROXY: "http://127.0.0.1:1" },
     ends: 5,
   },
@@ -104,7 +104,7 @@ export const situations: Readonly<Record<string, Situation>> = {
         says("through the proxy"),
       ],
     ],
-    // The request goes to a proxy where nothing listens.
+    // The request goes to a proxy that does not listen.
     env: { ROLLCALL_API_KEY: "$KEY", HTTP_PROXY: "http://127.0.0.1:1" },
     ends: 5,
   },

@@ -23,7 +23,7 @@ interface Commands {
   }[];
 }
 
-/** Each promise on a line of its own, without the words that describe it. */
+/** One promise per line, without its description. */
 const promisesIn = ({ options, exit_codes, commands }: Commands): readonly string[] => [
   ...options.map(promiseOf),
   ...exit_codes.map(({ exit_code, code }) => `exit ${exit_code} ${code}`),

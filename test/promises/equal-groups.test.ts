@@ -92,7 +92,7 @@ describe.concurrent("equal groups", () => {
     const third = await place.log([file, ...oneEach, "--resend-logged"]);
     expect([third.code, third.document?.groups]).toMatchObject([8, { unknown: 2, not_sent: 1 }]);
     const before = service.requests();
-    // One that was logged and is unknown since is unknown: nobody knows how often it is there.
+    // A logged group whose resend is unknown is unknown, because it may be stored twice.
     const last = await place.log([file]);
     expect([last.code, last.document?.groups]).toMatchObject([8, { unknown: 2, already_logged: 1 }]);
     expect(service.requests()).toBe(before);

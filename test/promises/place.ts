@@ -1,4 +1,4 @@
-/** A folder with an input, a ledger and a home of its own, and runs of the built program in it. */
+/** Runs the built program in a new folder with an input, a ledger and a home folder. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export const three = linesOf(groupOf(1), groupOf(2), groupOf(3));
 /** The size at which each group without padding is a separate request. */
 export const oneEach = ["--max-request-size", "120"];
 
-/** The parts of `log --json` that runs are held against. */
+/** The compared parts of `log --json`. */
 export interface LogDocument {
   readonly status: string;
   readonly requests: number;
@@ -105,7 +105,7 @@ export const placeAt = (
   return place;
 };
 
-/** Reads a run's documents: one on standard output or none, one on the last line of standard error where it failed. */
+/** Parses the document on stdout, if there is one, and the error document in the last line of stderr. */
 export const documentsOf = (ran: Ran): Logged => {
   const [last = ""] = ran.stderr.trim().split("\n").slice(-1);
   const error = ran.code === 0 ? undefined : (JSON.parse(last) as { error: ErrorDocument }).error;

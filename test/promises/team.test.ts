@@ -8,7 +8,7 @@ import { documentsOf, groupOf, linesOf, oneEach, type Place, placeAt, running } 
 
 const withPassword = (address: string, password: string): string => address.replace("@", `:${password}@`);
 
-/** A machine of a team: a home and a folder of its own, and the team's ledger. */
+/** A machine of a team: a new home folder, a new working folder, and the team's ledger. */
 const machine = (context: Finishing, url: string, ledger: string): Place =>
   placeAt(context, url, { ROLLCALL_LEDGER: ledger });
 

@@ -36,7 +36,7 @@ const spliced = async (dataset: Dataset, groups: Uint32Array, room: number) => {
   };
 };
 
-/** The body as it is by definition: each group's bytes as they stand in the inputs, bare trajectories made groups. */
+/** Returns the expected body: the bytes of each group in the input, with trajectories wrapped in groups. */
 const defined = ({ groups, found: { parts } }: Dataset, contents: readonly Buffer[], own: Uint32Array): string => {
   const bytesOf = (part: number): string => {
     const start = parts.columns.start.at(part);

@@ -113,7 +113,7 @@ const openWay = async (to: number): Promise<{ readonly port: number; lose(times:
       if (left === 0 || !/COMMIT(?!TED)/.test(chunk.toString("latin1"))) return;
       left--;
       far.removeAllListeners("data");
-      // The commit is done before the connection ends.
+      // The commit ends before the connection.
       far.once("data", () => near.destroy());
     });
     far.on("data", (chunk: Buffer) => void near.write(chunk));

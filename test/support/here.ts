@@ -17,7 +17,7 @@ export interface HereOptions {
 export const nowHere = testHost().now();
 
 /**
- * Runs a command line that needs no working directory, signal or process of its own.
+ * Runs a command line that does not need its own working directory, signal or process.
  * @throws if its JSON does not match the schema
  */
 export const runHere = async (

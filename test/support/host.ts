@@ -1,4 +1,4 @@
-/** A host for tests of one room: streams whose text is kept, a terminal of any width, a clock that stands. */
+/** A host for tests of one module: streams that store their text, a terminal of any width, a stopped clock. */
 import { PassThrough, Readable } from "node:stream";
 import type { Host, Terminal } from "../../src/host.ts";
 

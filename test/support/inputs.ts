@@ -152,7 +152,7 @@ export const answered = (status: number, more: Partial<Extract<Attempt, { kind: 
   ...more,
 });
 
-/** A client that keeps the bodies it is given, and answers as told, 200 where nothing is told. */
+/** A client that stores bodies. Default: it answers 200. */
 export const keepingClient = (
   answer: (body: Buffer, attempt: number) => Attempt | Promise<Attempt> = () => answered(200),
 ): Client & { readonly bodies: readonly Buffer[] } => {

@@ -29,7 +29,7 @@ export const outputFaults = (printed: Printed, { service = false } = {}): readon
   if (form === undefined || code === null) return [];
   const said = code === 0 ? undefined : stderr.trimEnd().split("\n").at(-1);
   const faults = said === undefined || said === "" ? [] : faultsIn({ text: said, name: "error", service });
-  // A selection of keys, or a form of its own, has no schema, and help is no document.
+  // Selected keys and other formats have no schema, and help is not a document.
   if (stdout === "" || ["--fields", "--path", "--as", "--help", "-h", "help"].some((word) => args.includes(word)))
     return faults;
   const name = commandIn(args);

@@ -132,7 +132,7 @@ const askedOf = (socket: Socket, kept: Kept): Asked => {
     more();
   });
   socket.pause();
-  /** Reads until something is there; never ends where the other side leaves before. */
+  /** Reads until bytes arrive; never ends if the client disconnects first. */
   const until = async <Found>(found: () => Found | undefined): Promise<Found> => {
     for (;;) {
       const value = found();

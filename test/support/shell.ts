@@ -1,4 +1,4 @@
-/** Types into real shells on terminals of their own, and reads what stands on their command line after a Tab. */
+/** Types into real shells on pseudo-terminals, and reads the command line after a Tab. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Runs a shell line on a terminal of its own and gives back what a person would see there. */
+/** Runs a shell line on a pseudo-terminal; returns the visible text. */
 import { spawn } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
 
@@ -26,7 +26,7 @@ export const seeLine = async (
   { env, cwd = ".", columns = 100, rows = 200, typed = [] }: LineOptions,
 ): Promise<Seen> => {
   // Of what a program wrote just before its end, a terminal may lose some. So the shell, which Ctrl-C does not end,
-  // writes a mark behind all else and stays until it was seen.
+  // writes a mark after all output and waits until the mark was read.
   const marked = `trap : INT\n${line}\ncode=$?; printf '\\033]end\\007'; read -r seen; exit $code`;
   const terminal = spawn("/bin/sh", ["-c", marked], {
     cols: columns,

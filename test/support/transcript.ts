@@ -1,4 +1,4 @@
-/** Replays a transcript: command lines and all that came of them, in a folder, at a service and on a clock of its own. */
+/** Replays a transcript, which has command lines and their output, with a new folder, service and clock. */
 
 import { EventEmitter } from "node:events";
 import {

@@ -35,7 +35,7 @@ export const views = [{}, { group: 2 }, { group: 2, trajectory: 2 }, { problems:
 /** The address from `#` on. */
 export const hash = async (page: Page): Promise<string> => await page.evaluate("location.hash");
 
-/** Presses keys one after the other, each once what the one before it brought is there. */
+/** Presses keys. Waits for the effect of each key before the next key. */
 export const typed = async (page: Page, ...keys: readonly string[]): Promise<void> => {
   for (const key of keys) await page.keyboard.press(key);
 };

@@ -10,7 +10,7 @@ import { type Running, type RunOptions, startInTurn } from "../support/run.ts";
 /** A page that is served. */
 export interface Viewing {
   readonly child: Running;
-  /** The address as it was printed. */
+  /** The printed URL. */
   readonly address: string;
   readonly url: string;
   readonly token: string;
@@ -30,7 +30,7 @@ export interface Asked {
   readonly body: string;
 }
 
-/** A file in a folder of its own. */
+/** A file in a new folder. */
 export const fileOf = (name: string, content: string | Uint8Array): string => {
   const file = join(mkdtempSync(join(tmpdir(), "view-")), name);
   writeFileSync(file, content);

@@ -146,7 +146,7 @@ export const fileRules = {
 const rewardRequired = "write a finite reward, or leave out the trajectory";
 const findNaN = "(in Python, json.dumps(…, allow_nan=False) finds it)";
 
-/** A fault without a rule of its own, with its word or character and the character before it. */
+/** A fault without a special rule, with its word or character and the character before it. */
 interface SyntaxProblem {
   readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
   readonly word: string;

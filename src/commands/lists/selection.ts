@@ -89,7 +89,7 @@ interface Key {
 const absent: Key = { kind: 2, value: "" };
 const noKeys: readonly Key[] = [];
 
-/** Different numbers of at most so many characters are different doubles. */
+/** Maximum length of numbers that are different doubles if their digits differ. */
 const exactCharacters = 15;
 
 const sortKey = (value: unknown, align: Column<unknown>["align"]): Key => {

@@ -277,7 +277,7 @@ const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows
 const runVerb = async (server: Context, program: Program, { words, values, signal }: VerbCall): Promise<VerbResult> => {
   const printed: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void printed.push(chunk)) });
-  // A stream of its own, because a screen never removes its listeners.
+  // A separate stream, because a screen never removes its listeners.
   const stderr = new Writable({ write: (chunk, _, done) => void server.host.stderr.write(chunk, done) });
   // Stdin is the client's, so no verb reads it.
   const host = { ...withSignal(server.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };

@@ -97,7 +97,7 @@ export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
 
 export const countWeights = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
 
-/** Returns the value below which a share of ascending weights lies; 0 if there are none. */
+/** Returns the quantile of ascending weights at a share from 0 to 1; 0 without weights. */
 export const quantile = (weights: readonly Weight[], share: number): number =>
   weightedValueAt(weights, share * countWeights(weights));
 

@@ -15,7 +15,7 @@ const verifying = async (args: readonly string[], options: RunOptions = {}, now:
 const rulesIn = ({ stdout }: { readonly stdout: string }) =>
   JSON.parse(stdout).problems.map(({ rule, severity }: { rule: string; severity: string }) => `${severity} ${rule}`);
 
-/** A date, so many days after that of a run in this process. */
+/** Returns the date a number of days after the date of a run in this process. */
 const dayIn = (days: number): string => new Date(nowHere + days * 86_400_000).toISOString().slice(0, 10);
 
 describe("rollcall catalog verify", () => {

@@ -20,7 +20,7 @@ export const rewardsIn = (body: string): readonly (readonly number[])[] => {
 
 export type Reply = (response: ServerResponse, at: number, body: string) => void;
 
-/** A service that takes as many requests as come; answers them all with success where nothing else is said. */
+/** A service for any number of requests. Default: it accepts all requests. */
 export const openSink = async (reply: Reply = (response) => response.end("{}")) => {
   const bodies: string[] = [];
   const keys = new Map<string, string>();

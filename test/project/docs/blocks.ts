@@ -6,7 +6,7 @@ import { newHome } from "../../support/run.ts";
 import { closedPort } from "../../support/server.ts";
 import { seeLine } from "../../support/terminal.ts";
 
-/** Stands in a page for what differs from run to run: within a line for some of it, on a line of its own for some lines. */
+/** Masks output that differs between runs: a part of a line, or, alone on a line, any number of lines. */
 const mask = "…";
 
 /**
@@ -48,7 +48,7 @@ export const withRealOutput = async (page: string): Promise<string> => {
   return parts.join("");
 };
 
-/** Prints what stands between the outputs of two commands, and keeps `$?` as it is. */
+/** Prints the separator of two commands' outputs, and keeps `$?`. */
 const mark = "s=$?; printf '\u241e\\n'; (exit $s); ";
 
 /** Removes the parts of a command that ran before the tests, or that would run the tests again. */
