@@ -115,8 +115,8 @@ const labelledLine = (
   const textIndent = indent.length + labelWidth + 2;
   const name = clean(label);
   const shown = shorten(clean(text), maxText, layout);
-  const isBelow = isBetterBelow(shown, textIndent, layout);
-  const rest = isBelow ? indent + indentStep + indentStep : " ".repeat(textIndent);
+  const isBelow = isBetterBelow(shown, { beside: textIndent, below: indent.length + indentStep.length }, layout);
+  const rest = isBelow ? indent + indentStep : " ".repeat(textIndent);
   const lines = shown.split("\n").flatMap((line) => fold(line, rest.length));
   const first = isBelow
     ? [indent + paint("faint", name)]
@@ -125,11 +125,15 @@ const labelledLine = (
 };
 
 /** True if a text would be folded inside a word next to its label but not below it, or has no space next to it. */
-const isBetterBelow = (text: string, indent: number, { width, widthOf }: Layout): boolean => {
-  if (indent + widthOf(text) <= width) return false;
-  if (width - indent < minColumns) return true;
+const isBetterBelow = (
+  text: string,
+  { beside, below }: { readonly beside: number; readonly below: number },
+  { width, widthOf }: Layout,
+): boolean => {
+  if (beside + widthOf(text) <= width) return false;
+  if (width - beside < minColumns) return true;
   const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
-  return indent + longest > width && 2 * indentStep.length + longest <= width;
+  return beside + longest > width && below + longest <= width;
 };
 
 /** Lines of a long block on a bounded page, and how many of them are its last. */

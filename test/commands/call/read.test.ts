@@ -282,6 +282,15 @@ describe("rollcall call read", () => {
     expect(lines.join("\n")).toContain("expired");
   });
 
+  it("keeps an id whole on a terminal of 40 columns", async () => {
+    const id = "01a20438-d85d-7000-a307-1a7954c27289";
+    const { server } = await service([found(id, `,"trace_id":"${id}"`)]);
+    const env = { TERM: "xterm-256color", ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
+    const words = `call read ${id} --no-pager --project a/b`;
+    const { written } = await runHereOnTerminal(words.split(" "), { env, columns: 40 });
+    expect(screenOf(written).filter((line) => line.trim() === id)).toHaveLength(2);
+  });
+
   it.each([60, 100, 160])("prints a page that fits %i columns of a terminal", async (columns) => {
     const calls = ["call.json", "call.exception.json", "call.tools.json"].map((name) =>
       readFileSync(`test/samples/${name}`, "utf8"),
