@@ -8,9 +8,12 @@ export const ledgerMissing = (path: string): Failure =>
     hint: "restore the ledger, or drop --require-ledger to start a new one",
   });
 
-export const ledgerBusy = (path: string, waitedMs: number): Failure => {
+/** @param leaseMs the rest of the longest lease in a shared ledger */
+export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Failure => {
   const waited = Math.round(waitedMs / 1000);
-  const message = `another run of the same model and split still uses ${path} after ${waited} s`;
+  const lease =
+    leaseMs === undefined ? "" : ` (if that run was killed, its lease ends in ${Math.ceil(leaseMs / 1000)} s)`;
+  const message = `another run of the same model and split still uses ${path} after ${waited} s${lease}`;
   return new Failure("storage", "ledger-busy", message, {
     hint: "wait until that run ends, or increase --max-wait",
     retryable: true,

@@ -118,6 +118,7 @@ const makeLedger = (
   countRequests: async () => ({ counts: toCounts(await database.query(countsSql)), writers: await writer.countRuns() }),
   scope: async (scope: LedgerScope) => await openScope(database, { scope, writer }),
   acquireScope: writer.acquireScope,
+  readLeaseMs: writer.readLeaseMs,
   writtenFiles: openWrittenFiles(database),
   entries: (filter: EntryFilter): AsyncIterable<Entry> => selectEntries(database, filter),
   /** Resolves an unknown request by hand; false if no unknown request has the id. */

@@ -197,6 +197,8 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
       const sizes = addSize(destinationFacts.sizes, { bytes, outcome, now: now() });
       if (sizes !== destinationFacts.sizes) await saveFacts({ ...destinationFacts, sizes });
     },
+    /** Returns the rest of the longest lease of another run in a shared ledger. */
+    readLeaseMs: async (): Promise<number | undefined> => await ledger?.readLeaseMs(),
     close,
   };
 };

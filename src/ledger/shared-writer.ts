@@ -111,6 +111,7 @@ export const makeSharedWriter = (
         "runs",
       ) ?? 0,
     readClock: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
+    readLeaseMs: async () => (await database.query(leaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
     countChanges: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
     releaseClaims: (requests) => [
       {
@@ -122,6 +123,10 @@ export const makeSharedWriter = (
     end: async () => await run?.end(),
   };
 };
+
+const leaseMsSql = `
+  SELECT coalesce((extract(epoch FROM max(lease_until) - clock_timestamp()) * 1000)::bigint, 0) AS rest
+  FROM rollcall.run WHERE id <> ? AND NOT ${leaseExpiredSql}`;
 
 const lastChangeSql =
   "SELECT coalesce((extract(epoch FROM max(changed)) * 1000000)::bigint, 0) AS at FROM rollcall.request";

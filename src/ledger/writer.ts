@@ -57,6 +57,8 @@ export interface Writer {
   countRuns(): Promise<number>;
   /** Reads the clock of a shared database, in milliseconds since 1970; undefined for a file. */
   readClock(): Promise<number | undefined>;
+  /** Returns the rest of the longest lease of another run; undefined for a file. */
+  readLeaseMs(): Promise<number | undefined>;
   /** A number that changes when another process writes. */
   countChanges(): Promise<number>;
   /** Deletes the claims of released and deleted requests. */
@@ -94,6 +96,7 @@ export const makeFileWriter = (database: Database): Writer => {
     },
     countRuns: async () => countWriters(database.path),
     readClock: async () => undefined,
+    readLeaseMs: async () => undefined,
     countChanges: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
     releaseClaims: () => [],
     end: async () => undefined,

@@ -143,7 +143,9 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       const groups = Uint32Array.from(delivery.compareGroups(left).unsent);
       if (groups.length === 0) break;
       const waitedMs = host.elapsed() - since;
-      if (waitedMs > maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs);
+      if (waitedMs > maxWaitMs) {
+        throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, await runLedger.readLeaseMs());
+      }
       await host.sleep(host.random() * maxPauseMs, host.signal);
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));
