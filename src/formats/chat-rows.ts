@@ -138,6 +138,14 @@ const otherKeys =
   `prompt completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
+/** Returns the list of messages, or that in a string. Columns of tables often contain JSON. @throws ConversionError */
+const requireMessages = (row: Value): Value => {
+  const value = requireKey(row, "messages");
+  const messages = unwrapJson(value);
+  if (!messages.isList) throw new ConversionError("messages is not a list", value);
+  return messages;
+};
+
 export const openaiChat = chatRows({
   name: "openai-chat",
   title: "rows of chat messages",
@@ -146,12 +154,12 @@ export const openaiChat = chatRows({
   sampled: "every turn of the assistant",
   hasTools: true,
   recognizes: (row) => {
-    const messages = itemsAt(row, "messages");
+    const messages = unwrapJson(row.get("messages"))?.items() ?? [];
     const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
     return haveRoles && !otherKeys.some((key) => row.get(key) !== undefined);
   },
-  readPrompt: (row) => takeBefore(requireItems(row, "messages"), isAssistantMessage),
-  readTurns: (run, row) => toTurns(run, requireKey(row, "messages"), { name: "messages", isSampled: true }),
+  readPrompt: (row) => takeBefore(requireMessages(row).items(), isAssistantMessage),
+  readTurns: (run, row) => toTurns(run, requireMessages(row), { name: "messages", isSampled: true }),
 });
 
 /** Keys of results of verifiers in addition to a prompt and a completion. */

@@ -71,11 +71,16 @@ export const sniff = (head: Uint8Array): SniffResult => {
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16 (little-endian)");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16 (big-endian)");
   const kind = textKind(Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart());
-  return kind === undefined ? undefined : notJson(kind);
+  return kind === undefined ? undefined : notJson(kind, kind === csv ? csvAdvice : undefined);
 };
 
 /** In UTF-8, read as Latin-1. */
 const byteOrderMark = "\xef\xbb\xbf";
+
+const csv = "CSV";
+
+const csvAdvice =
+  "convert it to lines: python3 -c \"import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps({**row, 'reward': float(row['reward'])})) for row in csv.DictReader(sys.stdin)]\" < rows.csv > rows.jsonl";
 
 export const markup = "XML or HTML";
 
@@ -92,7 +97,7 @@ const textKind = (text: string): string | undefined => {
   if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return "YAML";
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
   const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n|[\w"]|$)/i.exec(text) ?? [];
-  if (separator !== undefined) return separator === "\t" ? "tab-separated text" : "CSV";
+  if (separator !== undefined) return separator === "\t" ? "tab-separated text" : csv;
   const isProse = !/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1;
   return isProse ? "text that is not JSON" : undefined;
 };

@@ -1,7 +1,11 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../support/here.ts";
 import { newHome, runRollcall } from "../support/run.ts";
-import { convertRows, fileOf, user } from "./rows.ts";
+import { convertFile, convertRows, fileOf, user } from "./rows.ts";
 
 const tool = { type: "function", function: { name: "add", parameters: {} } };
 const flat = '{"id":"c1","name":"add","arguments":{"a":2,"b":12345678901234567890}}';
@@ -82,6 +86,26 @@ describe("rows of chat messages", () => {
     const { code, stderr } = await convertRows([row]);
     expect(code).toBe(3);
     expect(stderr).toContain("the reward is missing (pass --reward-from");
+  });
+
+  it("can have their messages as JSON in a string, as the command for CSV writes them", async () => {
+    const row = said(0.5);
+    const inText = { ...row, messages: JSON.stringify(row.messages) };
+    const { code, lines } = await convertRows([inText]);
+    expect({ code, lines }).toEqual({ code: 0, lines: (await convertRows([row])).lines });
+    const parquet = fileOf([], "rows.parquet");
+    const columnData = [
+      { name: "messages", data: [inText.messages], type: "STRING" as const },
+      { name: "reward", data: [0.5], type: "DOUBLE" as const },
+    ];
+    writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData })));
+    expect((await convertFile(parquet)).lines).toEqual(lines);
+    const quoted = inText.messages.replaceAll('"', '""');
+    const table = fileOf(["messages,reward", `"${quoted}",0.5`], "rows.csv");
+    const [, hint = ""] = /hint: (.*)/.exec((await convertFile(table)).stderr) ?? [];
+    const command = hint.slice(hint.indexOf("python3"));
+    execFileSync("sh", ["-c", command], { cwd: dirname(table) });
+    expect((await convertFile(join(dirname(table), "rows.jsonl"))).lines).toEqual(lines);
   });
 
   it("take the reward from a path in an object, which the error and the note name", async () => {

@@ -26,7 +26,8 @@ or folders.
   \`--rewards <file>\` from lines of \`{"id", "reward"}\`. The rewards \`true\` and \`false\` become 1 and 0.
 - Numbers and texts without a field in the interface become \`metadata\`. Nested values without a field are left out.
 - If a record is a line, the file can also be one JSON array of records, or one indented record. Indented records of a folder are grouped like
-  the lines of a file.`;
+  the lines of a file.
+- \`messages\` of \`openai-chat\` can also be JSON in a string. For CSV, the error gives the command that writes such lines.`;
 
 const rest = `A format marked *lossy* has decoded text, without special tokens and turns. Read it with \`--lossy\`.
 
