@@ -159,6 +159,8 @@ export interface GroupDetail {
   readonly at: number | null;
   readonly before: number | null;
   readonly after: number | null;
+  /** The start of its prompt. */
+  readonly words: string;
   readonly place: SourcePosition | null;
   readonly logged: { readonly model: string; readonly split: string; readonly at: string } | null;
   readonly valid: boolean;

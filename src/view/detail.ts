@@ -31,7 +31,7 @@ export interface LoggedGroup {
 export const readGroupDetail = async (
   shown: ViewInput,
   group: number,
-): Promise<Omit<GroupDetail, "findings" | "at" | "before" | "after">> => {
+): Promise<Omit<GroupDetail, "findings" | "at" | "before" | "after" | "words">> => {
   const { dataset, logged: all } = shown;
   const logged = all?.[group];
   const { file, line } = locateGroup(dataset, group);

@@ -144,7 +144,8 @@ export const openSession = (shown: ViewInput) => {
       };
       const { command, ...detail } = await readGroupDetail(shown, group);
       const match = await matchOf(group, query.text);
-      return { ...detail, ...neighbors(), findings: findings.of(group), ...match, command };
+      const words = await readPromptStart(dataset, group);
+      return { ...detail, words, ...neighbors(), findings: findings.of(group), ...match, command };
     },
     async trajectory(query) {
       const group = groupOf(query);

@@ -104,6 +104,29 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
+  it("titles a group with its prompt, sorts its trajectories, and keeps their names and rewards visible", async () => {
+    const lines = groupLine([0.5, 0, 1], { prompt: "count the stars", answer: "many\n".repeat(400) });
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", lines)]);
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    await page.getByRole("heading", { name: "count the stars 3 trajectories" }).waitFor();
+    const names = async () => await page.locator(".members tbody a").allInnerTexts();
+    expect(await names()).toEqual(["trajectory 3", "trajectory 1", "trajectory 2"]);
+    await page.getByRole("button", { name: "turns" }).click();
+    await expect.poll(names).toEqual(["trajectory 3", "trajectory 2", "trajectory 1"]);
+    await page.getByRole("button", { name: "turns" }).click();
+    await expect.poll(names).toEqual(["trajectory 1", "trajectory 2", "trajectory 3"]);
+    await page.locator(".column .entry").nth(2).waitFor();
+    await page.evaluate("document.querySelector('.beside').scrollTo({ top: 1000 })");
+    const tops = await page.evaluate<number[]>(
+      "['.column h2', '.beside'].map((found) => document.querySelector(found).getBoundingClientRect().top)",
+    );
+    expect(Math.abs((tops[0] ?? 0) - (tops[1] ?? 100))).toBeLessThan(2);
+    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+    await page.locator("dl.metrics").waitFor();
+    expect(await page.getByText("metrics", { exact: true }).count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
   it("shows at which message the trajectories of a group differ, and folds their common start", async () => {
     const said = (...texts: readonly string[]) => texts.map((content) => ({ role: "user", content }));
     const trajectories = [said("a", "b", "c"), said("a", "b", "d"), said("a", "b")].map((messages, reward) => ({

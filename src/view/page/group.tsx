@@ -53,8 +53,10 @@ export const Group = ({ query }: { readonly query: Query }) => {
 };
 
 const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly query: Query }) => {
-  const { group, of, place, logged, members, common, findings, untrainable, isReadable, match } = detail;
+  const { group, of, words, place, logged, members, common, findings, untrainable, isReadable, match } = detail;
   const placed = rankTrajectories(members);
+  const [sort, setSort] = useState<MemberSort>({ by: "reward", isDescending: true });
+  const columns = columnsOf(detail, query);
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({
     j: () => moveFocus(list.current, "a", 1),
@@ -66,8 +68,11 @@ const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly q
         <a href={linkTo({ ...query, group: undefined })}>groups</a> › group {group + 1} of {of}
       </p>
       <h1>
-        {isReadable ? counted(members.length, "trajectory") : "unreadable line"}
-        {untrainable !== null && <span class="quiet"> · {untrainable}</span>}
+        {words !== "" && <>{words} </>}
+        <span class="quiet">
+          {isReadable ? counted(members.length, "trajectory") : "unreadable line"}
+          {untrainable !== null && ` · ${untrainable}`}
+        </span>
       </h1>
       <Position place={place} />
       {logged !== null && (
@@ -82,7 +87,12 @@ const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly q
       )}
       <ProblemList findings={findings.filter(({ trajectory }) => trajectory === null)} />
       <div class="members">
-        <Table name="trajectories" columns={columnsOf(detail, query)} rows={placed} body={list} />
+        <Table
+          name="trajectories"
+          columns={sortableColumns(columns, sort, setSort)}
+          rows={sortMembers(placed, columns, sort)}
+          body={list}
+        />
       </div>
       {common > 0 && <CommonMessages query={query} at={placed[0]?.at ?? 0} common={common} />}
       <section class="beside" aria-label="trajectories side by side">
@@ -95,19 +105,83 @@ const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly q
   );
 };
 
-type MemberColumn = TableColumn<RankedMember>;
+interface MemberColumn extends TableColumn<RankedMember> {
+  /** The number that sorts the table by the column. */
+  readonly value?: (member: RankedMember) => number | null | undefined;
+}
 
-const numberColumn = (name: string, cell: MemberColumn["cell"]): MemberColumn => ({ name, class: "n", cell });
+interface MemberSort {
+  readonly by: string;
+  readonly isDescending: boolean;
+}
+
+/** Sorts trajectories by a column. Those without a value are last. */
+const sortMembers = (
+  members: readonly RankedMember[],
+  columns: readonly MemberColumn[],
+  { by, isDescending }: MemberSort,
+): readonly RankedMember[] => {
+  const { value = () => undefined } = columns.find(({ name }) => name === by) ?? {};
+  const rank = (member: RankedMember): number => (value(member) ?? Number.NEGATIVE_INFINITY) * (isDescending ? 1 : -1);
+  const sorted = members.toSorted((a, b) => rank(b) - rank(a) || a.at - b.at);
+  const isMissing = (member: RankedMember): boolean => typeof value(member) !== "number";
+  return [...sorted.filter((one) => !isMissing(one)), ...sorted.filter(isMissing)];
+};
+
+const sortableColumns = (
+  columns: readonly MemberColumn[],
+  { by, isDescending }: MemberSort,
+  onSort: (sort: MemberSort) => void,
+): readonly MemberColumn[] =>
+  columns.map((column) => {
+    if (column.value === undefined) return column;
+    const order = isDescending ? ("descending" as const) : ("ascending" as const);
+    const sort = () => onSort({ by: column.name, isDescending: column.name !== by || !isDescending });
+    return { ...column, onSort: sort, order: column.name === by ? order : undefined };
+  });
+
+const numberColumn = (
+  name: string,
+  value: (member: RankedMember) => number | null | undefined,
+  cell: MemberColumn["cell"],
+): MemberColumn => ({ name, class: "n", value, cell });
+
+const countFindings = (findings: GroupDetail["findings"], at: number): number =>
+  findings.filter(({ trajectory }) => trajectory === at).length;
 
 const columnsOf = ({ members, findings, logged }: GroupDetail, query: Query): readonly MemberColumn[] => [
-  { name: "trajectory", cell: ({ at }) => <a href={linkTo({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a> },
-  numberColumn("reward", ({ reward }) => <b>{formatMeasure(reward)}</b>),
-  ...[...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].map((name) =>
-    numberColumn(name, ({ metrics }) => formatMeasure(metrics[name])),
+  {
+    name: "trajectory",
+    value: ({ at }) => at,
+    cell: ({ at }) => <a href={linkTo({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a>,
+  },
+  numberColumn(
+    "reward",
+    ({ reward }) => reward,
+    ({ reward }) => <b>{formatMeasure(reward)}</b>,
   ),
-  numberColumn("messages", ({ messages }) => messages),
-  numberColumn("size", ({ bytes }) => formatSize(bytes)),
-  numberColumn("problems", ({ at }) => findings.filter(({ trajectory }) => trajectory === at).length || ""),
+  ...[...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].map((name) =>
+    numberColumn(
+      name,
+      ({ metrics }) => metrics[name],
+      ({ metrics }) => formatMeasure(metrics[name]),
+    ),
+  ),
+  numberColumn(
+    "messages",
+    ({ messages }) => messages,
+    ({ messages }) => messages,
+  ),
+  numberColumn(
+    "size",
+    ({ bytes }) => bytes,
+    ({ bytes }) => formatSize(bytes),
+  ),
+  numberColumn(
+    "problems",
+    ({ at }) => countFindings(findings, at),
+    ({ at }) => countFindings(findings, at) || "",
+  ),
   ...(logged === null ? [] : [{ name: "call", cell: ({ call }: RankedMember) => <code>{call}</code> }]),
 ];
 

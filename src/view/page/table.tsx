@@ -7,6 +7,8 @@ export interface TableColumn<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** The URL that sorts the table by the column. Default: not sortable. */
   readonly sortLink?: string | undefined;
+  /** Sorts the table by the column, if it has no URL. */
+  readonly onSort?: () => void;
   /** The order if the table is sorted by the column. */
   readonly order?: "ascending" | "descending" | undefined;
 }
@@ -32,9 +34,20 @@ export const Table = <Row,>({
   <table aria-label={name} aria-rowcount={count + 1}>
     <thead>
       <tr aria-rowindex={1}>
-        {columns.map(({ name: title, class: own, sortLink: sortAddress, order }) => (
-          <th key={title} scope="col" class={own} aria-sort={sortAddress === undefined ? undefined : (order ?? "none")}>
-            {sortAddress === undefined ? title : <a href={sortAddress}>{title}</a>}
+        {columns.map(({ name: title, class: own, sortLink: sortAddress, onSort, order }) => (
+          <th
+            key={title}
+            scope="col"
+            class={own}
+            aria-sort={sortAddress === undefined && onSort === undefined ? undefined : (order ?? "none")}
+          >
+            {onSort !== undefined && (
+              <button type="button" class="sort" onClick={onSort}>
+                {title}
+              </button>
+            )}
+            {sortAddress !== undefined && <a href={sortAddress}>{title}</a>}
+            {onSort === undefined && sortAddress === undefined && title}
             {order !== undefined && <span aria-hidden="true">{order === "descending" ? " ↓" : " ↑"}</span>}
           </th>
         ))}

@@ -50,6 +50,8 @@ const TrajectoryView = ({
   const parsed = parseTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
   const metrics = Object.entries(member?.metrics ?? {});
+  const isNotShown = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
+    name !== "metrics" || metrics.length === 0 || Object.keys(JSON.parse(text)).length > metrics.length;
   const [isRaw, setRaw] = useState(false);
   const [isTinted, setTinted] = useState(true);
   const list = useRef<HTMLDivElement>(null);
@@ -101,7 +103,8 @@ const TrajectoryView = ({
           <Conversation turns={turns} findings={findings} isTinted={isTinted} />
         )}
       </div>
-      {!isRaw && parsed?.others.map(({ name, text }) => <FoldedText key={name} title={name} text={text} />)}
+      {!isRaw &&
+        parsed?.others.filter(isNotShown).map(({ name, text }) => <FoldedText key={name} title={name} text={text} />)}
       <Command detail={detail} />
     </article>
   );
