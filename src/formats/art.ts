@@ -11,7 +11,7 @@ import { ConversionError, itemsAt, requireKey, type Value } from "./value.ts";
 export const art: Format = {
   name: "art",
   title: "ART's Parquet",
-  keys: { group: "group_index", reward: "reward", sampled: "choices" },
+  keys: { group: "group_index", reward: "reward", sampled: "the recorded choices" },
   records: { parquet: true },
   columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json"],
   previewedColumns: ["format_version", "group_index", "trajectory_index", "group_json"],

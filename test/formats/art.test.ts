@@ -91,7 +91,7 @@ describe("a Parquet file of ART", () => {
     expect(code).toBe(0);
     expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
     expect(notes[0]).toBe(
-      "read the input as ART's Parquet (--from art): group from group_index, reward from reward, choices from choices",
+      "read the input as ART's Parquet (--from art): group from group_index, reward from reward, choices from the recorded choices",
     );
   });
 
