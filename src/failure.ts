@@ -45,7 +45,7 @@ export interface Problem {
   readonly others?: { readonly count: number; readonly places: readonly string[] };
 }
 
-/** Returns what documents have of a problem, in their order (output.md). */
+/** Returns the fields of a problem that documents contain, in their order (output.md). */
 export const toProblemDocument = (problem: Problem) => {
   const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return { file, line, column, path, rule, severity, message, advice, from };
@@ -163,7 +163,7 @@ export const defect = (text: string, details: FailureDetails = {}): Failure =>
     ...details,
   });
 
-/** Returns a thrown value as a failure: any other error is a defect. */
+/** Converts a thrown value to a failure. Any other error is a defect. */
 export const toFailure = (thrown: unknown): Failure => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -26,8 +26,8 @@ export const getErrorCode = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
 /**
- * Makes a folder and its missing parents with mode 0700. `recursive` of Node never returns if a parent cannot be made,
- * as in `/proc`. @throws as `mkdirSync`
+ * Makes a folder and its missing parents with mode 0700. Node's option `recursive` never returns if a parent cannot be
+ * made, as in `/proc`. @throws as `mkdirSync`
  */
 export const makeFolder = (path: string): void => {
   const error = tryMakeFolder(path);
@@ -56,7 +56,7 @@ const tryMakeFolder = (path: string): unknown => {
 export const requireSafeOwnership = (path: string): void => {
   const user = currentUser();
   if (user === undefined) return;
-  // In a user namespace, uid 0 of the system is another number: the owner of `/`.
+  // In a user namespace, the system's root has another uid, which owns `/`.
   const trusted = new Set([user, 0, statSync("/").uid]);
   const unsafe = findUnsafePart(resolve(path), trusted);
   if (unsafe !== undefined) throw unsafeOwnership(unsafe, path, user);
@@ -97,13 +97,13 @@ const unsafeOwnership = ({ part, why, owner, mode }: UnsafePathPart, path: strin
 
 const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const maxLinks = 40;
 
 const findUnsafePart = (path: string, trusted: ReadonlySet<number>, links = 0): UnsafePathPart | undefined => {
   const above = dirname(path);
   const unsafe = above === path ? undefined : findUnsafePart(above, trusted, links);
-  // If there are no facts, opening the file fails with the reason.
+  // If `tryStat` fails, opening the file fails with the reason.
   const facts = unsafe === undefined ? tryStat(path) : undefined;
   if (facts === undefined) return unsafe;
   const about = { part: path, owner: facts.uid, mode: facts.mode & 0o7777 };
@@ -121,7 +121,7 @@ const tryStat = (path: string): Stats | undefined => {
   }
 };
 
-/** True if other users can rename entries of a folder. A group with the owner's number has only the owner. */
+/** True if other users can rename entries of a folder. Only the owner is in a group with the owner's number. */
 const isWritableByOthers = ({ mode, uid, gid }: Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 

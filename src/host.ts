@@ -58,7 +58,7 @@ export const decodePercent = (text: string): string => {
 /** Variables with a key of rollcall or the password of its databases, or with the name of a file that has one. */
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** Returns the keys of rollcall in an environment, and that of Weights & Biases, which looks like a commit id. */
+/** Returns rollcall's keys in an environment, and the key of Weights & Biases, which looks like a commit id. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isKey = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
@@ -143,7 +143,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
         return process.stderr.isTTY === true;
       },
       get columns() {
-        // 0 if the terminal does not know its size.
+        // `columns` is 0 if the terminal does not know its size.
         return process.stdout.columns || process.stderr.columns || 80;
       },
       get rows() {

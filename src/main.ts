@@ -11,7 +11,7 @@ export const main = async (process: NodeJS.Process): Promise<number> => {
   return await (await import("./run.ts")).run(process);
 };
 
-/** Writes a text; returns false if that fails: the run then fails to print it too, and reports why. */
+/** Writes a text. Returns false if that fails, so that the run tries too and reports the reason. */
 const tryWrite = async (stream: NodeJS.WritableStream, text: string): Promise<boolean> =>
   await new Promise((resolve) => {
     // Without a listener, a broken pipe would end the process with a stack trace.

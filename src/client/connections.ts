@@ -8,18 +8,18 @@ import type { Host } from "../host.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./route.ts";
 
-/** The time for one of several addresses of a name. Node's 250 ms are too short for slow links. */
+/** Limit for connecting to one of several addresses of a host. Node's 250 ms is too short for slow links. */
 const addressTimeoutMs = 500;
 
-/** How long an idle connection is reused: servers close theirs after some seconds. */
+/** Maximum idle time of a reused connection. Servers close idle connections after some seconds. */
 const maxIdleMs = 1000;
 
-/** A connection for one request after the other. */
+/** A connection that sends one request at a time. */
 export interface Connection {
   dispatch: Agent["dispatch"];
-  /** Keeps it for a later request along the same route. */
+  /** Keeps the connection for a later request on the same route. */
   release(): void;
-  /** Ends it, also while it is being opened. */
+  /** Ends the connection, even if it is still being opened. */
   destroy(): void;
 }
 
@@ -34,7 +34,7 @@ export interface Connections {
 /** Opens the connections of a client. Nothing connects before a request. */
 export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Connections => {
   const closing = new AbortController();
-  // Every socket listens.
+  // Every socket listens, so many listeners are not a leak.
   setMaxListeners(0, closing.signal);
   const socketOptions = {
     timeout: connectTimeoutMs,
@@ -72,8 +72,8 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Con
 type Connector = ReturnType<typeof buildConnector>;
 
 /**
- * On Node 20, V8 optimizes undici's parser for 95 ms after its first call, and the process waits for that at its end.
- * Other WebAssembly is optimized as always: 1,800,000 is the default.
+ * On Node 20, V8 optimizes undici's parser for 95 ms after its first call, and the process waits for that before it
+ * ends. Other WebAssembly is optimized as usual, because 1,800,000 is V8's default.
  */
 const withoutTierUp =
   (connector: Connector): Connector =>

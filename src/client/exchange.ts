@@ -30,7 +30,7 @@ export type ReplyHeaders = Readonly<Record<string, string>>;
 
 /** A reply, and how it ended. */
 export interface ExchangeResult {
-  /** Undefined if it was not read together with its headers. */
+  /** Undefined if the status and the headers were not read completely. */
   readonly status: number | undefined;
   readonly headers: ReplyHeaders;
   /** The body as it arrived, encoded. */
@@ -41,7 +41,7 @@ export interface ExchangeResult {
   readonly isBodySent: boolean;
 }
 
-/** undici's clock for silence can be this late. The limit of the total time must not be reported instead. */
+/** undici can detect silence this late. The limit of the total time must not be reported instead of the silence. */
 const clockSlackMs = 1000;
 
 const maxTimerMs = 2 ** 31 - 1;
@@ -65,7 +65,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       clearTimeout(timer);
       signal.removeEventListener("abort", interrupt);
       if (error !== undefined) connection.destroy();
-      // undici can reuse a connection only after it has seen that it stays open.
+      // undici can reuse a connection only after it has seen that the connection stays open.
       else void waitForArrivedData().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
@@ -188,16 +188,16 @@ async function* yieldBody({ length, chunks }: StreamedBody, on: BodyEvents): Asy
 
 /**
  * Waits until arrived data was read. The first turn of the event loop may end before the system reports the data, and
- * undici reports the error of a closed socket at the end of the second.
+ * undici reports the error of a closed socket at the end of the second turn.
  */
 const waitForArrivedData = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 /**
- * A transport error, which other modules see only as a failure's cause. Its code is the system's, Node's, or one of the
- * client's: CONNECT_TIMEOUT; SILENT (`--timeout`); ENDLESS (limit of the total time); ABORTED by the run; PROXY_REFUSED with
- * the proxy's status; CUT by the other side; CUT_HEADERS within the headers, or by undici after an unrequested 100 Continue;
- * NOT_HTTP; BODY_FAILED by the request's body; TOO_LONG.
+ * A transport error. Other modules see it only as the cause of a failure. Its code is from the system, from Node, or
+ * from the client: CONNECT_TIMEOUT, SILENT (`--timeout`), ENDLESS (limit of the total time), ABORTED (by the run),
+ * PROXY_REFUSED (with the proxy's status), CUT (by the other side), CUT_HEADERS (within the headers, or by undici after
+ * an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (by the request's body), TOO_LONG.
  */
 export class TransportError extends Error {
   override readonly name = "TransportError";
@@ -238,7 +238,7 @@ const toErrorCode = (thrown: unknown): string => {
   if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   const code = getErrorCode(thrown);
   if (code === "unknown") return "UNKNOWN";
-  // Without a system call, the other side just ended the connection.
+  // Node adds no system call if the other side ended the connection.
   if (code === "ECONNRESET" && !Object.hasOwn(Object(thrown), "syscall")) return "CUT";
   return undiciCodes[code] ?? code;
 };
@@ -247,7 +247,7 @@ const permanentCodes = /^(ABORTED|TOO_LONG|ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OV
 const permanentTlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
-/** True if a retry can help. A mistyped host or a stopped service is worth a wait only with an explicit `--max-wait`. */
+/** True if a retry can help. For a mistyped host or a stopped service, only with an explicit `--max-wait`. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
   !permanentCodes.test(code) &&
   !permanentTlsCodes.test(code) &&

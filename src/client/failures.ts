@@ -94,7 +94,7 @@ export const toStatusFailure = (request: RequestContext, reply: StatusReply): Fa
   if (status >= 300 && status < 400) {
     const { location = "" } = reply.headers;
     const to = location !== "" && URL.canParse(location, url) ? new URL(location, url) : undefined;
-    // A query can have secrets.
+    // The query can contain secrets.
     const target = to === undefined ? "an invalid location" : `${to.origin}${to.pathname}`;
     const text = `${url} redirects to ${target} (${status}), which rollcall does not follow`;
     const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
@@ -135,7 +135,7 @@ const credentialRefused = (
   return refused(text, `check ${checked}, or ${other}`);
 };
 
-/** The status of proxies that require a credential of their own. */
+/** The status of a proxy that requires its own credential. */
 const proxyAuthentication = 407;
 
 const proxyHint = (variable: string): string =>
@@ -208,7 +208,7 @@ export const replyTooLarge = (request: RequestContext, status: number | undefine
   });
 };
 
-/** Texts for codes of the network, which are shown next to them. */
+/** Texts for error codes of the network. Messages show the text and the code. */
 const networkTexts: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host was not found",
   EAI_AGAIN: "name resolution failed for now",
@@ -225,7 +225,7 @@ const networkTexts: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "the headers of its answer are too large",
 };
 
-/** Texts for codes of the client, which are not shown. */
+/** Texts for error codes of the client. Messages show only the text. */
 const clientTexts: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: `it took more than ${formatSeconds(connectTimeoutMs)}`,
   NOT_HTTP: "it does not answer in HTTP/1.1",
@@ -236,7 +236,7 @@ const clientTexts: Readonly<Record<string, string>> = {
   ABORTED: "the run was stopped before the answer came",
 };
 
-/** Codes of connections that were never ready for a request. */
+/** Codes of errors before a connection was ready for a request. */
 const connectCodes = /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|PROTO)|CONNECT_TIMEOUT|PROXY_REFUSED)$/;
 const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)_/;
 const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;

@@ -23,7 +23,7 @@ export interface ClientOptions {
   readonly host: Host;
   /** The URL of a host of the contract, without a trailing slash. @throws Failure if it is not set */
   readonly baseUrl: (host: EndpointHost) => string;
-  /** Finds the credential for a use, once a request needs it, and again after a 401 with `refused`. */
+  /** Finds the credential for a use. Called when a request needs it, and after a 401, then with `refused`. */
   readonly credential: (
     use: CredentialUse,
     about: { readonly origin: string; readonly refused: boolean },
@@ -33,7 +33,7 @@ export interface ClientOptions {
   readonly timeoutMs: number | undefined;
   /** Limits all retries together. */
   readonly maxWaitMs: number;
-  /** True if a read waits for a host that is unknown or refuses connections: only with an explicit `--max-wait`. */
+  /** True if a read waits for a host that is unknown or refuses connections. Requires an explicit `--max-wait`. */
   readonly waitsForHost: boolean;
   /** True if credentials may travel over plain http to other machines. */
   readonly insecureHttp: boolean;
@@ -45,7 +45,7 @@ export interface ClientOptions {
 
 /** A checked reply and the bytes it was read from (decoded, UTF-8). */
 export interface Reply<Value> {
-  /** 304 if the cached reply is unchanged: value and bytes are from the cache. */
+  /** 304 if the cached reply is unchanged. Value and bytes are then from the cache. */
   readonly status: number;
   readonly value: Value;
   readonly bytes: Uint8Array;
@@ -74,7 +74,7 @@ export interface StreamedBody {
 /** The outcome of one attempt at a request that must not be repeated blindly (guarantees.md). */
 export type Attempt = { readonly isBodySent: boolean } & (
   | {
-      /** A status was read with its headers. It decides, even if sending broke off. */
+      /** A status was read with its headers. The status decides the outcome, even if sending failed. */
       readonly kind: "answered";
       readonly status: number;
       /** The wait that the service asks for; undefined without a valid `Retry-After`. */
@@ -95,7 +95,7 @@ export type Attempt = { readonly isBodySent: boolean } & (
 /** The remaining time of `--max-wait` for all waits together. */
 export interface RetryBudget {
   /**
-   * Waits before another attempt, exponentially with full jitter, and at least `minMs`, which the service asked for.
+   * Waits before another attempt, with exponential backoff and full jitter, but at least `minMs`, as the service asked.
    * Returns false immediately if the budget does not allow it. Calls `onWait` before the wait.
    */
   wait(minMs: number | undefined, onWait?: () => void): Promise<boolean>;

@@ -22,7 +22,7 @@ export interface RequestTarget {
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): RequestTarget => {
   const { host, baseUrl, insecureHttp, project } = options;
   const to = parseBaseUrl(baseUrl(endpoint.host));
-  // People give the URL for inference with or without the version that its paths begin with.
+  // The inference URL may end in `/v1`, which the endpoint's path begins with.
   const base = endpoint.host === "inference" ? to.path.replace(/\/v1$/, "") : to.path;
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = !to.isSecure && !isLoopback(to.hostname);
@@ -33,7 +33,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
 const buildPath = (path: string, parameters: unknown): string => {
   const values = Object.entries(parameters ?? {}).map(([name, value]) => [name, String(value)] as const);
   for (const [parameter, value] of values) {
-    // Even encoded, `.` and `..` are steps in a path. Half a character has no encoding.
+    // Even percent-encoded, `.` and `..` are steps in a path. A lone surrogate cannot be encoded.
     const isWellFormed = Buffer.from(value).toString() === value;
     if (/^\.{0,2}$/.test(value) || !isWellFormed) throw invalidPathParameter(parameter, value);
   }
@@ -66,7 +66,7 @@ export const buildHeaders = (
 export const userAgent = ({ nodeVersion, platform }: Host): string =>
   `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** The value of `Authorization` (interface 5). A pair with a line end stays unencoded, so it is refused like a token. */
+/** The value of `Authorization` (interface 5). A pair with a line end stays as it is, an invalid header. */
 const buildAuthorization = (credential: Credential): string => {
   if (credential.scheme === "bearer") return `Bearer ${credential.token}`;
   const pair = `${credential.username}:${credential.password}`;
@@ -79,7 +79,7 @@ export const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\
 /** Returns a target's credential. After a 401 to `refused`, returns another one; undefined if there is none. */
 export type CredentialSource = (target: RequestTarget, refused?: Credential) => Promise<Credential | undefined>;
 
-/** Requests a credential once for all requests to an origin, and once more for each that was refused. */
+/** Requests a credential once for all requests to an origin, and once more for each refused credential. */
 export const openCredentials = (options: ClientOptions): CredentialSource => {
   const latestCredentials = new Map<string, Promise<Credential>>();
   const request = async (use: CredentialUse, origin: string, isRefused: boolean): Promise<Credential> => {
@@ -93,7 +93,7 @@ export const openCredentials = (options: ClientOptions): CredentialSource => {
     const latest = latestCredentials.get(`${use} ${origin}`);
     if (refused === undefined) return await (latest ?? request(use, origin, false));
     const isOther = (one: Credential) => buildAuthorization(one) !== buildAuthorization(refused);
-    // Another request may have got a new one in the meantime.
+    // Another request may have obtained a new credential in the meantime.
     const latestCredential = await latest;
     if (latestCredential !== undefined && isOther(latestCredential)) return latestCredential;
     const fresh = await request(use, origin, true);
@@ -108,7 +108,7 @@ const shownHeaderNames = new Set(
   transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
-/** The headers of a request that can be shown, a line each. `Authorization` shows only its scheme. */
+/** Formats the headers that can be shown, one per line. `Authorization` shows only its scheme. */
 export const toShownHeaders = (headers: Headers, project: string | undefined): readonly string[] =>
   headers.flatMap(([name, value]) => {
     const lower = name.toLowerCase();

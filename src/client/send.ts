@@ -38,26 +38,26 @@ export interface Session {
   /** Loads undici. */
   readonly connections: () => Promise<Connections>;
   readonly credentials: CredentialSource;
-  /** Until when nothing is sent to an origin, because its service asked to wait. Monotonic. */
+  /** Monotonic time of the next request to an origin whose service asked to wait. */
   readonly pausedUntilMs: Map<string, number>;
   /** Reasons for retries that were announced. */
   readonly announcedReasons: Set<string>;
 }
 
-/** Longest silence of a read, and of a log, whose metrics are computed first (guarantees.md). */
+/** Longest silence of a read, and of a log, which is longer because the service computes metrics (guarantees.md). */
 export const readSilenceMs = 30_000;
 const logSilenceMs = 300_000;
 
-/** The total time for the reply to a log, from the last piece of the body, in longest silences. */
+/** Limit for the reply to a log after the last piece of the body, as a multiple of the longest silence. */
 const maxReplySilences = 2;
 
 /** The largest reply to a log: the call ids of a million trajectories, or a refusal that echoes a request. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** The largest decoded reply to a read: 1,000 times the lists of today, half of V8's longest string. */
+/** The largest decoded reply to a read: 1,000 times as large as today's lists, and half of V8's longest string. */
 const maxReplyBytes = 256 * 1024 * 1024;
 
-/** Tries before a retry is announced. Earlier ones end before anyone can read a notice. */
+/** Tries before a retry is announced. Earlier waits end before anyone can read a notice. */
 export const triesBeforeNotice = 3;
 
 /** The content of a request, and its limits. */
@@ -73,7 +73,7 @@ interface TryResult extends ExchangeResult {
   readonly credential: Credential | undefined;
 }
 
-/** Tries a request, and once more if there is another credential after a 401: the service did nothing before it. */
+/** Tries a request, and once more after a 401 if there is another credential. A 401 means that nothing was done. */
 const tryRequest = async (session: Session, context: RequestContext, content: RequestContent): Promise<TryResult> => {
   const credential = await session.credentials(context);
   const tried = await tryOnce(session, context, { ...content, credential });
@@ -255,7 +255,7 @@ export const parseRetryAfter = (headers: ExchangeResult["headers"], now: number)
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
 
-/** Each wait is random up to a limit that doubles, but not so short that a loop has no pause. */
+/** Each wait is random, from a minimum to a limit that doubles up to a maximum. */
 const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
@@ -267,7 +267,7 @@ export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" 
   return {
     async wait(minMs = 0, onWait) {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** tries));
-      // A service that asks for no wait, again and again, still gets pauses.
+      // Retries pause even if the service asks for no wait.
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));
       if (leftMs <= 0 || ms > leftMs) return false;
       tries++;

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
 
-/** A number of JSON. One that is too large for a double, such as `1e400`, is infinite. */
+/** A JSON number. A number too large for a double, such as `1e400`, is infinite. */
 const JsonNumber = z.custom<number>().check(({ value, issues }) => {
   if (typeof value !== "number") issues.push({ code: "invalid_type", expected: "number", input: value });
 });
@@ -45,8 +45,8 @@ export type Tool = z.infer<typeof Tool>;
 
 /**
  * One recorded trajectory (interface 2.1).
- * Assumed: `messages_and_choices` and `reward` are required, every other field may be absent or null;
- * the elements of the three arrays are anything.
+ * Assumed: `messages_and_choices` and `reward` are required. Every other field may be absent or null.
+ * The elements of the three arrays can have any type.
  */
 export const Trajectory = z.looseObject({
   messages_and_choices: list,

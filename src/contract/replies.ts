@@ -1,4 +1,4 @@
-/** Reads replies of the service: strict about lists and objects, tolerant of fields. Values are decoded from the bytes on access. */
+/** Reads replies of the service, strict about lists and objects, tolerant of fields. Decodes values on access. */
 import {
   childrenOf,
   firstByteOf,
@@ -19,7 +19,7 @@ import {
   sliceText,
 } from "../json/walk.ts";
 
-/** A value of another type than in the interface. It is shown unchanged, and never used in a calculation. */
+/** A value whose type differs from the interface. It is shown unchanged, and never used in a calculation. */
 export class MistypedValue {
   readonly value: unknown;
   constructor(value: unknown) {
@@ -61,7 +61,7 @@ const isTexts = (value: unknown): value is readonly string[] => Array.isArray(va
 
 export const text = defineType({ type: "string" }, isText);
 
-/** A whole number. Others are accepted. */
+/** A whole number. Fractions are accepted, too. */
 export const integer = defineType({ type: "integer" }, isNumber);
 
 export const texts = defineType({ type: "array", items: { type: "string" } }, isTexts);
@@ -212,7 +212,7 @@ export const listReader =
 /** The first byte of `null`. */
 const letterN = 0x6e;
 
-/** An object in a reply, as bytes, because it can have many megabytes. */
+/** An object in a reply, as bytes, because it can be many megabytes long. */
 interface ReplyObject {
   readonly bytes: Uint8Array;
   readonly mistyped: readonly string[];
@@ -224,22 +224,22 @@ export const objectReader =
   (bytes) => {
     const root = readRoot(bytes);
     if (root === undefined) return undefined;
-    const place = memberAt(root, member);
-    if (place !== undefined && firstByteOf(place) === letterN) return { value: null };
-    if (place === undefined) return { invalidPath: firstByteOf(root) === openBrace ? member : "" };
-    const outline = read(readOutline(place));
+    const json = memberAt(root, member);
+    if (json !== undefined && firstByteOf(json) === letterN) return { value: null };
+    if (json === undefined) return { invalidPath: firstByteOf(root) === openBrace ? member : "" };
+    const outline = read(readOutline(json));
     if (outline instanceof MistypedValue) return { invalidPath: member };
-    const { start, end } = spanOf(place);
+    const { start, end } = spanOf(json);
     return { value: { bytes: bytes.subarray(start, end), mistyped: mistypedNames(outline) } };
   };
 
 /** Returns the fields of an object. Nested objects and lists are empty. */
-const readOutline = (place: JsonValue): unknown =>
-  firstByteOf(place) === openBrace
-    ? Object.fromEntries(Array.from(childrenOf(place), ([name, field]) => [name, emptyIfNested(field)]))
+const readOutline = (json: JsonValue): unknown =>
+  firstByteOf(json) === openBrace
+    ? Object.fromEntries(Array.from(childrenOf(json), ([name, field]) => [name, emptyIfNested(field)]))
     : undefined;
 
-const emptyIfNested = (place: JsonValue): unknown => {
-  const first = firstByteOf(place);
-  return first === openBrace ? {} : first === openBracket ? [] : parseValue(place);
+const emptyIfNested = (json: JsonValue): unknown => {
+  const first = firstByteOf(json);
+  return first === openBrace ? {} : first === openBracket ? [] : parseValue(json);
 };

@@ -35,12 +35,12 @@ const sqliteFailures = new Map([
 /** Converts an error of SQLite or of the system to a failure; returns other failures and defects unchanged. */
 export const toFileFailure = (thrown: unknown, about: TitledFile): unknown => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
-  // The code of libsql is empty if the file cannot be opened at all.
+  // libsql's error code is empty if the file cannot be opened.
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
   if (code === "unknown") return thrown;
   const more = { cause: thrown, where: { file: about.path } };
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
-  // The shared memory of SQLite is a file, for which a full disk has no room either.
+  // SQLite's shared memory is a file, so it also needs room on the disk.
   const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
   const make = isFull ? diskFull : sqliteFailures.get(name);
   if (make !== undefined) return make(about, more);
@@ -51,12 +51,12 @@ export const toFileFailure = (thrown: unknown, about: TitledFile): unknown => {
 /** True if SQLite gave up because of another process. */
 export const isBusy = (thrown: unknown): boolean => getErrorCode(thrown).startsWith("SQLITE_BUSY");
 
-/** Refuses files, with those of SQLite next to them, that another user owns or could replace. @throws Failure */
+/** Refuses a file if another user owns or could replace it or SQLite's files next to it. @throws Failure */
 export const requireOwnFile = (path: string): void => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
-/** Makes a file and its folder, each for its owner alone: SQLite uses the umask. @throws Failure `storage` */
+/** Makes a file and its folder for their owner alone, because SQLite uses the umask. @throws Failure `storage` */
 export const createFile = (about: TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
@@ -77,7 +77,7 @@ export const readFileIdentity = (path: string): string | undefined => {
 };
 
 export interface Lock {
-  /** True while its file exists: no other process can have the lock then. */
+  /** True while the lock's file exists, so that no other process can have the lock. */
   isHeld(): boolean;
   release(): void;
 }
@@ -98,7 +98,7 @@ export const tryLock = (about: TitledFile): Lock | undefined => {
     connection.exec("BEGIN IMMEDIATE");
     const held = connection;
     if (isHeld()) return { isHeld, release: () => release(held, isHeld() ? path : undefined) };
-    // The last holder deleted the file before, so no other process will find this lock.
+    // The previous holder deleted the file, so no other process would find this lock.
     connection.close();
   } catch (thrown) {
     connection?.close();
@@ -109,10 +109,10 @@ export const tryLock = (about: TitledFile): Lock | undefined => {
 
 /** Releases a lock. @param path its file, unless that was deleted or replaced */
 const release = (connection: Connection.Database, path: string | undefined): void => {
-  // The process would end if a closed connection was asked for its transaction.
+  // Reading `inTransaction` of a closed connection would end the process.
   if (!connection.open) return;
   try {
-    // Before the lock is released, so that no other process has locked the file.
+    // Deletes the file before the release, while no other process can have locked it.
     if (path !== undefined) fs.rmSync(path);
   } catch {
     // The file is gone, or the system does not delete open files. An empty file can be locked again.

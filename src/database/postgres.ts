@@ -65,16 +65,16 @@ const makeTables = async (database: Database, schema: DatabaseSchema): Promise<v
   try {
     await database.transact(statements.map((sql) => ({ sql })));
   } catch (thrown) {
-    // Another process made them first, or this one did and lost the answer.
+    // Another process made the tables first, or this process made them and lost the answer.
     if (!(await hasTables(database, schema))) throw thrown;
   }
 };
 
-/** The maximum of the first wait before a retry, which doubles. Waits are random, so that runs do not retry at once. */
+/** Maximum of the first wait; it doubles with each retry. Waits are random, so that runs retry at different times. */
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 
-/** The timeout limits the wait of others if a machine vanishes in a transaction. */
+/** The timeout limits the wait of other runs if a machine vanishes during a transaction. */
 const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
 const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOptions): Database => {
@@ -85,7 +85,7 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
   /** Runs `work` on a connection, which is closed if it broke. */
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect();
-    // A connection that breaks reports it in addition to the error of its query.
+    // A connection that breaks emits an error in addition to the error of its query.
     client.on("error", () => undefined);
     let isWhole = true;
     try {
@@ -158,13 +158,13 @@ const queryTimeoutMs = 10_000;
 /** Connections of a run: one for its requests, and two for other statements. */
 const defaultMaxConnections = 3;
 
-/** The type of integers of eight bytes, which become numbers as in SQLite. */
+/** PostgreSQL's id of the type of 8-byte integers. They become numbers, as in SQLite. */
 const bigintType = 20;
 
-/** Opens a pool of connections. The password command runs only if the database asks: it may require a person. */
-const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: number) => {
+/** Opens a pool of connections. `passwordCommand` may prompt, so it runs only if the database asks. */
+const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
-  let { password = "" } = place;
+  let { password = "" } = location;
   let pendingPassword: Promise<string> | undefined;
   const pool = new pg.Pool({
     ...parseUrl(path),
@@ -195,8 +195,8 @@ const openPool = ({ path, passwordCommand, ...place }: DatabaseOptions, max: num
         return await pool.connect();
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
-        if (!isRefused || passwordCommand === undefined || place.password !== undefined) throw thrown;
-        // Another connection may have asked before.
+        if (!isRefused || passwordCommand === undefined || location.password !== undefined) throw thrown;
+        // Another connection may have obtained a new password already.
         if (password === used) {
           pendingPassword ??= passwordCommand().finally(() => {
             pendingPassword = undefined;
@@ -225,7 +225,7 @@ const parseUrl = (text: string): pg.PoolConfig => {
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
   const user = decodeURIComponent(url.username);
   const mode = url.searchParams.get("sslmode");
-  // Plain text stays on this machine, unless the URL asks for it.
+  // Connections to other machines use TLS, unless the URL disables it.
   const isPlain = mode === "disable" || (mode === null && isLoopback(url.hostname));
   const ssl = isPlain ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) };
   const database = decodeURIComponent(url.pathname.slice(1)) || user;
@@ -233,8 +233,8 @@ const parseUrl = (text: string): pg.PoolConfig => {
 };
 
 /**
- * Returns the code of an error that a retry can solve: of a server that stops, starts or is full, of a connection, or
- * of a conflict with another transaction. Returns undefined for other errors.
+ * Returns the code of an error that a retry can solve. The server stops, starts or is full, the connection failed, or
+ * another transaction conflicts. Returns undefined for other errors.
  */
 const toRetryableError = (thrown: unknown): { readonly code: string; readonly isConflict: boolean } | undefined => {
   if (thrown instanceof pg.DatabaseError) {

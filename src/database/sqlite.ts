@@ -8,10 +8,10 @@ import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, SqlValu
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
-/** Enough for 50 processes at once, each with a commit. Signals wait until its end. */
+/** Enough for 50 processes that commit at once. Signals are handled after this wait. */
 const maxLockMs = 30_000;
 
-/** Tries to set the journal of a new file, which takes milliseconds: 5 s in all. */
+/** Tries to set the journal of a new file, and the wait between them. Setting it takes milliseconds. */
 const maxJournalTries = 200;
 const journalWaitMs = 25;
 
@@ -47,11 +47,11 @@ export const openFile = (
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
-      // As an absolute path: `:memory:` and a URL are names of files here.
+      // An absolute path, because SQLite must read `:memory:` and URLs as names of files.
       const file = folder === undefined ? resolve(path) : copyDatabase(folder, path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
-      // By name: the system releases SQLite's locks if a descriptor of the file is closed.
+      // By path, because closing a descriptor of the file would release SQLite's locks.
       if (!toRead && ((stats?.mode ?? 0) & 0o077) !== 0) fs.chmodSync(path, 0o600);
       // Moves the log of a copy into the file, which needs no name from then on.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
@@ -102,7 +102,7 @@ const prepareTables = (file: OpenFile, schema: DatabaseSchema): void => {
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
   enableWriteAheadLog(connection);
   transaction(connection, () => {
-    // Another process may have made them before the transaction.
+    // Another process may have made the tables before the transaction.
     if (!hasTables(file, schema)) for (const sql of tables) connection.exec(stripSchema(sql));
     connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
   });
@@ -146,7 +146,7 @@ const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema): boo
 
 const oneLine = (sql: string): string => sql.replaceAll(/\s+/g, " ");
 
-/** A file has no schemas. */
+/** Removes the schema's name, because a file has no schemas. */
 const stripSchema = (sql: string): string => sql.replaceAll("rollcall.", "");
 
 const transaction = <Result>(connection: Connection.Database, work: () => Result): Result => {

@@ -22,7 +22,7 @@ export const hashScope = ({ destination, account, model, split, batch }: LedgerS
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
-/** `trying` is in flight, or was when its run died; `released` counts as never sent. */
+/** A `trying` request is in flight, or was when its run died. A `released` request counts as never sent. */
 const states = ["trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"] as const;
 
 export type EntryState = (typeof states)[number];
@@ -32,7 +32,7 @@ export const ledgerStates = ["logged", "assumed_logged", "unknown", "trying", "r
 
 export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
 
-/** `trying` is unknown to all runs but the one that holds the scope. */
+/** True for unknown requests. `trying` is unknown to all runs except the run that holds the scope. */
 export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
 
 /** A request in the ledger. Times are milliseconds since 1970. */
@@ -65,13 +65,13 @@ export interface EntryFilter {
   readonly split?: string | undefined;
   readonly batch?: string | undefined;
   readonly states?: readonly EntryState[];
-  /** Selects by the last attempt: before this time, or at and after it. */
+  /** Select requests whose last attempt was before the first time, and at or after the second. */
   readonly before?: number | undefined;
   readonly since?: number | undefined;
   readonly matchesScope?: (scope: LedgerScope) => boolean;
 }
 
-/** Limits of what is in memory at once. */
+/** Limits of the entries that are in memory at once. */
 const maxPortionEntries = 150;
 const maxPortionBytes = 2 * 1024 * 1024;
 
@@ -122,7 +122,7 @@ export async function* selectEntries(database: Database, filter: EntryFilter): A
 
 export const scopeColumns = "destination, account, model, split, batch, has_batch";
 
-/** Converts a row with `scopeColumns`. */
+/** Converts a row with `scopeColumns` to a scope. */
 export const toScope = (row: Row): LedgerScope => ({
   destination: row.text("destination"),
   account: row.text("account"),
@@ -168,5 +168,5 @@ export const toCounts = (rows: readonly Row[]): EntryCounts =>
 
 export const formatId = (row: number): string => `r${row}`;
 
-/** Returns the row of an id; 0, which is no row, for other text. */
+/** Returns the number of an id's row; 0 for other text, because rows count from 1. */
 export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

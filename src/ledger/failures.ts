@@ -20,11 +20,14 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Fa
   });
 };
 
-/** @param what the ledger or its lock, with its path @param sent groups */
-export const ledgerReplaced = (what: string, sent?: { readonly logged: number; readonly notSent: number }): Failure => {
+/** @param subject the ledger or its lock, with its path @param sent groups */
+export const ledgerReplaced = (
+  subject: string,
+  sent?: { readonly logged: number; readonly notSent: number },
+): Failure => {
   const end = sent === undefined ? "" : `: ${pluralize(sent.logged, "group")} logged, ${sent.notSent} not sent`;
-  return new Failure("storage", "ledger-replaced", `${what} was deleted or replaced during the run${end}`, {
-    subject: what,
+  return new Failure("storage", "ledger-replaced", `${subject} was deleted or replaced during the run${end}`, {
+    subject,
     retryable: false,
     hint: "restore the ledger before you log these files again, because groups that it lacks are logged twice",
   });

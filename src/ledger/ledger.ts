@@ -1,4 +1,4 @@
-/** The ledger: one SQL text for both databases. Each request is in it, on disk, before its first byte is sent. */
+/** The ledger, with the same SQL for both databases. Each request is on disk before its first byte is sent. */
 import { resolve } from "node:path";
 import {
   type Database,
@@ -39,7 +39,7 @@ export interface DestinationFacts {
 export interface SizeLimits {
   /** The largest body that was accepted; undefined if it is not needed. */
   readonly passed: number | undefined;
-  /** The smallest body that was too large (413), and when that was, in milliseconds since 1970. */
+  /** The smallest body that was too large (413), and the time of the 413 in milliseconds since 1970. */
   readonly refused: { readonly bytes: number; readonly at: number } | undefined;
 }
 
@@ -138,7 +138,7 @@ const makeLedger = (
       const some = rows.slice(from, from + maxForgottenPerStatement);
       const sql = `DELETE FROM rollcall.request WHERE id IN (${some.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Requests first, so that a run that retries one at the same time does not find it, or keeps its groups.
+      // Requests first, so that a run that retries a request now does not find it, or keeps its groups.
       questions.push({ sql, values: some }, ...writer.releaseClaims(some));
     }
     const results = await database.transact(questions);
@@ -173,7 +173,7 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
       const row = await findRow();
       return row === undefined ? 0 : await writer.recoverScope(row);
     },
-    /** Yields its requests from a row on, oldest first. */
+    /** Yields the requests of the scope, oldest first. @param from the first row */
     async *entries(from = 0): AsyncGenerator<Entry, void> {
       const row = await findRow();
       if (row === undefined) return;

@@ -13,7 +13,7 @@ export const noWrittenFiles: WrittenFiles = { readDigest: async () => undefined,
 
 export type PriorOutcome = "not_sent" | "already_logged" | "unknown";
 
-/** The facts of a group are bits. */
+/** Bits for the facts of a group. */
 const loggedBit = 1;
 const unknownBit = 2;
 const loggedElsewhereBit = 4;
@@ -72,7 +72,7 @@ export class PriorOutcomes {
     return this.#facts.length === 0;
   }
 
-  /** Unknown overrides logged, because a logged group that was resent may be logged twice until it is resolved. */
+  /** Unknown overrides logged, because a resent logged group may be logged twice until the resend is resolved. */
   outcomeOf(group: number): PriorOutcome {
     const facts = this.#facts.at(group);
     if ((facts & unknownBit) !== 0) return "unknown";

@@ -55,7 +55,7 @@ export const beginRun = async (
     id,
     isHeld: () => !isLost && elapsed() - renewedAt < leaseMs,
     noteRenewal: renewed,
-    // A run keeps the groups that it could not send until its end, because it may retry them.
+    // Until its end, a run keeps the groups that it could not send, because it may retry them.
     release: () => undefined,
     end: async () => {
       clearInterval(timer);
@@ -175,7 +175,7 @@ const eachKeySql = `LATERAL (
 const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
-/** The token makes the statement repeatable. Keys are claimed in one order, so that two runs cannot deadlock. */
+/** The token makes the statement repeatable. Runs claim keys in the same order, so that they cannot deadlock. */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),
   ${renewLeaseSql},
@@ -227,8 +227,8 @@ const recordOutcome = async (
   const { state } = outcome;
   const values = [...toOutcomeValues(outcome), request];
   const set = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp() WHERE id = ?`;
-  const settled = await database.query(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, run]);
-  if (settled.length > 0) return;
+  const updated = await database.query(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, run]);
+  if (updated.length > 0) return;
   const kind = state === "logged" || state === "unknown" ? state : "other";
   const lateValues = kind === "logged" ? values : [...values, run];
   const [late] = await database.query(`${set} AND ${lateOutcomeConditions[kind]} RETURNING id`, lateValues);

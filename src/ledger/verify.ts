@@ -86,7 +86,7 @@ export interface FileStatusRange {
   readonly logged: number;
 }
 
-/** Folds consecutive files with the same state, except for files in part. */
+/** Folds consecutive files with the same state, except for partly logged files. */
 export const foldFileStatuses = (files: readonly FileStatus[]): readonly FileStatusRange[] => {
   const runs: FileStatusRange[] = [];
   for (const { file, read, logged } of files) {
@@ -109,7 +109,7 @@ const problemMakers = {
   not_sent: (location: ProblemLocation) => createProblem("group-not-logged", undefined, location),
 };
 
-/** The facts of a group are bits. */
+/** Bits for the facts of a group. */
 const unknownBit = 1;
 const refusedBit = 2;
 const acceptedBit = 4;

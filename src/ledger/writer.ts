@@ -42,7 +42,7 @@ export interface RecordedOutcome {
 
 /** In a file, one run of a scope writes at a time. In PostgreSQL, each run writes different groups. */
 export interface Writer {
-  /** SQL that each change of a request sets in addition. */
+  /** SQL that is appended to the `SET` clause of each change of a request. */
   readonly changedSql: string;
   /** Waits until no other run holds the scope; undefined after the longest wait. */
   acquireScope(scope: LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;

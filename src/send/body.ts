@@ -14,7 +14,7 @@ const chunkBytes = 2 ** 19;
 /** Parts that are at most this far apart are read together, which is faster than two reads. */
 const maxGapBytes = 2 ** 14;
 
-/** After this many bytes other work gets its turn: signals, replies, the socket. Each read counts as more bytes. */
+/** After this many bytes, signals, replies and the socket get a turn. Each read counts as additional bytes. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 
@@ -106,7 +106,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) =
   let scattered: Buffer | undefined;
   let bytesSinceTurn = 0;
 
-  /** Reads bytes of a part's source, synchronously, which is faster because they are in the system's cache. */
+  /** Reads bytes of a part's source synchronously, which is faster for bytes in the system's cache. */
   const readBytes = async (part: number, { from, into }: { readonly from: number; readonly into: Buffer }) => {
     const source = sources[sourceOf.at(part)];
     if (source === undefined || source.bytes.readSync(into, from) < into.length) throw changed(part);
@@ -118,8 +118,8 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) =
   const changed = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
 
   /**
-   * Finds the added parts from `first` on that can be read together. They are a row if one byte is between them in both
-   * the source and the chunk. A row is read directly to its positions; the byte becomes a comma.
+   * Finds the added parts from `first` on that can be read together. Parts are a row if one byte is between them in
+   * both the source and the chunk. A row is read directly to its positions, and the byte becomes a comma.
    */
   const findReadableRange = (first: number) => {
     const part = added[first] ?? 0;
@@ -189,7 +189,7 @@ const maxPieceBytes = 2 ** 18;
 
 /** Opens a compressor. @throws Failure `compression-unsupported` */
 export const openCompressor = (compression: Compression): Transform => {
-  // Node 22.15, 23.8 and newer have zstd; the types are those of the oldest Node that is supported.
+  // Node 22.15, 23.8 and newer have zstd. The types are those of the oldest supported Node.
   const make: unknown = Reflect.get(zlib, compressorNames[compression]);
   const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
   if (!(compressor instanceof Transform)) throw compressionUnsupported(compression);

@@ -23,7 +23,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   let sender: Sender | undefined;
   const envelope = (): RequestEnvelope => makeEnvelope(dataset, options.split);
 
-  /** Returns the request of an entry with the same groups, order and bytes, or what the input lacks for it. */
+  /** Returns the request of an entry with the same groups, order and bytes; else what the input lacks. */
   const toJob = ({ id, key, firstTried, dedupKeys: keys, ...entry }: Entry): Job | "groups" | "keys" => {
     const groups = new Uint32Array(keys.length / dedupKeyBytes);
     for (let at = 0; at < groups.length; at++) {
@@ -45,7 +45,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     sent: (): SendResult | undefined => sender?.result(),
     countRejectedLines: () => rejects.lines,
 
-    /** Returns the largest body: by `--max-request-size`, or by what the service accepted and refused. */
+    /** Returns the largest body: by `--max-request-size`, or by the sizes that the service accepted and refused. */
     limit(): BodyLimit {
       const { maxBodyBytes = options.maxRequestBytes } = runLedger;
       const bytes = Math.min(options.maxRequestBytes, maxBodyBytes);
@@ -68,7 +68,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { unsent, unknown };
     },
 
-    /** Returns the unknown requests of other runs to resend, and what the input lacks for the others, by id. */
+    /** Returns the unknown requests of other runs to resend, and for each other id what the input lacks. */
     planResends() {
       const jobs: Job[] = [];
       const unsendable = new Map<string, "groups" | "keys">();

@@ -36,11 +36,11 @@ export const oneRequestTooLarge = (size: { bytes: number; limit: number; request
 
 /** The failure for a 413 to a single group, or to a request that must not be split. */
 export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails): Failure => {
-  const [what, hint] =
+  const [content, hint] =
     groups === 1
       ? ["a single group", `make the group smaller, raise the limit of the service, or ${skipRefusedHint}`]
       : ["a request", "drop --one-request to split it between groups, or raise the limit of the service"];
-  const message = `the service refused ${what} of ${formatRoundedSize(bytes)} as too large (413)`;
+  const message = `the service refused ${content} of ${formatRoundedSize(bytes)} as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
 
@@ -74,7 +74,7 @@ interface LogCounts {
   readonly ledger: boolean;
 }
 
-/** @param details what stopped the run */
+/** @param details the facts about the failure that stopped the run */
 export const logPartial = ({ logged, notSent, ledger }: LogCounts, details: FailureDetails): Failure => {
   const rest = ledger ? "rerun the same command to send only what is left" : resendAloneHint;
   const first = findFirstStep(details);
@@ -94,7 +94,7 @@ interface RejectedFacts extends LogCounts {
   readonly isConverted: boolean;
 }
 
-/** The failure for a run that logged everything except for what is in the rejects file. */
+/** The failure for a run that logged everything except for the content of the rejects file. */
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
   const { logged, ledger, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "none of it can be read" : `see ${file}`;
@@ -141,7 +141,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const reasons = retryFailure === undefined ? first : `${first}, and when it was resent, ${describeEnd(retryFailure)}`;
   const name = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
   const groups = pluralize(facts.unknown, "group");
-  const what = facts.isLast
+  const subject = facts.isLast
     ? `${name} (${positions}) and earlier requests may or may not have been logged (${groups})`
     : `${name} may or may not have been logged (${groups}, ${positions})`;
   const [andRest, orRest] =
@@ -154,7 +154,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   return new Failure(
     "unknown_outcome",
     "log-unknown",
-    `${what}${reasons}; groups: ${logged} logged, ${notSent} not sent`,
+    `${subject}${reasons}; groups: ${logged} logged, ${notSent} not sent`,
     {
       ...details,
       canResolve,
@@ -163,7 +163,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   );
 };
 
-/** Returns what must change before a rerun gets further; undefined if nothing must. */
+/** Returns the step that a rerun needs to get further; undefined if it needs none. */
 const findFirstStep = ({ cause, problems = [], retryable }: FailureDetails): string | undefined => {
   if (!(cause instanceof Failure)) return retryable === false ? unchangedHint : undefined;
   if (kindsWithHintFirst.has(cause.kind)) return cause.details.hint;
@@ -214,7 +214,7 @@ const formatReply = (http: HttpFacts | undefined): string => {
   return http.said === undefined ? ` (${http.status})` : ` (${http.status}): ${http.said}`;
 };
 
-/** Describes what stopped a run, if more is known than the code of the failure. */
+/** Describes the failure that stopped a run, if more than its code is known. */
 const describeCause = (cause: unknown): string | undefined => {
   if (!(cause instanceof Failure)) return undefined;
   const { credentialSource: from } = cause.details;

@@ -17,9 +17,9 @@ export interface RefusedGroup {
   readonly problems: readonly Problem[];
 }
 
-/** The step after a refused request. The run ends without `requests` and `refused`. */
+/** The step after a refused request. The run ends if it has neither `requests` nor `refused`. */
 export interface NextStep {
-  /** Requests that replace it. */
+  /** Requests that replace the refused request. */
   readonly requests?: readonly PlannedRequest[];
   /** The largest request to attempt from now on. */
   readonly limit?: number;
@@ -97,7 +97,7 @@ const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem): Refusa
   return { ...item, position: isOfRequest ? position : undefined, path };
 };
 
-/** Parses a step as a position in an array: services send numbers, the interface says strings (interface 7). */
+/** Parses a step as a position in an array: services send numbers, although interface 7 says strings. */
 const parsePosition = (step: string | number | undefined): number | undefined => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
@@ -129,7 +129,7 @@ const locateProblems = async (
   return problems;
 };
 
-/** An item with its value in the input; without a value if its `loc` fits nothing. */
+/** An item with its value in the input; without a value if its `loc` matches nothing. */
 interface LocatedItem {
   readonly item: RefusalItem;
   readonly value?: GroupPart & { readonly path: Path };
@@ -154,7 +154,7 @@ const findPart = (
   if (group === undefined) return undefined;
   const parts = groups.partsOf(group);
   const isMade = found.parts.kindOf(parts[0] ?? 0) === "trajectory";
-  // The trajectories of a group that rollcall made are parts.
+  // Each trajectory of a group that rollcall made is a part.
   const [list, step, ...inside] = item.path;
   const position = isMade && list === "trajectories" ? parsePosition(step) : undefined;
   const at = parts[position ?? 0];

@@ -21,7 +21,7 @@ export interface RequestEnvelope {
 
 export interface BodyLimit {
   readonly bytes: number;
-  /** True if it follows from a 413 of the service. */
+  /** True if the limit follows from a 413. */
   readonly isDiscovered: boolean;
 }
 

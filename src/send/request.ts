@@ -17,7 +17,7 @@ import { type CallListLimits, emptyCallList, findCallList } from "./send-result.
  */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** Returns the outcome of an attempt (guarantees.md). A status decides, even if sending broke off. */
+/** Returns the outcome of an attempt (guarantees.md). A status decides the outcome, even if sending failed. */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
   const { status, isBodySent, retryAfterMs } = attempt;

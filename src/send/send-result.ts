@@ -68,7 +68,7 @@ export const emptySendResult = (stop?: Failure): SendResult => ({
   problems: [],
 });
 
-/** The most bytes of replies that are printed (output.md). */
+/** Maximum bytes of replies that are printed (output.md). */
 const maxKeptBytes = 64 * 1024;
 
 export interface Reply {

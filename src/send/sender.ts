@@ -22,7 +22,7 @@ import { addReply, emptyCallList, emptySendResult, type RequestChange, type Send
 /** After a slower first request, a notice recommends `--concurrency`. */
 const slowMs = 1000;
 
-/** A request to send. `recorded` if it was attempted before, so that its bytes and key must be the same. */
+/** A request to send. `recorded` exists if it was attempted before. Then its bytes and key must be the same. */
 export interface Job {
   readonly request: PlannedRequest;
   readonly recorded?: RecordedRequest;
@@ -52,7 +52,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   /** Groups that other runs had claimed. */
   let takenGroups: number[] = [];
   let isSharing = false;
-  /** The largest request that is sent uncut, as a 413 suggests. */
+  /** The largest request that is sent undivided after a 413. */
   let limit = Number.POSITIVE_INFINITY;
 
   const isOver = () => sent.stop !== undefined || defect !== undefined;
@@ -160,16 +160,16 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 
   /** Sets the outcome of a request, then records it, then handles a refusal. */
-  const finishRequest = async (settled: SentRequest, attempt: Attempt) => {
-    const { request } = settled;
+  const finishRequest = async (sentRequest: SentRequest, attempt: Attempt) => {
+    const { request } = sentRequest;
     const outcome = classifyAttempt(attempt);
-    const isUnknown = settled.mayBeLogged && outcome !== "logged";
+    const isUnknown = sentRequest.mayBeLogged && outcome !== "logged";
     if (outcome === "logged") outcomes.setAll(request.groups, "logged");
-    else if (isUnknown) markUnknown(settled, attempt.failure);
-    if (attempt.kind === "answered") addReply(sent.replies, attempt, settled.lastOutcome.calls);
+    else if (isUnknown) markUnknown(sentRequest, attempt.failure);
+    if (attempt.kind === "answered") addReply(sent.replies, attempt, sentRequest.lastOutcome.calls);
     const state = isUnknown ? "unknown" : toEntryState(outcome, request);
     if (isFinalOutcome(outcome)) {
-      await record(settled, recordAttempt(runLedger, { sent: settled, attempt, state }));
+      await record(sentRequest, recordAttempt(runLedger, { sent: sentRequest, attempt, state }));
     }
     sent.obstacle = host.signal.aborted && !isFinalOutcome(outcome) ? attempt.failure : undefined;
     progress.requests++;
@@ -253,7 +253,7 @@ const toRequestChange = (
   return { ...change, groups: groups.length, bytes, reason, failure: attempt.failure };
 };
 
-/** Returns the state for the ledger of a request whose outcome is not unknown. */
+/** Converts the known outcome of a request to its state in the ledger. */
 const toEntryState = (outcome: Outcome, { groups }: PlannedRequest): RecordedOutcome["state"] => {
   if (outcome === "logged") return "logged";
   return outcome === "refused" || (outcome === "too-large" && groups.length === 1) ? "refused" : "not_sent";
@@ -262,7 +262,7 @@ const toEntryState = (outcome: Outcome, { groups }: PlannedRequest): RecordedOut
 /** Returns the dedup keys of a request's groups, in its order. */
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const own = new Uint8Array(groups.length * dedupKeyBytes);
-  // Copies runs of adjacent groups at once.
+  // Copies adjacent groups together.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
     for (end = first + 1; groups[end] === group + end - first; ) end++;

@@ -31,7 +31,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   let openGroups: number[] = [];
   /** Refused groups in the rejects file. */
   let refusedCount = 0;
-  /** Since when a group or a resend waits, in monotonic milliseconds. */
+  /** Monotonic milliseconds at which a group or a resend began to wait. */
   let waitingSince: number | undefined;
 
   const listOpenGroups = (outcome: "not_sent" | "unknown") =>

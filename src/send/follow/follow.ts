@@ -72,7 +72,7 @@ const pollIntervalMs = 250;
 /** How long a renamed file must be quiet, because writers switch to the new file late. */
 const quietMs = 1000;
 
-/** Numbers dedup keys, because the groups are not known yet when those of earlier runs are read. */
+/** Numbers dedup keys, because the keys of earlier runs are read before the groups are known. */
 const openKeyNumbers = () => {
   const keys = new Digests();
   const table = new DigestTable(keys);
@@ -147,9 +147,9 @@ class FollowRun {
   }
 
   /** Returns the failure of some work; undefined for a signal. */
-  async #catchStop(go: () => Promise<void>): Promise<Failure | undefined> {
+  async #catchStop(work: () => Promise<void>): Promise<Failure | undefined> {
     try {
-      await go();
+      await work();
       return undefined;
     } catch (thrown) {
       if (!(thrown instanceof Failure)) return this.#files.toUnreadable(thrown);
@@ -222,17 +222,17 @@ class FollowRun {
     const { groups, problems } = dataset;
     const { outcomes, runLedger } = this.delivery.options;
     outcomes.extendTo(groups.count);
-    const isThere = !files.some(({ isRewritten }) => isRewritten) && !isInputChanged(stop);
+    const isReadable = !files.some(({ isRewritten }) => isRewritten) && !isInputChanged(stop);
     const open = files.flatMap(({ growing }) => growing.incomplete);
     if (!isInputChanged(stop)) for (const group of open) await finalizeGroup(dataset, group);
     // With `--strict`, these would be errors, but the groups are sent already.
-    if (isThere && !strictness.strict)
+    if (isReadable && !strictness.strict)
       await reportDatasetProblems(dataset, { outliers: findRewardOutliers(dataset.found) });
     const isUnfinished = !isInputChanged(stop) && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
     this.#reportPriorRuns();
     const sent = this.delivery.sent() ?? emptySendResult();
-    if (isThere) await this.delivery.subtractRefused();
+    if (isReadable) await this.delivery.subtractRefused();
     const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
     const isAll = files.length > 0 && !isUnfinished && outcomes.groupsWith("not_sent").length === 0;
     const result = logResult(dataset, {
