@@ -136,6 +136,11 @@ describe("a failing run of rollcall log", () => {
     expect(await status()).toContain("2 groups: 0 logged, 2 logged more than once");
   });
 
+  it("exits with 2 for a file in place of the model id", async () => {
+    const { code, stderr } = await runRollcall(["log", two(), "--split", "t"], { stdin: "" });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("expected the id of the model before the file")]);
+  });
+
   it.each([".", ".."])("exits with 2 for the model id %s, and records no request", async (id) => {
     const env = { ...newHome(), ...account("http://127.0.0.1:1") };
     const { code, stdout, stderr } = await runRollcall(["log", id, two(), "--split", "t"], { env });
