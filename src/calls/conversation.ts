@@ -26,7 +26,7 @@ export interface Turn {
 }
 
 export type Part =
-  /** A text, or another value in its position. */
+  /** A text, or a value in the position of a text. */
   | { readonly kind: "said"; readonly value: RawJson }
   | { readonly kind: "thought" | "refusal"; readonly text: string }
   | Media

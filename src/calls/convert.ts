@@ -25,7 +25,7 @@ const converted = (json: string): ConversionResult => ({
   line: json.replaceAll(/[\r\n][ \t\r\n]*/g, ""),
 });
 
-/** Converts a call to a JSON list of messages. For a choice, the list has the message in it. */
+/** Converts a call to a JSON list of messages. For a choice, the list has the message of the choice. */
 export const toMessages = (call: RawJson): ConversionResult => {
   const items = readConversation(call);
   if (typeof items === "string") return notConvertible(items);

@@ -45,7 +45,7 @@ export const findOperation = (call: RawJson): string | undefined => {
 export const readStatus = (call: RawJson, prefix: string): string | undefined =>
   textAt(findInSummary(call, prefix, "status"));
 
-/** Returns the first state that applies: deleted, failed, running, ok. Assumed: a status is success, error or running. */
+/** Returns the first state that applies: deleted, failed, running, ok. Assumed: `error` and `running` are statuses. */
 export const findState = (call: RawJson, prefix: string): CallState => {
   const status = readStatus(call, prefix);
   if (findValue(call, "deleted_at") !== undefined) return "deleted";
@@ -95,7 +95,7 @@ export const readUsages = (call: RawJson): readonly Usage[] => {
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
 };
 
-/** Returns the tokens of a usage object with either of two spellings; empty if it has none. */
+/** Returns the tokens of a usage object in either of two spellings; empty if the object has no tokens. */
 export const readUsage = (value: RawJson | undefined, model: string | undefined): readonly Usage[] => {
   const usage = {
     model,
@@ -158,7 +158,7 @@ export const addCosts = (costs: readonly Cost[]): string | undefined => {
   return formatDecimal(sum);
 };
 
-/** Finds a value in the summary. Assumed: it is below the vendor prefix, at the top, or one level down, and not a model's name. */
+/** Finds a value in the summary. Assumed: it is below the vendor prefix, at the top, or one level below another key. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): RawJson | undefined => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));

@@ -18,7 +18,7 @@ export const callIdsMissing = (): Failure =>
     hint: "give one id per line, or the ids as arguments",
   });
 
-/** @param why to follow "it is" */
+/** @param why completes the sentence "it is …" */
 export const invalidCallId = ({ line, why }: { line: number; why: string }): Failure =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
     hint: "give one id per line: plain, as the first tab-separated field, or as the id of a JSON object",

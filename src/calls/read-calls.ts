@@ -3,10 +3,10 @@ import type { Host } from "../host.ts";
 import { isObject, newline, openBrace, parseJson } from "../json/walk.ts";
 import { callIdsMissing, invalidCallId } from "./failures.ts";
 
-/** Characters of an id. A longer text is another kind of file. */
+/** Maximum length of an id. A longer text is not an id. */
 const maxIdLength = 1024;
 
-/** Bytes of a line, which can be a whole call from `call read -o jsonl`. */
+/** Maximum bytes of a line, which can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
 /**
@@ -64,7 +64,7 @@ const decodeText = (bytes: Uint8Array, line: number): string => {
   }
 };
 
-/** Yields lines without their line feed, and a line that is too long before its end. */
+/** Yields lines without their line feed. A line that is too long is yielded before its end. */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let pieces: Uint8Array[] = [];
   let length = 0;
@@ -86,7 +86,7 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
 
 interface OrderedRun<Input, Output> {
   readonly run: (input: Input) => Promise<Output>;
-  /** Inputs whose outputs are running or waiting for their turn. */
+  /** Maximum number of inputs that are running, or whose outputs wait for their turn. */
   readonly concurrency: number;
   /** True if nothing else should start after an output. Running inputs still yield their outputs. */
   readonly shouldStop: (output: Output) => boolean;

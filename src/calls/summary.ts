@@ -17,11 +17,11 @@ import {
 export interface CallCount {
   readonly calls: number;
   readonly states: Readonly<Record<CallState, number>>;
-  /** `calls`: those with a duration. Percentiles are by nearest rank, in seconds. */
+  /** `calls` counts calls with a duration. Percentiles are by nearest rank, in seconds. */
   readonly duration: { readonly calls: number; readonly p50: number | undefined; readonly p95: number | undefined };
-  /** `calls`: those with a number of tokens. A sum is undefined if no call has the number. */
+  /** `calls` counts calls with a number of tokens. A sum is undefined if no call has the number. */
   readonly tokens: Readonly<Record<TokenKind, bigint | undefined>> & { readonly calls: number };
-  /** `calls`: those with a cost. `usd` is their sum. */
+  /** `calls` counts calls with a cost. `usd` is the sum of these costs. */
   readonly cost: { readonly calls: number; readonly usd: string | undefined };
 }
 
@@ -177,7 +177,7 @@ const toCount = ({ calls, states, micros, callsWithTokens, callsWithCost, used }
   };
 };
 
-/** Returns the smallest duration that is no shorter than at least `share` of all durations, in seconds. */
+/** Returns the smallest duration that at least `share` of all durations do not exceed, in seconds. */
 const percentileSeconds = (sorted: Float64Array, share: number): number | undefined => {
   const micros = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
   return micros === undefined ? undefined : micros / 1_000_000;

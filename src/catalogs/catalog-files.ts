@@ -35,10 +35,10 @@ interface SavedCatalog {
   readonly fetchedAt: number;
 }
 
-/** Compressed bytes of the history. The oldest files are removed beyond them. */
+/** Maximum size of the compressed history in bytes. */
 const maxHistoryBytes = 64 * 1024 * 1024;
 
-/** Bytes of a decompressed file. Replies are not longer. */
+/** Maximum size of a decompressed file in bytes. Replies are not larger. */
 const maxReplyBytes = 2 ** 29;
 
 const digestLength = 24;
@@ -120,7 +120,7 @@ const prune = (folder: string, limitBytes: number): void => {
   }
 };
 
-/** Returns a catalog as it was at a time, or the first one if the history begins later. */
+/** Returns a catalog as it was at a time, or its first reply if the history begins later. */
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number): SavedCatalog | undefined => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
@@ -204,8 +204,9 @@ export const parseCatalog = (bytes: Uint8Array): ReplyList<CatalogModel> | undef
 };
 
 /**
- * Reads a catalog from a file, or from standard input for `-`: a catalog's JSON document, or its entries as an array or on
- * lines. @throws Failure `catalog-file-unreadable`, `invalid-catalog-file`, the signal's reason
+ * Reads a catalog from a file, or from standard input for `-`. The file is a catalog's JSON document, a JSON array of
+ * entries, or one entry per line.
+ * @throws Failure `catalog-file-unreadable`, `invalid-catalog-file`, the signal's reason
  */
 export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList<CatalogModel>> => {
   const bytes = await readBytes(file, host);
@@ -220,7 +221,7 @@ export const readCatalogFile = async (file: string, host: Host): Promise<ReplyLi
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(own, requireFault(own).at) });
   }
   const models = "value" in found ? found.value : undefined;
-  // Entries without any id are something else, such as trajectories.
+  // If no entry has an id, the file is not a catalog. It may contain trajectories.
   if (
     models === undefined ||
     (models.length > 0 && !Array.from(models).some(({ id }) => typedValue(id) !== undefined))

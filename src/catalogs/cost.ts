@@ -15,7 +15,7 @@ export interface Usage {
 
 export const noUsage: Usage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 
-/** Returns the usage in the summary of a call, over all models and child calls, or else in its output. */
+/** Returns the usage in the summary of a call, over all models and child calls, otherwise the usage in its output. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
   const own = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);

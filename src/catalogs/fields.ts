@@ -12,7 +12,7 @@ export const priceNames = ["prompt", "completion", "image", "request", "input_ca
 
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
-/** Assumed: these prices are US dollars per token on the wire, also those that the interface does not name. */
+/** Assumed: these prices are US dollars per token on the wire, also prices outside the interface. */
 export const tokenPrices: ReadonlySet<string> = new Set([
   ...["prompt", "completion", "input_cache_read", "input_cache_reads"],
   ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -86,7 +86,7 @@ const printPrice = (value: unknown, spelled: () => string, places: number): stri
 };
 
 interface CatalogField extends FieldColumn<CatalogModel> {
-  /** The `change` of `catalog diff` for another value; undefined if it is not compared. */
+  /** The `change` of `catalog diff` for another value; undefined if the field is not compared. */
   readonly change?: string | undefined;
 }
 
@@ -114,7 +114,7 @@ export const priceField = (
   return {
     ...fieldColumn(`pricing.${name}`, {
       heading: `${title}\n${unit}`,
-      // Prices that the interface does not name come last, those with a unit first.
+      // Prices outside the interface come last. Of these, prices per token come first.
       rank: rank ?? (places === 6 ? 17 : 18),
       align: "decimal",
       of: ({ pricing }: CatalogModel) => priceAt(pricing, name),

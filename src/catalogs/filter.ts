@@ -12,7 +12,7 @@ type Test = (model: CatalogModel) => boolean;
 
 /** An option. A model that does not state a value does not match. Case does not matter. */
 interface FilterOption<Value> {
-  /** The columns that show what the option is about. */
+  /** The columns that show the tested values. */
   readonly columns: Strings | ((value: Value) => Strings);
   /** `now`: milliseconds since 1970. */
   readonly test: (value: Value, now: number) => Test;
@@ -28,7 +28,7 @@ interface OptionWords {
 
 const lowerCased = (words: Strings): Strings => words.map((word) => word.toLowerCase());
 
-/** All words must be in a list of the model. */
+/** Requires that a list of the model contains all words. */
 const allOf = (
   column: "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters",
   usual: string,

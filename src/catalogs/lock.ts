@@ -50,7 +50,7 @@ export const toLockedModel = (catalog: CatalogName, id: string, model: CatalogMo
   deprecation_date: typedValue(model.deprecation_date) || undefined,
 });
 
-/** Assumed: 0 means "not stated", and negative numbers mean nothing. */
+/** Assumed: 0 means "not stated". Negative numbers are invalid. */
 const positive = (number = 0): number | undefined => (number > 0 ? number : undefined);
 
 const uniqueSorted = (list: readonly string[] = []): string[] | undefined =>
@@ -128,7 +128,8 @@ const readLockBytes = (file: string): Buffer | undefined => {
 };
 
 /**
- * Writes a lock file. Returns false if the file has that text already. `clean` escapes invisible characters, because people review lock files.
+ * Writes a lock file. Returns false if the file has that text already.
+ * @param clean escapes invisible characters, because people review lock files
  * @throws Failure `lock-not-overwritten`, `lock-unwritable`
  */
 export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string): boolean => {

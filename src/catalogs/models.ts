@@ -42,7 +42,7 @@ export const compareCodeUnits = (a: string, b: string): number => (a < b ? -1 : 
 /** Returns the part of an id after its last slash, in lower case. */
 const idSuffix = (id: string): string => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
 
-/** Finds a similar id: with the same part after the slash, with few mistakes, or the only one that contains the text. */
+/** Finds a similar id: with the same part after the slash, with few mistakes, or the only id that contains it. */
 export const findNearestId = (id: string, ids: readonly string[]): string | undefined => {
   if (id === "") return undefined;
   const containing = new Set(ids.filter((one) => one.toLowerCase().includes(id.toLowerCase())));

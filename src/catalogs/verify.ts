@@ -1,4 +1,4 @@
-/** Compares locked models with the catalogs: what got worse, by a table of rules, and models that can replace them. */
+/** Compares locked models with the catalogs. Finds regressions by a table of rules, and replacements. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { typedValue } from "../contract/replies.ts";
 import {
@@ -87,7 +87,7 @@ type RuleName = keyof typeof rules;
 
 export const lockRules: Readonly<Record<string, LockRule>> = rules;
 
-/** Rules that a replacement may break. */
+/** Replaceable rules: rules that a replacement may break. */
 const replaceable: ReadonlySet<string> = new Set<RuleName>([
   ...(["model-removed", "price-increased", "price-unknown", "quantization-changed", "max-output-decreased"] as const),
 ]);
@@ -104,7 +104,7 @@ interface Regression {
   readonly message: string;
 }
 
-/** Lists of a model, the rule for a missing element, and what is missing. */
+/** Lists of a model, the rule for a missing element, and the verb of its message. */
 const lists = [
   ["input_modalities", "modality-removed", "accepts"],
   ["output_modalities", "modality-removed", "returns"],
@@ -115,7 +115,7 @@ const lists = [
 
 const hundred: Decimal = { digits: 100n, places: 0 };
 
-/** Finds what got worse. Undefined is a model that the catalog no longer has. */
+/** Finds regressions. `is` is undefined if the catalog no longer has the model. */
 const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
   const found: Regression[] = [];
   const add = (rule: RuleName, path: LockPath, [locked, now]: readonly [unknown, unknown], message: string) =>
@@ -234,7 +234,7 @@ export const verifyLock = (
   });
 };
 
-/** Of several models with the id, the one with the fewest regressions counts. A near deprecation only breaks a tie. */
+/** Compares with the model of this id that has the fewest regressions. A near deprecation only breaks a tie. */
 const fewestRegressions = (
   locked: LockedModel,
   served: readonly LockedModel[],
@@ -269,7 +269,7 @@ const openServedModels = (catalog: CatalogName, models: Iterable<CatalogModel>, 
   priced.sort((a, b) => compareDecimals(a.sum, b.sum));
   return {
     byId,
-    /** Finds the cheapest model that has all that the locked one had, by its prompt and completion prices together. */
+    /** Finds the model with the lowest sum of prompt and completion price that breaks only replaceable rules. */
     findReplacement: (locked: LockedModel, isCheaper: boolean): Replacement | undefined => {
       const own = isCheaper ? priced.findLast(({ id }) => id === locked.id) : undefined;
       const found = priced.find(

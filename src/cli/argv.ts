@@ -74,18 +74,18 @@ export const parseArgv = async (program: Program, argv: readonly string[]): Prom
   return { ...parsed, check: () => validateArgv(parsed, parser, parseError) };
 };
 
-/** Loads the noun with this name; all nouns if none has it. */
+/** Loads the noun with this name, or all nouns if no noun has it. */
 const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
   const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
   return load === undefined ? await loadTree(program) : { ...program.root, verbs: [await load()] };
 };
 
-/** Creates the parser of a command and its verbs. It collects option values in `given`. */
+/** Creates the parser of a command and its verbs. The parser collects option values in `given`. */
 const createParser = (command: Command, given: Map<string, readonly string[]>): Parser => {
   const parser = new Parser(lastWord(command) || "rollcall").exitOverride();
   parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
   for (const [name, kind] of Object.entries(command.options)) {
-    // -h and --help differ.
+    // -h and --help print different texts.
     const flags = name === "help" ? ["-h", "--help"] : [formatFlags(name, kind)];
     for (const option of flags.map((one) => new Option(one, kind.about).hideHelp(one === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
@@ -162,14 +162,14 @@ const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failur
   return argumentsFailure(command, text, elsewhere ?? near);
 };
 
-/** Commands by names that do not exist but that people may try. */
+/** Commands by unknown names that people may type. */
 const commandAliases: ReadonlyMap<string, string> = new Map([
   ...["calls", "call list", "call ls", "call calls"].map((words) => [words, "ledger calls"] as const),
   ...["signin", "init"].map((words) => [words, "auth login"] as const),
   ["whoami", "auth status"],
 ]);
 
-/** Suggests a command if its verb was typed without the noun: `auth login` for `login`. */
+/** Suggests a command for an unknown name, or for a verb without its noun: `auth login` for `login`. */
 const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): string | undefined => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => lastWord(verb) === word);
   const only = below.length === 1 ? below[0]?.words : undefined;

@@ -1,4 +1,4 @@
-/** The definition of a command: words, arguments, options, examples and run. Parser, help and MCP tools derive from it. */
+/** Definitions of commands. The parser, help and MCP tools derive from them. */
 import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
@@ -11,14 +11,14 @@ export interface Command {
   readonly summary?: string;
   readonly args: Kinds;
   readonly options: Kinds;
-  /** Options of the parent command that this command takes, too. */
+  /** Options of the parent command that this command also accepts. */
   readonly above: Kinds;
   /** Command lines that can be pasted. */
   readonly examples: readonly string[];
   readonly verbs: readonly Command[];
   /** Heading of a list of names in the help of the program. */
   readonly group?: string;
-  /** True if no help shows it. */
+  /** True if help omits the command. */
   readonly hidden?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
@@ -58,7 +58,7 @@ export const visibleVerbs = ({ verbs }: Command): readonly Command[] => verbs.fi
 export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>): string =>
   `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
 
-/** @param dots follow a repeatable argument */
+/** @param dots the suffix of a repeatable argument */
 export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string): string => {
   const term = `${name}${repeatable === true ? dots : ""}`;
   return required === true ? `<${term}>` : `[${term}]`;

@@ -1,4 +1,4 @@
-/** The global options, and their meaning for screen and settings. */
+/** Defines the global options, and converts them to settings and screen options. */
 import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
 import { choice, flag, text, type Values, withExtra } from "./kinds.ts";
@@ -89,6 +89,6 @@ export const fallbackScreenOptions = ({ given }: OptionValues): ScreenOptions =>
   };
 };
 
-/** True if standard error has only events. */
+/** True if standard error contains only events. */
 const isEventOutput = (given: OptionValues["given"]): boolean =>
   [given.get("progress"), given.get("log")].some((words) => words?.includes("json"));

@@ -14,7 +14,7 @@ import {
 } from "./command.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 
-/** Size of the smallest terminal, without the line of the prompt. */
+/** Columns and lines of the smallest supported terminal, without the line of the prompt. */
 const screenColumns = 80;
 const screenLines = 23;
 
@@ -64,9 +64,9 @@ export const shortHelp = (command: Command, terminalColumns = screenColumns): st
       [wrapped(`All options${isRoot ? "" : " (--json, --local, --profile, …)"}: ${formatInvocation(command)} --help`)],
     ];
     const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
-    const airy = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
+    const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
     // Omits empty lines before headings if the screen is too small.
-    return countLines(airy) <= screenLines ? airy : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
+    return countLines(spaced) <= screenLines ? spaced : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
   };
   while (groups.length > 0 && countLines(laidOut()) > screenLines) groups.pop();
   return laidOut();
@@ -96,7 +96,7 @@ const verbTerm = (command: Command): string => {
   const { verbs } = command;
   const [only] = verbs;
   if (only === undefined) return [lastWord(command), ...formatArguments(command)].join(" ");
-  // It runs itself, and its verbs have verbs.
+  // The command also runs without a verb, and each verb has verbs.
   if (verbs.every((verb) => verb.verbs.length > 0)) return lastWord(command);
   if (verbs.length === 1) return [lastWord(command), lastWord(only), ...formatArguments(only)].join(" ");
   const listed = verbs.map(lastWord).join("|");
@@ -118,7 +118,7 @@ const argumentItems = (args: Kinds): readonly Item[] =>
     description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
   }));
 
-/** Options by group; without a group first. */
+/** Options by group, starting with the options without a group. */
 const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly NamedKind[]> => {
   const groups = new Map<string | undefined, NamedKind[]>([[undefined, []]]);
   for (const named of Object.entries(options)) {

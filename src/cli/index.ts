@@ -1,4 +1,4 @@
-/** Definitions of commands, and what derives from them: the parser of argv, help, and data. */
+/** Definitions of commands, and the parser, help and data that derive from them. */
 
 export {
   listOptions,

@@ -21,7 +21,7 @@ export interface Kind<Value> {
   readonly group?: string;
   /** The required other option, without dashes. */
   readonly needs?: string;
-  /** Parses the typed values; none if it was not typed. @param name used in failures @throws Failure */
+  /** Parses the typed values. `words` is empty if nothing was typed. @param name used in failures @throws Failure */
   readonly parse: (words: readonly string[], name: string) => Value;
 }
 
@@ -45,7 +45,7 @@ export const contradiction = (first: string, second: string, why: string): Failu
 
 export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
-/** A parsed value. If typed more than once, the last one counts. */
+/** A parsed value. If several values are typed, the last value counts. */
 export const custom = <Value>(
   about: string,
   value: string,
@@ -80,7 +80,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<Exclude<Value, undefine
 
 const isDefined = <Value>(value: Value): value is Exclude<Value, undefined> => value !== undefined;
 
-/** A whole number. @param wanted its description in failures */
+/** A whole number. @param wanted the description of the number in failures */
 export const count = (
   about: string,
   { value = "n", least: min = 1, most: max = 999_999_999, wanted = "" } = {},

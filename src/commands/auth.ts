@@ -104,12 +104,12 @@ type CredentialTest =
   | { readonly state: "untried" }
   | { readonly state: "refused" | "silent"; readonly use: CredentialUse; readonly failure: Failure };
 
-/** The id of a call that does not exist: its answer shows if the credential was accepted. */
+/** The id of a call that does not exist: the answer shows if the credential was accepted. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Tests the credential of the first use with a read: reads the models, or with a project a missing call.
- * The credential for log has no read.
+ * Tests the credential of the first use that has a read: `inference` reads the models, `calls` a missing call of the
+ * project, `log` has no read.
  * @throws Failure `usage` if the credential may not be sent
  */
 export const testCredential = async (

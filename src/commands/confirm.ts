@@ -4,7 +4,7 @@ import { askLine, canAsk } from "../settings/index.ts";
 import { notConfirmed } from "./failures.ts";
 
 /**
- * Returns if the action is confirmed on the terminal or with `yes`.
+ * Throws unless the action is confirmed on the terminal or with `yes`.
  * @param what the action: "rename the profile work"
  * @param option confirms the action in scripts
  * @throws Failure `not-confirmed`

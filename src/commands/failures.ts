@@ -115,7 +115,7 @@ export const ledgerLocationMissing = (isOptional: boolean): Failure => {
   return new Failure("storage", "ledger-location-missing", message, { hint });
 };
 
-/** The calls that a failure is about: a single one by its id, several by their number. */
+/** Names the calls of a failure: one call by its id, several calls by their number. */
 const formatCalls = (ids: readonly string[], requested: number): string =>
   requested === 1 ? `call ${ids[0] ?? ""}` : `${ids.length} of ${requested} calls`;
 

@@ -48,7 +48,7 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   if (invalidHost !== undefined)
     throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
   if (address === "") throw wrongValue("--host", address, "a host name or an IP address");
-  // Warnings wait, because the first line is a promise.
+  // Warnings are printed later, because the first line of output is a promise.
   const earlyProblems: Problem[] = [];
   let report = (problem: Problem): void => void earlyProblems.push(problem);
   const warn = (problem: Problem): void => report(problem);
@@ -94,10 +94,10 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
   ]);
 };
 
-/** Addresses of all interfaces, and the loopback address for each. */
+/** Addresses that mean all network interfaces, with their loopback addresses. */
 const wildcardHosts: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
 
-/** The URL for clients: the service answers only to its allowed host names. */
+/** The URL for clients. Its host name is allowed, because the service refuses other names. */
 const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
   const { port, hostname } = new URL(url);
   return `http://${wildcardHosts[host] ?? (isLoopback(host) ? hostname : (allowHost[0] ?? hostname))}:${port}`;
@@ -127,7 +127,7 @@ const openKeys = async (
   { dataDir, store }: Values<typeof locationOptions>,
 ): Promise<Pick<Store, "keys"> & { readonly path: string }> => {
   const { openStore, storePath } = await import("../service/index.ts");
-  // `--project` is the key's here, not the service's.
+  // Here, `--project` is the project of a key, not a setting.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const maxWaitMs = settings.require("max_wait");
   const storeSettings = settings.service();
@@ -151,7 +151,7 @@ const addKey = command({
   about: "create a key for all or some projects and uses, and print it once",
   args: { name: required(text("owner of the key")) },
   options: {
-    // Unlike the global option, repeatable.
+    // Repeatable, unlike the global option.
     project: repeated("project that the key is for (default: all)", "team/project"),
     use: choices(
       "use that the key is for: log, inference or calls (default: all)",

@@ -90,12 +90,15 @@ interface ServeOptions {
 /** Maximum size of a message in bytes. A call has a few hundred. */
 const maxMessageBytes = 1024 * 1024;
 
-/** Required by the SDK for answers of a client, but rollcall sends no requests. */
+/** The SDK requires a validator for answers of a client, but rollcall sends no requests to clients. */
 const jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "not validated" }) as const,
 };
 
-/** Serves until stdin ends, stdout breaks or a signal. After the end of stdin, answers pending calls. @throws Failure `message-too-long` */
+/**
+ * Serves until stdin ends, stdout breaks or a signal comes. Answers pending calls after stdin ends.
+ * @throws Failure `message-too-long`
+ */
 export const serveTools = async ({
   host,
   tools,
@@ -128,7 +131,7 @@ export const serveTools = async ({
     const call = enqueue(stop, async () => await tool.run(params.arguments ?? {}, stop));
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // JSON inside JSON: sanitized here, so that the inner text is harmless, too.
+    // The text is JSON inside a JSON message, so it is sanitized before it is quoted.
     return { content: texts.map((text) => ({ type: "text", text: clean(text) })), isError };
   });
   server.onerror = () => {
@@ -163,7 +166,7 @@ type ServeEnd = "closed" | "cut off" | "too long";
 const waitForEnd = (server: Server, { stdin, stdout, signal }: Host, answers: Writable): Promise<ServeEnd> =>
   new Promise((resolve) => {
     stdin.once("end", () => resolve("closed")).once("error", () => resolve("closed"));
-    // The listeners stay, so that a late error is not a crash.
+    // The listeners stay, so that a late error does not crash the process.
     for (const stream of [stdout, answers]) stream.on("error", () => resolve("cut off"));
     signal.addEventListener("abort", () => resolve("cut off"), { once: true });
     if (signal.aborted) resolve("cut off");
@@ -174,7 +177,7 @@ const waitForEnd = (server: Server, { stdin, stdout, signal }: Host, answers: Wr
 /** Maximum number of concurrent calls. */
 const maxRunning = 4;
 
-/** Opens a queue of calls. A call rejects with the signal's reason if it aborts. */
+/** Opens a queue of calls. A call rejects with the reason of the signal that aborts it. */
 const openQueue = () => {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -7,7 +7,7 @@ import { inputChanged } from "../input/index.ts";
 
 /** An open file in the root folder. */
 export interface RootFile {
-  /** The path to read: that of the descriptor if the system has one, so that a replaced file is not read. */
+  /** The path to read. On Linux, the path of the descriptor, so that a replaced file is not read. */
   readonly path: string;
   /** The path from the root, without links, for the client. */
   readonly name: string;
@@ -17,7 +17,7 @@ export interface RootFile {
 
 export interface Root {
   /**
-   * Opens a file by its path from the root, or by an absolute path into it.
+   * Opens a file by its path from the root, or by an absolute path into the root.
    * @throws Failure `root-file-missing`, also for files outside
    */
   open(path: string): RootFile;
@@ -86,7 +86,7 @@ const openInside = (folder: string, asked: string): RootFile => {
   };
 };
 
-/** Opens folder by folder without following links, even if one is replaced meanwhile. */
+/** Opens folder by folder, so that no link is followed even if a folder is replaced meanwhile. */
 const openSteps = (folder: string, [name = "", ...rest]: readonly string[]): number => {
   const above = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {

@@ -3,7 +3,7 @@ import { openSecrets } from "./secrets.ts";
 
 export interface Cleaner {
   addSecret(secret: string): void;
-  /** Keeps tabs and line ends of all control characters. */
+  /** Removes control characters, except tabs and line ends. */
   text(text: string): string;
   /** Text on one line. White space becomes single spaces. */
   line(text: string): string;

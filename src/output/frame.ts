@@ -41,7 +41,7 @@ export const frameLines = (problem: Problem, layout: Layout): readonly string[] 
   ];
 };
 
-/** Keeps the number of characters, which positions in the text count. */
+/** Replaces each white space character with one space, because positions in the text count characters. */
 const replaceWhitespace = (text: string): string => text.replace(/\s/g, " ");
 
 const hangingLines = (
@@ -60,10 +60,10 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, { width, glyphs, paint, clean }
   const gutter = (number: string): string => `${number.padStart(digits + 1)} ${glyphs.rail} `;
   const columns = width - measureWidth(gutter(""));
   if (columns < minColumns) return undefined;
-  const { before, value, behind } = fitExcerpt(excerpt, { columns, ellipsis: glyphs.ellipsis, clean });
+  const { before, value, after } = fitExcerpt(excerpt, { columns, ellipsis: glyphs.ellipsis, clean });
   const marks = "^".repeat(Math.min(columns - measureWidth(before), Math.max(1, measureWidth(value))));
   const lines = [
-    paint("faint", gutter(String(excerpt.line))) + truncate(`${before}${value}${behind}`, columns),
+    paint("faint", gutter(String(excerpt.line))) + truncate(`${before}${value}${after}`, columns),
     `${paint("faint", gutter(""))}${" ".repeat(measureWidth(before))}${paint(tone, marks)}`,
   ];
   return { lines, indent: digits + 2 };
@@ -78,13 +78,13 @@ const fitExcerpt = (
   const all = safe(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
   // A secret that crosses the edge of the value is found only in the whole line.
-  const [before = "", value = "", behind = ""] = pieces.join("") === all ? pieces : ["", "", all];
+  const [before = "", value = "", after = ""] = pieces.join("") === all ? pieces : ["", "", all];
   const front = (isCutBefore ? ellipsis : "") + before;
-  const back = behind + (isCutAfter ? ellipsis : "");
+  const back = after + (isCutAfter ? ellipsis : "");
   const free = columns - measureWidth(front) - measureWidth(back);
   const shown = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), free), ellipsis);
   // The mark below takes a column even if the value is empty.
   const left = Math.max(0, columns - Math.max(1, measureWidth(shown)));
   const shownFront = truncateStart(front, Math.max(Math.floor(left / 2), left - measureWidth(back)), ellipsis);
-  return { before: shownFront, value: shown, behind: truncate(back, left - measureWidth(shownFront), ellipsis) };
+  return { before: shownFront, value: shown, after: truncate(back, left - measureWidth(shownFront), ellipsis) };
 };

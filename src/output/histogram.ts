@@ -24,9 +24,9 @@ interface NamedDistribution {
 
 export interface Distributions {
   readonly rewards: Distribution;
-  /** Groups whose rewards differ, of all. */
+  /** Groups whose rewards differ. `of` counts all groups. */
   readonly groups: { readonly withSignal: number; readonly of: number };
-  /** Choices, choices with logprobs, and trajectories that have a choice, of all. */
+  /** `trajectories` counts trajectories with a choice, `of` all trajectories. */
   readonly sampled: {
     readonly choices: number;
     readonly choicesWithLogprobs: number;
@@ -37,7 +37,7 @@ export interface Distributions {
   readonly metrics: readonly NamedDistribution[];
 }
 
-/** More distinct rewards share bars. */
+/** If there are more distinct rewards, they share bars. */
 const maxBars = 8;
 
 const maxMetrics = 20;
@@ -104,7 +104,7 @@ const computeBars = ({ weights, least, most }: Distribution, dash: string) => {
     const bin = Math.min(counts.length - 1, Math.floor((value - start) / step + 1e-9));
     counts[bin] = (counts[bin] ?? 0) + count;
   }
-  // Edges have few digits, unless rewards differ by little of their size. Then only more digits distinguish the edges.
+  // Edges usually have few digits. More digits distinguish the edges if rewards are large and differ little.
   const edge = (at: number): string => formatNumber(start + at * step, 12);
   return counts.map((count, at) => ({ name: `${edge(at)} ${dash} ${edge(at + 1)}`, count }));
 };

@@ -77,7 +77,7 @@ const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): Sh
   const text = (row: Row, position: number) =>
     wireText(rows, position, name, isFreeForm ? formatValuesAsJson : formatValues) ??
     ownText(column.value(row), position);
-  /** The text of a value without a member on the wire. A value in place of the object around it has priority. */
+  /** The text of a value that is absent on the wire. For `a.b`, the value at `a` has priority if there is one. */
   const ownText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = name.lastIndexOf(".");
@@ -194,7 +194,7 @@ function* joinRows(
   if (rows.count > 0) yield piece + end;
 }
 
-/** Levels that are indented, because a reply can be nested 100,000 levels deep. */
+/** Maximum number of indented levels, because a reply can be nested 100,000 levels deep. */
 const maxIndent = 40;
 
 const token = /[[\]{},:"]|[^\s[\]{},:"]+/g;

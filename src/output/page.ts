@@ -17,7 +17,7 @@ async function* textOfPages(screen: Screen, pages: AsyncIterable<Page>): AsyncGe
 interface Layout {
   readonly paint: Paint;
   readonly clean: (text: string) => string;
-  /** Folds a line that is indented. Does nothing in a pipe. */
+  /** Folds an indented line. Does nothing in a pipe. */
   readonly fold: (line: string, indent: number) => readonly string[];
   readonly widthOf: (line: string) => number;
   /** Columns of the terminal; infinite in a pipe. */
@@ -124,7 +124,7 @@ const labelledLine = (
   return [...first, ...lines.map((line) => `${rest}${paint(tone, line)}`.trimEnd())];
 };
 
-/** True if a text would be folded inside a word next to its label but not below it, or has no space next to it. */
+/** True if there is no space next to the label, or if a word would be folded there but fits below the label. */
 const isBetterBelow = (
   text: string,
   { beside, below }: { readonly beside: number; readonly below: number },
@@ -136,7 +136,7 @@ const isBetterBelow = (
   return beside + longest > width && below + longest <= width;
 };
 
-/** Lines of a long block on a bounded page, and how many of them are its last. */
+/** Lines of a long block on a bounded page. `tailLines` of them are from the end of the block. */
 const defaultBlockLines = 24;
 const tailLines = 4;
 

@@ -13,7 +13,7 @@ interface PagedOutput {
   readonly onMissing: (command: string) => void;
 }
 
-/** Prints pieces. Starts the pager when they fill the terminal. False if the reader left before the end. */
+/** Prints pieces. Starts the pager when the pieces fill the terminal. False if the reader left before the end. */
 export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput): Promise<boolean> => {
   const rest = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   const first: string[] = [];
@@ -49,7 +49,7 @@ const writeAll = async (sink: Sink, first: readonly string[], rest: Rest): Promi
   return !sink.isReaderGone;
 };
 
-/** Takes pieces until they fill the terminal. True if they do. */
+/** Takes pieces until they fill the terminal. False if the pieces end before. */
 const fillTerminal = async (taken: string[], rest: Rest, { terminal }: Host): Promise<boolean> => {
   let lines = 0;
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
@@ -67,7 +67,7 @@ const countLines = (text: string, columns: number): number =>
     .split("\n")
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.replace(/\u001b\[[0-9;]*m/g, "").length / columns)), 0);
 
-/** The running pager; undefined if there is none or none is wanted. */
+/** Starts the pager. Undefined if no pager can start or is wanted. */
 const startPager = async (host: Host, onMissing: (command: string) => void): Promise<ChildProcess | undefined> => {
   const { PAGER: wanted, TERM, LESS = "FRX", LV = "-c" } = host.env;
   const [command, ...args] =
@@ -75,7 +75,7 @@ const startPager = async (host: Host, onMissing: (command: string) => void): Pro
   if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
-    // In its secure mode, less neither runs commands nor writes files for text from a service.
+    // In secure mode, less neither runs commands nor writes files.
     env: { ...removeSecrets(host.env), LESS, LV, LESSSECURE: "1" },
   });
   const isStarted = await new Promise<boolean>((resolve) => {

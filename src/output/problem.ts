@@ -19,7 +19,7 @@ export const formatProblemParts = (problem: Problem, ellipsis: string) => {
       : location.replace(/^-(?=:|$)/, "standard input");
   const locations = others?.places.map(shortenLocation) ?? [];
   const left = others !== undefined && others.count > locations.length ? `, ${ellipsis}` : "";
-  // A column points at the value. A service may say only which value it expected.
+  // A column replaces the path, except for a service, whose message may name only the expected value.
   const isPathShown = path.length > 0 && (from === "service" || column === undefined);
   return {
     position: file === undefined && line === undefined ? "" : `${formatPosition(problem)}: `,

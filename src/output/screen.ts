@@ -62,7 +62,7 @@ export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => 
 };
 
 interface PrintOptions {
-  /** `lines` and `json` are text that was cleaned. `verbatim` is redacted only. */
+  /** `lines` and `json` are cleaned text. `verbatim` is only redacted. */
   readonly kind: "lines" | "json" | "verbatim";
   /** True if a pager may show it. Default: true. */
   readonly isPaged?: boolean;
@@ -196,7 +196,7 @@ export class Screen {
     if (!this.isForProgram) this.noticeAlways(sentence);
   };
 
-  /** Prints a note and commands to paste, each on one line, because a folded command would be two. */
+  /** Prints a note and commands to paste, each on one line, because a folded command cannot be pasted. */
   readonly noticeCommands = (sentence: string, commands: readonly string[]): void => {
     this.notice(sentence);
     if (this.isForProgram || this.options.quiet) return;

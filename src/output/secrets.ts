@@ -15,7 +15,7 @@ const minLengthInNames = 8;
 /** A shorter piece of base64 occurs by chance, because the search ignores case. */
 const minBase64Length = 6;
 
-/** Letters that one pattern searches for. The others are compared if these were found. */
+/** Letters of a secret that its pattern finds. The other letters are compared after a match. */
 const headLength = 4;
 
 interface Secrets {
@@ -132,7 +132,7 @@ const matchEnd = (pattern: RegExp, text: string, from: number): number | undefin
 /** The end of truncated text, possibly inside an escape. The start of a secret may precede it. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** All possible ends of the letters, because a backslash can be a letter or an escape. A truncation ends them too. */
+/** All possible ends of the letters, because a backslash can be a letter or an escape. A truncation is also an end. */
 const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
@@ -178,7 +178,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
     const text = json.slice(open + 1, end - 1);
     const changed = change(text, /^\s*:/.test(json.slice(end, end + 16)));
     if (changed !== text) {
-      // A secret that begins inside an escape leaves half of the escape.
+      // After a secret that begins inside an escape is redacted, half of the escape is left.
       const isWhole = parseJson(`"${changed}"`) !== undefined;
       parts.push(json.slice(copied, open), `"${isWhole ? changed : redacted}"`);
       copied = end;

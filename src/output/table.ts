@@ -27,9 +27,9 @@ interface MeasuredColumn<Row> {
   /** Width of the longest fraction, with its point. */
   readonly fraction: number;
   readonly full: number;
-  /** Below this width, other columns are omitted first. */
+  /** Other columns are omitted until the column has this width. */
   readonly preferred: number;
-  /** Below this width, rows are printed as records. */
+  /** If the column cannot have this width, rows are printed as records. */
   readonly min: number;
 }
 
@@ -78,7 +78,7 @@ function* tablePieces<Row>(view: TableView<Row>, columns: readonly MeasuredColum
 const sumWidths = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
 
-/** Returns the columns that fit. If a column with tags does not, the first column gets the tags. */
+/** Returns the columns that fit. If a column with tags does not fit, the first column gets the tags. */
 const fitColumns = <Row>(view: TableView<Row>): readonly MeasuredColumn<Row>[] => {
   const measured = measureColumns(view, view.columns);
   const isWide = sumWidths(measured.map(({ full }) => full)) > view.width;
@@ -98,7 +98,7 @@ const fitColumns = <Row>(view: TableView<Row>): readonly MeasuredColumn<Row>[] =
   return dropColumns([...remeasured, ...others], view.width);
 };
 
-/** Omits empty columns, then the last ones by rank, until the others have their preferred widths. */
+/** Omits empty columns, then columns of the highest rank, until the other columns have their preferred widths. */
 const dropColumns = <Row>(columns: readonly MeasuredColumn<Row>[], width: number): readonly MeasuredColumn<Row>[] => {
   if (sumWidths(columns.map(({ preferred }) => preferred)) <= width) return columns;
   const [dropped] = columns
@@ -136,7 +136,7 @@ const widenNames = <Row>(view: TableView<Row>, columns: readonly MeasuredColumn<
   });
 };
 
-/** The width at which different cells of a column look different. */
+/** The minimum width at which different cells of a column look different. */
 const distinctWidth = <Row>({ rows, clean }: TableView<Row>, column: ShownColumn<Row>): number => {
   const cells = new Set(Array.from(enumerateRows(rows), ([row, position]) => clean(column.cell(row, position))));
   const sorted = [...cells].sort();
@@ -144,7 +144,7 @@ const distinctWidth = <Row>({ rows, clean }: TableView<Row>, column: ShownColumn
     const before = sorted[at] ?? "";
     const common = Array.from(cell).findIndex((letter, position) => before[position] !== letter);
     if (common < 0) return most;
-    // The first different letter, and the ellipsis.
+    // Adds the first different letter and the ellipsis.
     const width = measureWidth(cell.slice(0, common)) + 2;
     return Math.max(most, Math.min(width, Math.max(measureWidth(cell), measureWidth(before))));
   }, 0);

@@ -100,7 +100,7 @@ export function* enumerateRows<Row>(
 
 export interface Page {
   readonly sections: Iterable<Section>;
-  /** True if a horizontal line separates the page from the one before. */
+  /** True if a horizontal line separates the page from the previous page. */
   readonly isNext?: boolean;
   /** False if a terminal shows only the start and the end of long texts. A pipe gets the whole texts. */
   readonly isFull?: boolean;

@@ -55,7 +55,7 @@ export const findValues = (value: RawJson, name: string): readonly RawJson[] | u
   return found.length === 0 ? undefined : found;
 };
 
-/** Finds the member with the whole name as its key, otherwise with the shortest prefix of it that ends at a dot. */
+/** Finds the member whose key is the whole name, otherwise the shortest prefix of the name that ends at a dot. */
 const findMember = ({ members }: RawJson, name: string): RawMember | undefined => {
   const called = (own: string) => members.findLast(({ key }) => key === own);
   const whole = called(name);
@@ -85,7 +85,7 @@ const plainText = (value: RawJson): string => {
   return isAbsent(value) ? "" : value.text;
 };
 
-/** The value of an object with a single member, such as the country of a datacenter. */
+/** The value of an object with a single member, such as the country of a data center. */
 const onlyValue = (value: RawJson): RawJson => {
   const [only, ...others] = value.members;
   return only === undefined || others.length > 0 ? value : only.value;

@@ -68,7 +68,10 @@ export const createCallFilter = (
     (model === undefined || findModels(call, prefix).some(isModel));
 };
 
-/** Returns the form that the options select. @throws Failure `invalid-option-value`, `conflicting-options`, `required-option-missing` */
+/**
+ * Returns the form that the options select.
+ * @throws Failure `invalid-option-value`, `conflicting-options`, `required-option-missing`
+ */
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   requireOneForm(context, typed);
   const { as, reward, rewardFrom } = typed;

@@ -87,7 +87,7 @@ const parseCallId = (word: string): string => {
   return id;
 };
 
-/** Yields the ids in order; `-` stands for the ids from stdin. @throws Failure `call-ids-unreadable`, the signal's reason */
+/** Yields the ids in order. `-` means the ids from stdin. @throws Failure `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(
   host: Host,
   { words, canBeEmpty }: { readonly words: readonly string[]; readonly canBeEmpty: boolean },
@@ -167,7 +167,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
 
 const readFailureCodes = ["auth", "refused", "unavailable"] as const;
 
-/** Failures of one request that do not predict the next: keys, URLs and settings are the same for all. */
+/** Failures that concern one call. Failures of keys, URLs and settings would repeat for every call. */
 const callSpecificKinds = ["request-refused", "service-unavailable", "invalid-reply", "reply-too-large"];
 
 /** Codes of a connection that broke during the answer. */
@@ -191,18 +191,18 @@ interface ReadState {
   readonly mistyped: Map<string, number>;
 }
 
-const recordOutcome = (seen: ReadState, outcome: Outcome): void => {
-  seen.requested++;
+const recordOutcome = (state: ReadState, outcome: Outcome): void => {
+  state.requested++;
   const isServiceFailure = outcome.kind === "failed" && outcome.failure.kind !== "request-refused";
-  seen.failedInARow = isServiceFailure ? seen.failedInARow + 1 : 0;
-  if (outcome.kind === "missing") seen.missing.push(outcome);
+  state.failedInARow = isServiceFailure ? state.failedInARow + 1 : 0;
+  if (outcome.kind === "missing") state.missing.push(outcome);
   else if (outcome.kind === "failed") {
-    seen.failed.push(outcome);
-    if (outcome.isFatal) seen.stopped ??= "at-once";
-    if (seen.failedInARow >= maxFailedInARow) seen.stopped ??= "in-a-row";
+    state.failed.push(outcome);
+    if (outcome.isFatal) state.stopped ??= "at-once";
+    if (state.failedInARow >= maxFailedInARow) state.stopped ??= "in-a-row";
   } else {
-    for (const field of outcome.mistyped) seen.mistyped.set(field, (seen.mistyped.get(field) ?? 0) + 1);
-    if (isRunning(outcome.call)) seen.running.push(outcome.id);
+    for (const field of outcome.mistyped) state.mistyped.set(field, (state.mistyped.get(field) ?? 0) + 1);
+    if (isRunning(outcome.call)) state.running.push(outcome.id);
   }
 };
 

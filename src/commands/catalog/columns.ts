@@ -17,7 +17,7 @@ import { type CellTag, type Column, textColumn } from "../../output/index.ts";
 interface RowColumns {
   /** `models` are the catalogs joined with the models that can be called. Default: one. */
   readonly of?: "one" | "all" | "models";
-  /** Names of prices that the interface does not name. */
+  /** Names of prices outside the interface. */
   readonly prices?: readonly string[];
   readonly mark?: DeprecationMark;
 }
@@ -63,7 +63,7 @@ export const useJsonNames = (columns: readonly Column<CatalogRow>[]): readonly C
       : { ...column, name: `entry.${column.name}`, aliases: [column.name] },
   );
 
-/** Days before a deprecation that it is marked. */
+/** Deprecations are marked this many days before. */
 const warnDays = 30;
 
 export type DeprecationMark = (day: string | null | undefined) => CellTag | undefined;
@@ -80,7 +80,7 @@ export const deprecationMark = (now: number): DeprecationMark => {
 
 const maxExtraPrices = 8;
 
-/** Collects prices that the interface does not name, model by model. */
+/** Collects the names of prices outside the interface, model by model. */
 export const openExtraPrices = () => {
   const own = new Set<string>();
   return {
@@ -91,7 +91,7 @@ export const openExtraPrices = () => {
   };
 };
 
-/** Returns the prices in `--sort` that the interface does not name. */
+/** Returns the prices in `--sort` that are outside the interface. */
 export const parseSortedPrices = (sort: readonly string[]): readonly string[] =>
   sort.flatMap((typed) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(typed) ?? [];

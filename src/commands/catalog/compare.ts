@@ -239,12 +239,12 @@ const selectLockedModels = async (context: Context, typed: TypedLock): Promise<r
   // Locked models of catalogs that are not read stay as they are.
   const locked = before?.filter((model) => !isRead(model)) ?? [];
   for (const { catalog, models } of read) {
-    const seen = new Set<string>();
+    const previousIds = new Set<string>();
     for (const model of models) {
       const id = typedValue(model.id);
       if (id === undefined) continue;
-      if (named.selects(id, catalog) && !seen.has(id)) locked.push(toLockedModel(catalog, id, model));
-      seen.add(id);
+      if (named.selects(id, catalog) && !previousIds.has(id)) locked.push(toLockedModel(catalog, id, model));
+      previousIds.add(id);
     }
   }
   const missing = named.missing();

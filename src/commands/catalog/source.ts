@@ -210,7 +210,7 @@ export const openModelNames = (names: readonly ModelName[] | undefined) => {
       for (const one of matching) one.isFound = true;
       return matching.length > 0;
     },
-    /** Returns the names that selected no model so far, each with the findNearest id. */
+    /** Returns the names that selected no model so far, each with the nearest id. */
     missing: (): readonly { readonly id: string; readonly near: string | undefined }[] =>
       all.filter(({ isFound }) => !isFound).map(({ text }) => ({ id: text, near: findNearest(text, ids) })),
   };

@@ -33,7 +33,7 @@ interface CompletionRequest {
   readonly typed: readonly string[];
 }
 
-/** Prints the candidates. Prints nothing on an error, which would break the prompt. */
+/** Prints the candidates. Prints no errors, because they would break the prompt. */
 export const printCandidates = async (context: Context, asked: CompletionRequest): Promise<void> => {
   const lines = await completionLines(context, asked).catch(() => []);
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));

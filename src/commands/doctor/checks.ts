@@ -236,8 +236,8 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
   if (isDatabaseUrl(path)) {
     const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
     const ledger = await openExistingLedger(place, options);
-    const held = await ledger?.countRequests().finally(ledger.close);
-    return [held === undefined ? missingLedgerFinding(path) : ledgerFinding(path, "answers", held)];
+    const counts = await ledger?.countRequests().finally(ledger.close);
+    return [counts === undefined ? missingLedgerFinding(path) : ledgerFinding(path, "answers", counts)];
   }
   const found = await examineLedger(path);
   if (found === undefined) return [missingLedgerFinding(path)];

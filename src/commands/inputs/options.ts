@@ -78,7 +78,10 @@ export const reportOption: Kind<readonly ReportRequest[]> = {
   parse: (words, option) => words.map((word) => parseReport(word, option)),
 };
 
-/** Refuses two results on stdout, and reports that would overwrite a file. @throws Failure `conflicting-options`, `report-exists` */
+/**
+ * Refuses two results on stdout, and reports that would overwrite a file.
+ * @throws Failure `conflicting-options`, `report-exists`
+ */
 export const requireReportFiles = (
   { isForProgram }: Screen,
   { report: asked, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },

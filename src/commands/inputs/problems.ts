@@ -16,7 +16,7 @@ const maxShownPerRule = 3;
 /** Maximum number of positions of folded problems. */
 const maxPositions = 6;
 
-/** Only a terminal shows excerpts, which are read again. */
+/** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
 const excerptSources = ({ drawsFrames: frames }: Screen, sources: readonly Source[]): readonly Source[] =>
   frames ? sources : [];
 
@@ -49,7 +49,7 @@ export const withExcerpts = async (
   return thrown.withDetails({ problems: shown });
 };
 
-/** Selects the problems to show. `hidden` counts the problems of rules without a shown one. */
+/** Selects the problems to show. `hidden` counts the problems of keys without a shown problem. */
 export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
@@ -78,9 +78,9 @@ export const selectProblems = async (
     const ownRepresentatives = own.filter((problem) => chosen.has(problem));
     const last = ownRepresentatives.at(-1);
     if (last === undefined) left.push({ rule, severity, count: own.length + more });
-    // Each represents the problems with its message, and the last one also those with hidden messages.
+    // A representative stands for problems with its message. The last one also stands for hidden messages.
     const representativeOf = ({ message }: Problem) =>
-      ownRepresentatives.find((speaker) => speaker.message === message) ?? last;
+      ownRepresentatives.find((one) => one.message === message) ?? last;
     for (const representative of ownRepresentatives) {
       const folded = own.filter((other) => other !== representative && representativeOf(other) === representative);
       const count = folded.length + (representative === last ? more : 0);
@@ -145,15 +145,15 @@ const readExcerpt = async (
   const at = offset - first;
   const start = at === 0 ? 0 : window.lastIndexOf(newline, at - 1) + 1;
   const end = endOfLine(window, at);
-  const cutBefore = start === 0 && first > 0;
-  const cutBehind = end === window.length && first + length < bytes.size;
-  const [before, behind] = [window.toString("utf8", start, at), window.toString("utf8", at, end)];
+  const isCutBefore = start === 0 && first > 0;
+  const isCutAfter = end === window.length && first + length < bytes.size;
+  const [before, after] = [window.toString("utf8", start, at), window.toString("utf8", at, end)];
   // A window can begin and end inside a character.
-  const head = cutBefore ? before.replace(/^\ufffd+/, "") : before;
-  const tail = cutBehind ? behind.replace(/\ufffd+$/, "") : behind;
+  const head = isCutBefore ? before.replace(/^\ufffd+/, "") : before;
+  const tail = isCutAfter ? after.replace(/\ufffd+$/, "") : after;
   const [token = ""] = firstToken.exec(tail) ?? [];
   const marked = { text: head + tail, from: head.length, to: head.length + token.length };
-  return { line, ...redactSecrets(marked), isCutBefore: cutBefore, isCutAfter: cutBehind };
+  return { line, ...redactSecrets(marked), isCutBefore, isCutAfter };
 };
 
 /** A string, number or word, or else a single character. */

@@ -1,4 +1,4 @@
-/** Selects and sorts the entries of a list, and notes what was left out. */
+/** Selects and sorts the entries of a list, and prints notes about omitted entries. */
 import type { Entries, ReplyList } from "../../contract/replies.ts";
 import { compareDecimals, parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
@@ -73,9 +73,9 @@ export const selectEntries = <Row>({
     }
     return 0;
   });
-  const kept = found.slice(0, limit).map((one) => one.position);
-  const rows = { length: kept.length, at: (row: number) => entries.at(kept[row] ?? entries.length) };
-  return { rows, positions: kept, total: found.length };
+  const shown = found.slice(0, limit).map((one) => one.position);
+  const rows = { length: shown.length, at: (row: number) => entries.at(shown[row] ?? entries.length) };
+  return { rows, positions: shown, total: found.length };
 };
 
 /** A sort key. Numbers come first, then texts, then absent values, in both directions. */
@@ -131,7 +131,7 @@ interface SelectedList {
   readonly noun?: string;
 }
 
-/** Notes that nothing matches, or that the limit cut the list. */
+/** Prints a note if nothing matches or the limit cut the list. */
 export const noteSelection = (
   screen: Screen,
   { rows, total }: Selection<unknown>,
@@ -141,7 +141,7 @@ export const noteSelection = (
   if (total > 0) return;
   const unmatched = isFiltered ? `none of ${of} ${noun} matches` : `no model matches ${JSON.stringify(pattern ?? "")}`;
   const note = of === 0 ? emptyText : unmatched;
-  // In other programs, the word after --json is a list of fields.
+  // Other programs take a list of fields after --json.
   if (screen.isForProgram && pattern !== undefined && screen.argumentAfterJson === pattern)
     screen.noticeAlways(`${note}, because --json takes no value (select fields with --fields)`);
   else screen.notice(note);

@@ -182,7 +182,7 @@ export const openReporter = (
       text: `${request}, ${pluralize(groups, "group")}, ${bytes} bytes: ${label}`,
       facts: { again, groups, bytes, reason, requests, of_requests: of },
     });
-    // A line or an event has the reason.
+    // The printed line or event already has the reason.
     if (!again || failure === undefined || isEvent || failure.message === last) return;
     last = failure.message;
     void screen.noticeRetry(failure, maxWaitMs);

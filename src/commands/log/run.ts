@@ -212,7 +212,10 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   };
 };
 
-/** Returns the location of the ledger; undefined without one. @throws Failure `conflicting-options`, `folder-unknown`, `ledger-location-missing` */
+/**
+ * Returns the location of the ledger; undefined without a ledger.
+ * @throws Failure `conflicting-options`, `folder-unknown`, `ledger-location-missing`
+ */
 const selectLedger = (typed: LogOptions, settings: Settings): send.DeliverOptions["ledger"] => {
   const { ledger, noLedger, requireLedger: require } = typed;
   // A dry run without a URL has no destination to look up.

@@ -182,7 +182,7 @@ const paging: Schemas = {
   },
 };
 
-/** `--input-modality` is `input_modality`. */
+/** The option `input-modality` is the parameter `input_modality`. */
 const toParameterName = (name: string): string => name.replaceAll("-", "_");
 
 /** Ids, names and paths are shorter than the maximum. */

@@ -44,7 +44,7 @@ export const nullable = z.nullable;
 export const optional = z.optional;
 export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
-/** An object with any names. */
+/** An object with any keys. */
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
 /** A document with a list, and the schema of a row. */

@@ -99,7 +99,7 @@ const showInputs = async (
 ): Promise<never> => {
   const viewed = await openSource(context, typed, { onRead: viewer.showProgress, onOpened });
   for (;;) {
-    // Taken before reading, so that it includes changes during reading.
+    // Opened before reading, so that it detects changes during reading.
     const hasChanged = await viewed.openChangeCheck();
     await viewer.show(await viewed.read());
     await viewer.waitForReload(hasChanged);
@@ -128,7 +128,7 @@ interface ReadListener {
 }
 
 interface ViewSource {
-  /** Returns a function that checks if the input has changed since. */
+  /** Returns a function that checks if the input has changed since this call. */
   openChangeCheck(): Promise<() => boolean | Promise<boolean>>;
   read(): Promise<pages.ViewInput>;
 }
@@ -169,7 +169,7 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
 };
 
 /** Reads the groups in the local service. @throws Failure `conflicting-options` */
-const openLoggedSource = async (context: Context, typed: ViewOptions, told: ReadListener): Promise<ViewSource> => {
+const openLoggedSource = async (context: Context, typed: ViewOptions, listener: ReadListener): Promise<ViewSource> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...others } = typed;
   const other = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
   if (other !== undefined) throw contradiction("--local without files", toOptionName(other), "it applies to files");
@@ -210,11 +210,11 @@ const openLoggedSource = async (context: Context, typed: ViewOptions, told: Read
     },
     read: async () => {
       const { logged, bytes } = await spoolGroups();
-      told.onOpened();
+      listener.onOpened();
       const name = `${project}, local service`;
       const read = await readSources(logged.length === 0 ? [] : [{ name, bytes, touched: async () => false }], {
         ...{ split: undefined, splitNeeded: false, groupBy: undefined, signal: host.signal },
-        onProgress: ({ bytes: done, of }) => told.onRead(done, of),
+        onProgress: ({ bytes: done, of }) => listener.onRead(done, of),
       });
       const reading = { ...read, close: async () => await bytes.close() };
       return { dataset: reading, inputOptions: { files: [name], options: [], where: undefined }, logged };

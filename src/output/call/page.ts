@@ -48,8 +48,8 @@ export interface CallViewOptions {
 }
 
 /**
- * The sections of a call's page, not yet safe to print. Each is made on request, so that not all texts are in memory.
- * @param call the call without content if content is not shown
+ * The sections of a call's page, not yet safe to print. Each section is made on request to save memory.
+ * @param shown the call, without content if content is not shown
  */
 export function* callSections(shown: RawJson, call: RawJson, options: CallViewOptions): Generator<Section, void> {
   const [inputs, output] = [readInputs(shown), readOutput(shown)];
@@ -84,7 +84,7 @@ const treeSection = (title: string, value: RawJson | undefined, options: Section
 const lineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
   lines.length === 0 ? [] : [{ title, lines }];
 
-/** Lines under one label. Only the first line has it. */
+/** Lines under one label. Only the first line has the label. */
 const linesUnder = (label: string, texts: readonly string[]): readonly Line[] =>
   texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
 
@@ -171,7 +171,7 @@ const costText = ({ model, parts, unit, total }: Cost): string => {
   return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${shown}  ${model}`;
 };
 
-/** Assumed: the total is null on calls that are not a root. */
+/** Assumed: the total is null if the call is not a root call. */
 const formatSizeField = (call: RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
   const size = findValue(call, field);
   if (size === undefined) {
@@ -237,11 +237,11 @@ const omittedLines = (call: RawJson): readonly Line[] =>
     text: formatSize(Number(formatInline(value))),
   }));
 
-/** True for members of a choice that its title has. Others, such as log probabilities, are below the message. */
+/** True if the title of a choice has the member. Other members, such as log probabilities, are below the message. */
 const isTitleMember = ({ key, value }: RawMember): boolean =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
-/** The sections of a turn. Its first text is below the title of the turn, other parts have their own titles. */
+/** The sections of a turn. Its first text is below the title of the turn. Other parts have their own titles. */
 const turnSections = ({ role, name, toolCallId, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
   const also = around.filter((member) => !isTitleMember(member));
   const short = around.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
@@ -301,7 +301,7 @@ const partSections = (part: Part): Section[] => {
   ];
 };
 
-/** Joins parts to one text, with their titles in brackets. */
+/** Joins parts into one text, with their titles in brackets. */
 const flattenParts = (parts: readonly Part[]): string =>
   parts
     .flatMap(partSections)

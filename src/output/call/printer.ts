@@ -18,9 +18,9 @@ import { type CallViewOptions, callSections, fieldSections } from "./page.ts";
 
 /** Prints traced calls in their order, as early as the format allows. */
 interface CallPrinter {
-  /** @param reply the document with the call under `call`. If only one call is printed, its other members are kept */
+  /** @param reply the document with the call under `call`. Its other members are printed if it is the only call */
   print(call: RawJson, reply?: Uint8Array): Promise<void>;
-  /** Prints the rest. `hasSeveral` makes the JSON `{"calls":[…]}`. `canBeEmpty` prints it without calls too. */
+  /** Prints the rest. `hasSeveral` makes the JSON `{"calls":[…]}`, `canBeEmpty` even without calls. */
   end(about: { readonly hasSeveral: boolean; readonly canBeEmpty?: boolean }): Promise<void>;
   /** Prints complete pages that are pending, if a failure ends the run. */
   printPending?(): Promise<void>;
@@ -82,7 +82,7 @@ const pagePrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
 };
 
 const openPagedCalls = (screen: Screen) => {
-  // The stream has no buffer, so a call is read when the previous one was taken.
+  // The stream has no buffer, so the next call is read only after the previous page was taken.
   const { readable, writable } = new TransformStream<Page, Page>();
   const [pages, writer] = [readable.values(), writable.getWriter()];
   const shown = deferRejection(printPages(screen, pages).finally(async () => await pages.return?.()));
@@ -136,7 +136,7 @@ export const callFields = [
 
 const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
 
-/** The reward of a logged trajectory, the default for `--as trajectory`. The last column, if a call has a reward. */
+/** The reward of a logged trajectory, and the default for `--as trajectory`. The last column if a call has a reward. */
 const rewardField = "attributes.reward";
 
 const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions): readonly Column<RawJson>[] =>
