@@ -81,7 +81,7 @@ const groupType = defineObjectType({ trajectories: required(Kind.array), excepti
 
 const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
-/** True if a request repeats one of these keys. */
+/** True if a request repeats one of `requestKeys`. */
 export const hasDuplicateRequestKey = ({ text, node }: JsonValue): boolean => {
   if (kindAt(text, node) !== Kind.object) return false;
   requestType.shape.read(text, node);
@@ -108,7 +108,7 @@ export class Checker {
   #line = 0;
   /** True if a problem makes the current value invalid. */
   #isInvalid = false;
-  /** Facts of the trajectories inspected last, and rewards of those measured last; reused. */
+  /** Reused: facts of the last inspected trajectories, and rewards of the last measured trajectories. */
   readonly #facts: TrajectoryFacts[] = [];
   readonly #rewards: number[] = [Number.NaN];
 
@@ -144,37 +144,37 @@ export class Checker {
     this.#addPart(block.text, span, unreadablePart);
   }
 
-  #startValue(unit: CheckedValue): void {
-    this.#value = unit;
+  #startValue(value: CheckedValue): void {
+    this.#value = value;
     this.#isInvalid = false;
-    this.#line = this.#block.places.mark(startOf(unit.text, unit.node));
+    this.#line = this.#block.places.mark(startOf(value.text, value.node));
   }
 
-  #checkRecord(unit: CheckedValue): void {
-    this.#startValue(unit);
-    const { text, node } = unit;
+  #checkRecord(value: CheckedValue): void {
+    this.#startValue(value);
+    const { text, node } = value;
     if (kindAt(text, node) !== Kind.object) {
       this.#report("not-an-object", { found: describeValue(text, node) }, node);
-      this.#addPart(text, spanOf(unit), unreadablePart);
+      this.#addPart(text, spanOf(value), unreadablePart);
       return;
     }
     const { more: shape } = requestType.shape.read(text, node);
     this.result.shapes.add(shape);
-    if (shape === "requests") this.#checkRequest(unit);
-    else if (shape === "groups") this.#checkGroup(unit);
-    else this.#checkTrajectory(unit);
+    if (shape === "requests") this.#checkRequest(value);
+    else if (shape === "groups") this.#checkGroup(value);
+    else this.#checkTrajectory(value);
   }
 
-  #checkRequest(unit: CheckedValue): void {
-    const { text, node, path } = unit;
+  #checkRequest(value: CheckedValue): void {
+    const { text, node, path } = value;
     const { shape, check } = requestType;
     const [list, split] = [shape.at(text, shape.slots.trajectory_groups), shape.at(text, shape.slots.split)];
-    const twice = requestKeys.filter((key) => shape.hasDuplicate(key));
-    for (const key of twice) this.#report("duplicate-key", { key }, shape.at(text, shape.slots[key]));
+    const repeatedKeys = requestKeys.filter((key) => shape.hasDuplicate(key));
+    for (const key of repeatedKeys) this.#report("duplicate-key", { key }, shape.at(text, shape.slots[key]));
     check(text, node, this.#report);
-    this.#addRequest(unit, kindOf(text, split) === Kind.string ? readString(text, split) : undefined);
-    if (twice.length > 0 || kindOf(text, list) !== Kind.array) {
-      this.#addPart(text, spanOf(unit), unreadablePart);
+    this.#addRequest(value, kindOf(text, split) === Kind.string ? readString(text, split) : undefined);
+    if (repeatedKeys.length > 0 || kindOf(text, list) !== Kind.array) {
+      this.#addPart(text, spanOf(value), unreadablePart);
       return;
     }
     for (const [at, own] of childrenOf({ text, node: list })) {
@@ -198,9 +198,9 @@ export class Checker {
     });
   }
 
-  #checkGroup(unit: CheckedValue): void {
-    this.#startValue(unit);
-    const { text, node } = unit;
+  #checkGroup(value: CheckedValue): void {
+    this.#startValue(value);
+    const { text, node } = value;
     const { shape, check } = groupType;
     const isObject = kindAt(text, node) === Kind.object;
     if (!isObject) reportWrongType(text, { node, field: "a group", wanted: "an object" }, this.#report);
@@ -216,7 +216,7 @@ export class Checker {
     const measured = valid ? this.#addToMetrics(known) : noMeasures;
     if (valid) this.result.tally.addGroup({ rewards: this.#rewards, exceptions });
     const count = known ?? countElements(text, list);
-    this.#addPart(text, spanOf(unit), { kind: "group", valid, trajectories: count, reward: 0, ...measured });
+    this.#addPart(text, spanOf(value), { kind: "group", valid, trajectories: count, reward: 0, ...measured });
   }
 
   /** Inspects a list of trajectories; returns their number, or undefined if one has wrong types. */
@@ -251,15 +251,15 @@ export class Checker {
     if (least < most) this.#report("mixed-policy-versions", { least, most }, group);
   }
 
-  #checkTrajectory(unit: CheckedValue): void {
-    const { text, node } = unit;
+  #checkTrajectory(value: CheckedValue): void {
+    const { text, node } = value;
     const isTyped = this.#inspect(text, node, 0);
     this.#reportSecrets();
-    const key = this.#readGroupKey(unit, this.#report);
+    const key = this.#readGroupKey(value, this.#report);
     const valid = isTyped && !this.#isInvalid;
     const measured = valid ? this.#addToMetrics(1) : noMeasures;
     const reward = isTyped ? (this.#facts[0]?.reward ?? 0) : 0;
-    this.#addPart(text, spanOf(unit), { kind: "trajectory", valid, trajectories: 1, reward, ...measured });
+    this.#addPart(text, spanOf(value), { kind: "trajectory", valid, trajectories: 1, reward, ...measured });
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
@@ -312,14 +312,14 @@ export class Checker {
     if (severity === "error") this.#isInvalid = true;
   };
 
-  /** Locates a value, or the deepest value on the path to a missing one. */
+  /** Locates a value, or the deepest value on the path to a missing value. */
   #locate(node: number, steps: Path): ProblemLocation {
-    const { text, node: unit, path } = this.#value;
+    const { text, node: value, path } = this.#value;
     const at = findDeepest({ text, node }, steps);
     return {
       file: this.#options.file,
       ...this.#block.places.of(startOf(at.text, at.node)),
-      path: [...path, ...findPath(text, { from: unit, node }), ...steps],
+      path: [...path, ...findPath(text, { from: value, node }), ...steps],
     };
   }
 
@@ -330,12 +330,12 @@ export class Checker {
   #reportSecrets(): void {
     const { text, node } = this.#value;
     for (const { start, kind } of findSecrets(text.bytes, spanOf(this.#value), this.#findRun)) {
-      // Line and path are the value's, the offset is the secret's.
-      const spot = (): ProblemLocation => ({
+      // The line and path locate the value, and the offset locates the secret.
+      const locate = (): ProblemLocation => ({
         ...this.#locate(findInnermost(text, { from: node, byte: start }), []),
         offset: this.#block.start + start,
       });
-      if (this.result.problems.report("secret-in-content", { kind }, spot) === "error") this.#isInvalid = true;
+      if (this.result.problems.report("secret-in-content", { kind }, locate) === "error") this.#isInvalid = true;
     }
   }
 }
@@ -354,7 +354,7 @@ const findInnermost = (text: JsonTable, { from, byte }: { readonly from: number;
 const countElements = (text: JsonTable, node: number): number => {
   if (kindOf(text, node) !== Kind.array) return 0;
   let count = countNumbers(text, node);
-  for (let one = node + nodeSize; one < nodeAfter(text, node); one = nodeAfter(text, one)) count++;
+  for (let element = node + nodeSize; element < nodeAfter(text, node); element = nodeAfter(text, element)) count++;
   return count;
 };
 

@@ -23,7 +23,7 @@ const toPaths = (name: string): readonly (readonly string[])[] => {
   return [[name], ["metadata", name], ...dotted];
 };
 
-/** Names of group keys, the most certain first: different groups can share a prompt. */
+/** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
 export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
 /** Nested objects that are searched for a key. */

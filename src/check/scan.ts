@@ -58,7 +58,7 @@ const openSharedReader = (): JsonReader => {
   return sharedReader;
 };
 
-/** A value of a block, or bytes that are not one. */
+/** A JSON value of a block, or bytes that are not JSON. */
 interface ScannedText extends Span {
   /** Undefined if the bytes are not JSON. */
   readonly node: number | undefined;
@@ -99,7 +99,7 @@ export class Scan {
     this.#line += lines;
   }
 
-  /** @throws Shrunk; the signal's reason */
+  /** @throws ShrunkSourceError; the signal's reason */
   async scanFrame(frame: Frame): Promise<void> {
     if (frame.kind === "lines") return this.scanLines(frame);
     this.#isDocument = frame.kind === "document";
@@ -137,7 +137,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isClean, isLast }: ScannedText): void {
     const line = block.places.mark(start);
     const own = block.text.bytes.subarray(start, end);
-    // The origin has reported records that it could not convert.
+    // The origin has already reported records that it could not convert.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isClean && !isUtf8(own);
     if (node !== undefined && !isBroken && !isUnclean) {
@@ -147,7 +147,7 @@ export class Scan {
     if (!isBroken && isUnclean) this.#reportAt(block, start + findInvalidByte(own))("not-utf-8", undefined);
     else if (!isBroken) {
       const { fault: kind, at } = fault();
-      // If the text starts with a key, its brace is missing there.
+      // If the text starts with a key, the brace before the key is missing.
       const report = this.#reportAt(block, hasLeadingKey(own, at - start) ? start : at);
       reportFault(own, { fault: { fault: kind, at: at - start }, isLast, isDocument: this.#isDocument, report });
     }
@@ -259,7 +259,7 @@ const formatCharacter = (bytes: Buffer, at: number): string => {
 
 /** Returns the offset of the first byte that is not UTF-8. */
 const findInvalidByte = (bytes: Buffer): number => {
-  // A prefix can end inside a character, of up to three more bytes.
+  // A prefix can end inside a character, so up to three of its last bytes are ignored.
   const isWhole = (end: number) => [0, 1, 2, 3].some((back) => end >= back && isUtf8(bytes.subarray(0, end - back)));
   let end = countWhile(bytes.length, (at) => isWhole(at + 1));
   while (end > 0 && !isUtf8(bytes.subarray(0, end))) end--;
@@ -267,7 +267,7 @@ const findInvalidByte = (bytes: Buffer): number => {
 };
 
 /**
- * Scans a long list with only a batch of elements in memory; false, without any result, if the text is not such a list.
+ * Scans a long list with only a batch of elements in memory. Returns false, without a result, for any other text.
  * @throws ShrunkSourceError; the signal's reason
  */
 const scanList = async (
@@ -281,7 +281,7 @@ const scanList = async (
   const found = newScanResult(problems.strictness, { fullRules: problems.fullRules, hasDigests: parts.hasDigests });
   const checker = new Checker({ index, groupBy, result: found, file });
   if (!(await scanElements(bytes, list, { checker, signal }))) return false;
-  // The groups of a request are not a shape of the input.
+  // These groups are inside a request, so they are not a shape of the input.
   if (list.path.length > 0) found.shapes.delete("groups");
   mergeScanResult(before, toScanResultData(found));
   return true;
@@ -294,27 +294,27 @@ interface List extends LineRange, Position {
   readonly path: Path;
 }
 
-/** Bytes of a text in which its list must start. */
+/** The list must start within this many bytes of the text. */
 const maxHeadBytes = 2 ** 16;
 
 const findList = async (source: Bytes, { start, end, line }: LineRange & Position): Promise<List | undefined> => {
-  const look = await readRange(source, { start, length: Math.min(maxHeadBytes, end - start) });
-  const from = skipWhite(look, 0);
+  const beginning = await readRange(source, { start, length: Math.min(maxHeadBytes, end - start) });
+  const from = skipWhite(beginning, 0);
   const list = (at: number, path: Path): List => ({
-    head: look.subarray(from, at + 1),
+    head: beginning.subarray(from, at + 1),
     path,
     start: start + from,
-    line: new PositionCounter({ bytes: look, start, line }).mark(from),
+    line: new PositionCounter({ bytes: beginning, start, line }).mark(from),
     end,
   });
-  if (look[from] === openBracket) return list(from, []);
-  for (const { key, value } of walkMembers(look, from)) {
-    if (key === "trajectory_groups" && look[value.start] === openBracket) return list(value.start, [key]);
+  if (beginning[from] === openBracket) return list(from, []);
+  for (const { key, value } of walkMembers(beginning, from)) {
+    if (key === "trajectory_groups" && beginning[value.start] === openBracket) return list(value.start, [key]);
   }
   return undefined;
 };
 
-/** Scans the elements of a list and the text around them; false if that is not JSON or not UTF-8. */
+/** Scans the elements of a list and the text around them. Returns false if they are not JSON or not UTF-8. */
 const scanElements = async (
   source: Bytes,
   list: List,
@@ -349,7 +349,7 @@ const scanRest = async (
   const tail = await readRange(source, { start: place.start, length });
   const around = Buffer.concat([head, tail]);
   const root = readRoot(around);
-  // A request with a duplicate key can have other groups.
+  // A request with a duplicate key can have a second list of groups.
   if (root === undefined || !isUtf8(around) || hasDuplicateRequestKey(root)) return false;
   if (path.length === 0) return true;
   const before = new PositionCounter({ bytes: head, start, line });

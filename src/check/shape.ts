@@ -27,7 +27,7 @@ export const kindOf = (text: JsonTable, node: number): number => (node === 0 ? K
 /** Returns the kind of any value, including the root at node 0. */
 export const kindAt = (text: JsonTable, node: number): number => kinds[firstByteAt(text, node)] ?? Kind.number;
 
-/** Describes a value in a message; numbers and booleans are shown. */
+/** Describes a value for a message, with the value of a number or boolean. */
 export const describeValue = (text: JsonTable, node: number): string => {
   const kind = kindAt(text, node);
   if (kind === Kind.null) return "null";
@@ -49,16 +49,16 @@ export const onlyKinds = <Own>(own: Own): Own => own;
 
 interface ValueLayout {
   /**
-   * By slot, the distance of the (last) value from the object, or from the end of a preceding value that contains
-   * arrays, whose number of nodes varies. 0 if absent.
+   * By slot, the distance of the key's last value; 0 if absent. The distance starts at the object, or at the end of the
+   * last preceding value that contains arrays, because such a value varies in its number of nodes.
    */
   readonly distances: Int32Array;
-  /** By slot, the number of such values before it. */
+  /** By slot, the number of preceding values that contain arrays. */
   readonly after: Uint8Array;
-  /** Distance of each such value from the object, or from the end of the previous one. */
+  /** Distance of each value that contains arrays, from the object or from the end of the previous such value. */
   readonly open: readonly number[];
   /** A bit for the slot of each repeated key; the lowest bit has no meaning. */
-  readonly twice: number;
+  readonly repeated: number;
 }
 
 interface KnownShape<Facts> {
@@ -69,18 +69,18 @@ interface KnownShape<Facts> {
 /** Limits of key ids and shape numbers (src/json/kernel/shapes.ts). */
 const [maxIds, maxShapes] = [257, 9216];
 
-/** Finds the values of known keys, and facts, by the shape of an object. */
+/** Finds the values of known keys, and derived facts, by the shape of an object. */
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(maxIds);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
-  /** By shape, valid for one set of shapes. */
+  /** By shape number, for tables with the same `#shapes`. */
   #knownShapes: (KnownShape<Facts> | undefined)[] = [];
   #shapes: object | undefined;
   /** The object read last. */
   #object = 0;
-  #layout: ValueLayout = { distances: new Int32Array(), after: new Uint8Array(), open: [], twice: 0 };
+  #layout: ValueLayout = { distances: new Int32Array(), after: new Uint8Array(), open: [], repeated: 0 };
 
   constructor(names: readonly Name[], factsOf: DeriveFacts<Name, Facts>) {
     this.names = names;
@@ -111,28 +111,28 @@ export class Shape<Name extends string, Facts> {
 
   /** True if the object read last repeats a key. */
   hasDuplicate(name: Name): boolean {
-    return (this.#layout.twice & (1 << this.slots[name])) !== 0;
+    return (this.#layout.repeated & (1 << this.slots[name])) !== 0;
   }
 
   #deriveShape(text: JsonTable, object: number): Facts {
     const distances = new Int32Array(this.names.length + 1);
     const after = new Uint8Array(this.names.length + 1);
     const open: number[] = [];
-    let twice = 0;
+    let repeated = 0;
     let from = object;
     for (let key = object + nodeSize; key < nodeAfter(text, object); key = nodeAfter(text, key + nodeSize)) {
       const value = key + nodeSize;
       const slot = this.#slotOf[keyIdOf(text, key)] ?? 0;
-      if (distances[slot] !== 0) twice |= 1 << slot;
+      if (distances[slot] !== 0) repeated |= 1 << slot;
       distances[slot] = value - from;
       after[slot] = open.length;
       if (!hasArray(text, value)) continue;
       open.push(value - from);
       from = nodeAfter(text, value);
     }
-    const plan = { distances, after, open, twice };
+    const layout = { distances, after, open, repeated };
     this.#object = object;
-    this.#layout = plan;
+    this.#layout = layout;
     const own = toRecord(this.names, (at) => kindOf(text, this.at(text, at + 1)));
     const facts = this.#deriveFacts(own, text, object);
     const shape = detailOf(text, object);
@@ -141,7 +141,7 @@ export class Shape<Name extends string, Facts> {
       this.#shapes = text.shapes;
       this.#knownShapes = Array.from({ length: maxShapes }, () => undefined);
     }
-    this.#knownShapes[shape] = { layout: plan, facts };
+    this.#knownShapes[shape] = { layout, facts };
     return facts;
   }
 }
@@ -155,5 +155,5 @@ const hasArray = (text: JsonTable, value: number): boolean => {
 };
 
 const toRecord = <Name extends string>(names: readonly Name[], of: (at: number) => number): Record<Name, number> =>
-  // biome-ignore lint: an object of these names has them
+  // biome-ignore lint: the object has all of these names
   Object.fromEntries(names.map((name, at) => [name, of(at)])) as Record<Name, number>;

@@ -136,7 +136,7 @@ interface SourceOptions extends ScanOptions {
   readonly onRead: (bytes: number) => void;
 }
 
-/** Reads a source to its end. @throws Shrunk; the signal's reason */
+/** Reads a source to its end. @throws ShrunkSourceError; the signal's reason */
 export const scanSource = async (source: Source, options: SourceOptions): Promise<void> => {
   const { bytes } = source;
   const { signal, onRead, sharing } = options;

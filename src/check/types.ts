@@ -9,7 +9,7 @@ import { type DeriveFacts, describeValue, Kind, type Kinds, kindAt, kindOf, Shap
 /**
  * Receives a problem.
  * @param node the value with the problem
- * @param steps path from there to an absent value, or to a number in an array that is one node
+ * @param steps path from the node to an absent value, or to a number in an array that is a single node
  */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
@@ -43,7 +43,7 @@ export const optional = (takes: number, check?: Check): Field => ({
 
 export const anyValue: Field = { takes: 255, expected: "anything" };
 
-/** Facts of a shape: if its types are right, and the fields to check further. */
+/** Facts of a shape: if its types are right, its null fields, and the fields with further checks. */
 interface ObjectFacts<Name extends string> {
   readonly kinds: Kinds<Name>;
   readonly isTyped: boolean;

@@ -49,7 +49,7 @@ export const reportGroupProblems = async (dataset: IndexedGroups, comparison: Da
   await reportDatasetProblems(dataset, comparison);
 };
 
-/** Reports problems of groups among the others. @throws the signal's reason */
+/** Reports problems that a comparison with other groups shows. @throws the signal's reason */
 export const reportDatasetProblems = async (
   dataset: IndexedGroups,
   { outliers, signal }: DatasetComparison,
@@ -65,7 +65,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => P
   return async (group) => {
     const trajectories = dataset.groups.trajectoriesOf(group);
     if (trajectories === 1) {
-      // If the file has changed, no key is named.
+      // A file that has changed suggests no key.
       key ??= findSharedKey(dataset).catch(() => undefined);
       await reportGroup(dataset, "single-trajectory-group", { data: { key: await key }, group });
     } else if (hasZeroVariance(dataset, group))
@@ -82,9 +82,9 @@ const maxCheckedGroups = 64;
 const findSharedKey = async (dataset: IndexedGroups): Promise<string | undefined> => {
   const { groups } = dataset;
   const values = new Map<string, string[]>();
-  for (let group = 0, looked = 0; group < groups.count && looked < maxCheckedGroups; group++) {
+  for (let group = 0, checked = 0; group < groups.count && checked < maxCheckedGroups; group++) {
     if (groups.trajectoriesOf(group) !== 1) continue;
-    looked++;
+    checked++;
     const own = findPart(dataset, groups.firstOf(group));
     if (own?.part.kind !== "trajectory" || !own.part.valid) continue;
     for (const { name, text } of findGroupKeys(await readPartValue(own.source, own.part))) {
@@ -93,7 +93,7 @@ const findSharedKey = async (dataset: IndexedGroups): Promise<string | undefined
   }
   const fit = [...values].filter(([, texts]) => {
     const different = new Set(texts).size;
-    // A value that all share names the task, not the prompt.
+    // A value that all trajectories share names the task, not the prompt.
     return different > 1 && different < texts.length;
   });
   return fit.map(([name]) => name).sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
@@ -105,7 +105,7 @@ const listVersions = ({ found: { parts }, groups }: IndexedGroups, group: number
   return groups.partsOf(group).flatMap((at) => (Number.isNaN(version.at(at)) ? [] : version.at(at)));
 };
 
-/** Versions of a group of bare trajectories; those of other groups were compared on their line. */
+/** Versions of a group of bare trajectories. The checker compares the versions of other groups. */
 const bareGroupVersions = (dataset: IndexedGroups, group: number): readonly number[] =>
   dataset.groups.isBare(group) ? listVersions(dataset, group) : [];
 
@@ -136,7 +136,7 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if a group has no sampled turn although others have; if all lack them, that is reported once. */
+/** True if a group has no sampled turn although other groups have. If no group has one, another report says so once. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
 
@@ -210,7 +210,7 @@ const reportOutliers = async (
   { median, distance, extremes }: RewardOutliers,
 ): Promise<void> => {
   const { found, groups } = dataset;
-  // Among few rewards, one can be at both ends.
+  // If there are few rewards, a reward can be in both lists.
   const below = extremes.smallest.filter(({ reward }) => reward < median);
   const above = extremes.largest.filter(({ reward }) => reward > median);
   for (const { reward, part, trajectory } of [...below, ...above]) {
@@ -221,7 +221,7 @@ const reportOutliers = async (
   }
 };
 
-/** A rule about training data: bits of trajectories that have it or lack it, and the path of the missing value. */
+/** A rule about missing training data: bits of trajectories that have or lack the data, and the path of the value. */
 interface MissingFeature {
   readonly rule: "no-sampled-turns" | "missing-logprobs" | "missing-tools";
   readonly has: number;
@@ -274,7 +274,7 @@ const reportMissingFeature = async (
     if ((parts.columns.training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
     const file = parts.columns.source.at(at);
     const isOfFile = isOfAll || hasNone(byFile[file] ?? 0);
-    // With --strict every file has an error, since none is valid.
+    // With --strict, every file has an error, because none of its groups is valid.
     if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
       const spot = await locateIfKept(dataset, { rule, part: at, path: () => locateMissingFeature(dataset, at, lack) });
       problems.report(rule, { all: isOfFile }, () => spot);
@@ -288,7 +288,7 @@ const reportMissingFeature = async (
   }
 };
 
-/** A thousand parts can be searched, so longer ones are skipped. */
+/** Longer parts are not searched, because a thousand parts can be. */
 const maxSearchedBytes = 2 ** 20;
 
 /** Finds the path of the missing value; empty for a long part. */
@@ -379,7 +379,7 @@ const readDigests = async (dataset: IndexedGroups, position: number): Promise<re
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
-  // The last one of equal groups is named.
+  // Of equal groups, the last is named.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {

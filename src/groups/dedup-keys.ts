@@ -44,7 +44,7 @@ export class DedupKeys {
     return false;
   }
 
-  /** Starts an input: occurrences are counted separately in each, as in a run of that input alone. */
+  /** Starts an input. Occurrences are counted separately in each input, as in a run of that input alone. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);
     this.#inputs.push(input);
@@ -56,7 +56,7 @@ export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
   const table = new DigestTable(keys, keys.count);
-  /** Repetitions of the digest of a group. */
+  /** Number of repetitions of a digest, by the first group that has it. */
   const repeats = new Map<number, number>();
   return {
     table,
@@ -65,7 +65,7 @@ const openInputKeys = (keys: Digests) => {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    /** Sets the key of a group from its digest, by default the current value of the key. */
+    /** Sets the key of a group from its digest. Default: the current value of the key. */
     add(group: number, digest?: Uint8Array): void {
       if (digest !== undefined) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {

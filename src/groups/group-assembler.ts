@@ -10,7 +10,7 @@ export interface AssemblyOptions extends GroupingOptions {
   readonly keys: InputKeys;
   /** Trajectories per group; undefined if unknown. */
   readonly size: number | undefined;
-  /** In milliseconds, monotonic. */
+  /** Returns monotonic milliseconds. */
   readonly elapsed: () => number;
   /** True if an earlier run sent the group with a dedup key. The group is complete as it was sent. */
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
@@ -44,7 +44,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     problems.report("ambiguous-group", { place: `line ${by}` }, () => spot);
     reject(group);
   };
-  /** Reports a key that appears again after its group was complete, which starts another group. */
+  /** Reports a key that appears again after its group was complete. The key starts another group. */
   const reportRepeatedKey = (key: string, { part, group, isAdjacent }: GroupedPart): void => {
     const last = completeGroups.get(key);
     if (last === undefined) return;
@@ -95,7 +95,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
       if (before !== undefined) markAmbiguous(group, before);
       const digest = openStates.get(key)?.digest ?? openGroupDigest();
       openStates.set(key, { digest: digest.update(parts.digests.at(part)), at: elapsed() });
-      // Ordered by the time of the last trajectory.
+      // Keeps the map in the order of the last trajectories.
       grouping.open.delete(key);
       grouping.open.set(key, group);
       if (isComplete(key)) complete(key);

@@ -28,7 +28,7 @@ export const findPart = (
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
   dataset.groups.partsOf(group).flatMap((at) => findPart(dataset, at) ?? []);
 
-/** Bytes read at once: many groups, if they are adjacent. */
+/** Bytes read at once, which contain many adjacent groups. */
 const windowBytes = 2 ** 20;
 
 /** Reads adjacent parts through one buffer. */
@@ -37,7 +37,7 @@ export class ReadWindow {
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** Reads bytes; shorter at the end of the source. Yields to other tasks before each read. */
+  /** Reads bytes, fewer at the end of the source. Yields to other tasks before each read. */
   async read(source: Source, start: number, length: number): Promise<Buffer> {
     if (!this.#has(source, start, length)) await setImmediate();
     return this.readNow(source, start, length);
@@ -45,8 +45,8 @@ export class ReadWindow {
 
   readNow(source: Source, start: number, length: number): Buffer {
     if (!this.#has(source, start, length)) {
-      const room = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
-      this.#bytes = room.subarray(0, source.bytes.readSync(room, start));
+      const buffer = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
+      this.#bytes = buffer.subarray(0, source.bytes.readSync(buffer, start));
       this.#source = source;
       this.#start = start;
     }
@@ -90,7 +90,7 @@ export const readPartValue = async (source: Source, part: Part): Promise<unknown
   return value.value;
 };
 
-/** Checks the bytes of a value again, separately. */
+/** Checks the bytes of a value again, without the rest of the input. */
 export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<ScanResult, "problems">): ScanResult => {
   const source = { name: "", bytes: memoryBytes([]), touched: async () => false };
   const found = newScanResult(strictness, { hasDigests: false });
@@ -130,10 +130,10 @@ export const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">)
   part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
 
 /** Returns an object with some members of a value. */
-export const pickMembers = (place: JsonValue, names: readonly string[]): JsonObject =>
+export const pickMembers = (object: JsonValue, names: readonly string[]): JsonObject =>
   Object.fromEntries(
     names.flatMap((name) => {
-      const value = memberAt(place, name);
+      const value = memberAt(object, name);
       return value === undefined ? [] : [[name, parseValue(value)] as const];
     }),
   );
@@ -144,12 +144,12 @@ export interface SourceTrajectory {
   readonly place: { readonly file: string; readonly line: number };
 }
 
-/** Reads the trajectories of a group; unreadable bytes are one. @throws Failure `input-changed` */
+/** Reads the trajectories of a group. Unreadable bytes count as a trajectory. @throws Failure `input-changed` */
 export const readGroupTrajectories = async (
   dataset: IndexedGroups,
   group: number,
 ): Promise<readonly SourceTrajectory[]> => {
-  const looked: SourceTrajectory[] = [];
+  const trajectories: SourceTrajectory[] = [];
   for (const at of dataset.groups.partsOf(group)) {
     const own = findPart(dataset, at);
     if (own === undefined) continue;
@@ -157,17 +157,17 @@ export const readGroupTrajectories = async (
     for (const [index, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
       const spot = await locateInPart(dataset, at, own.part.kind === "group" ? ["trajectories", index] : []);
       const { file, line } = { ...locateLine(own.source, own.part.line), ...spot };
-      looked.push({ bytes: bytes.subarray(start, end), place: { file, line } });
+      trajectories.push({ bytes: bytes.subarray(start, end), place: { file, line } });
     }
   }
-  return looked;
+  return trajectories;
 };
 
 /** Reads the first bytes of a group. @throws Failure `input-changed` */
-export const readGroupStart = async (dataset: IndexedGroups, group: number, most: number): Promise<Buffer> => {
+export const readGroupStart = async (dataset: IndexedGroups, group: number, maxLength: number): Promise<Buffer> => {
   const [own] = listParts(dataset, group);
   if (own === undefined) return Buffer.alloc(0);
-  return await readSourceRange(own.source, { start: own.part.start, length: Math.min(own.part.length, most) });
+  return await readSourceRange(own.source, { start: own.part.start, length: Math.min(own.part.length, maxLength) });
 };
 
 /** Reads the parts of valid groups in order. @throws Failure `input-changed`; the signal's reason */

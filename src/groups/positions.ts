@@ -67,7 +67,7 @@ export const locateInPart = async (dataset: IndexedGroups, position: number, pat
   }
 };
 
-/** Returns a position if the rule would store it, and sets the input of the next problem. */
+/** Returns the position of a problem if the rule would store it, and sets the input of the next problem. */
 export const locateIfKept = async (
   dataset: IndexedGroups,
   { rule, part, path }: { readonly rule: RuleName; readonly part: number; path(): Promise<Path> | Path },
@@ -132,7 +132,7 @@ export const findProblemSubject = (
   problem: Problem,
 ): ProblemSubject | undefined => {
   const { file, line, offset, readAt } = problem;
-  // For converted input, the path in the converted group counts.
+  // For converted input, this is the path in the converted group.
   const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
   const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
   const source = sources.findIndex((one) => one.name === (name ?? file));

@@ -38,7 +38,7 @@ export interface SourceOptions {
   readonly signal: AbortSignal;
   /** Undefined if none is given. */
   readonly split: string | undefined;
-  /** True if a split is required, given or named by all inputs. */
+  /** True if a split is required, as an option or in all inputs. */
   readonly splitNeeded: boolean;
   /** Key that groups trajectories at any position. */
   readonly groupBy: string | undefined;
@@ -65,7 +65,7 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly foreign?: ConversionOptions | undefined;
   /** How URLs are fetched. Default: a URL is a file name. */
   readonly remote?: RemoteAccess | undefined;
-  /** Called when all inputs are open, before reading; what it throws ends the run. */
+  /** Called when all inputs are open, before they are read. Its exceptions end the run. */
   readonly onOpened: () => void;
 }
 
@@ -89,12 +89,12 @@ export interface Dataset extends IndexedGroups {
   readonly filteredOut?: FilteredOut | undefined;
   /** Returns the number of a group before the selection. */
   readonly originalGroup?: (group: number) => number;
-  /** Unreadable lines of a selection's input; otherwise counted in the parts. */
+  /** Unreadable lines in the input of a selection. Without a selection, the parts are counted. */
   readonly unreadable?: number;
   close(): Promise<void>;
 }
 
-/** Counts unreadable lines, or records without a known group; each counts as a group. */
+/** Counts unreadable lines or, in converted input, records without a known group. Each counts as a group. */
 export const countUnreadable = ({
   found: { parts },
   conversion,
@@ -203,13 +203,13 @@ export const readSources = async (
   await reportUnsortedParts(read, unsorted);
   await reportAmbiguousGroups(read, byKey);
   await reportGroupProblems(read, { outliers, signal });
-  // Duplicates have been found.
+  // Needed only to find duplicates.
   parts.fingerprints.reset();
   await finalizeGroups(read);
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
-/** Problems of composed lines are located in the original, so only displayed ones are stored. */
+/** Problems of composed lines are located in the original, so errors are stored only to be displayed. */
 const strictnessFor = (sources: readonly Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.some(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
@@ -220,14 +220,13 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: Source
   }
 };
 
-/** Trajectories searched for keys, and keys that are named. */
 const maxCheckedTrajectories = 20;
 const maxNamedKeys = 8;
 
 /** Fields of the interface, which cannot be group keys. */
 const knownKeys: ReadonlySet<string> = new Set(trajectoryFields);
 
-/** True if any trajectory has the key; otherwise reports that once. */
+/** True if a trajectory has the key. Otherwise reports the unknown key once. */
 const checkGroupKey = async (read: IndexedGroups, key: string): Promise<boolean> => {
   const { groups } = read;
   const { parts, problems } = read.found;
@@ -250,6 +249,6 @@ const checkGroupKey = async (read: IndexedGroups, key: string): Promise<boolean>
 const findOnlyFile = (sources: readonly Source[]): string | undefined =>
   sources.length === 1 ? sources[0]?.name : undefined;
 
-/** True if all input so far is requests, which can name their split. */
+/** True if all input so far consists of requests, which can name their split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult): boolean =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

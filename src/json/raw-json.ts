@@ -1,4 +1,4 @@
-/** Reads JSON as it was written, with the digits of numbers, the order of keys and repeated keys. Runs in browsers, too. */
+/** Reads JSON with its digits of numbers, order of keys and repeated keys. Runs in browsers, too. */
 
 export interface RawMember {
   readonly key: string;
@@ -172,7 +172,7 @@ export const formatInline = (value: RawJson): string =>
 export const formatIndented = (value: RawJson): string =>
   value.kind === "text" ? value.text : formatJson(value, "\n");
 
-/** Formats JSON with a blank after commas and colons. `line` is the line end with indent, for several lines. */
+/** Formats JSON with a blank after commas and colons. `line` is a line end and the indent; undefined for one line. */
 const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
   if (value.kind === "text") return JSON.stringify(value.text);
   if (value.kind !== "list" && value.kind !== "object") return value.json;

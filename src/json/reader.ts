@@ -47,7 +47,7 @@ export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
 
 /**
  * Reads one JSON value. Returns undefined for the texts that `JSON.parse` refuses.
- * @param isKept true if the table outlives those that are read next
+ * @param isKept true if the table is stored longer than the tables that are read next
  */
 export const readTable = (bytes: Uint8Array, isKept = false): JsonTable | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes, isKept) : undefined));
@@ -118,7 +118,7 @@ const readAheadBytes = 128;
 export interface KeyUses {
   /** Keys whose values are one node each, without their content. */
   readonly leafKeys?: readonly string[];
-  /** Keys whose texts are part of the shape of their objects, with those texts. With another text, an object has no shape. */
+  /** By key, texts that are part of the shape of their objects. An object with another text has no shape. */
   readonly choices?: Readonly<Record<string, Iterable<string>>>;
 }
 
@@ -160,7 +160,7 @@ export class JsonReader {
     }
   }
 
-  /** Bytes of its memory. */
+  /** Bytes of the kernel's memory. */
   get size(): number {
     return this.#bytes.length;
   }
@@ -189,8 +189,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads the elements that end in a piece of a list, from after its bracket. Their roots follow each other.
-   * @param isTolerant true if an element that is not JSON gets nodes like such a line, instead of ending the list
+   * Reads the elements that end in a piece of a list. The first piece begins after the bracket.
+   * @param isTolerant true if an element that is not JSON gets two nodes, like such a line, instead of ending the list
    */
   readElements(
     bytes: Uint8Array,
@@ -221,7 +221,7 @@ export class JsonReader {
     return { bytes, words, base: 0, maxKeyId: this.#keys, shapes: this.#shapes };
   }
 
-  /** Finds the first run of `length` (16 or more) letters, digits, `_`, `-` and `.` in the last text. Default: the end. */
+  /** Returns the start of the first run of `length` (16 or more) letters, digits, `_`, `-` or `.`; `end` if none. */
   findRun(from: number, end: number, length: number): number {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }
@@ -251,7 +251,7 @@ export class JsonReader {
     return toFault(this.#result("fault"), this.#result("faultAt"), this.#result("token"));
   }
 
-  /** Returns the fault of a line or an element without an end in the table. */
+  /** Returns the fault of a line or element that is not JSON, so its node has no end. */
   faultAt({ words, base }: Pick<JsonTable, "words" | "base">, root: number): SyntaxFault {
     const [number = 0, at = 0, token = 0] = words.subarray(base + root + nodeSize - 1);
     return toFault(number, at, token);

@@ -1,4 +1,4 @@
-/** Returns the ways in which JSON spells a text: plain, with escapes beyond ASCII, and both in JSON within a string. */
+/** Returns the ways in which JSON spells a text: plain, with non-ASCII escaped, and both again in a string of JSON. */
 export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(

@@ -1,4 +1,4 @@
-/** The table of the values in JSON, and values in it. The kernel writes it (src/json/kernel/table.ts). */
+/** The table of JSON values, which the kernel writes (src/json/kernel/table.ts), and access to its values. */
 import { keyIds, requestKeyId } from "./keys.ts";
 import { JsonReader, nodeSize, readTable } from "./reader.ts";
 import { closeBracket, comma, isWhite, openBrace, openBracket, type Span } from "./walk.ts";
@@ -7,16 +7,17 @@ import { closeBracket, comma, isWhite, openBrace, openBracket, type Span } from 
 export interface JsonTable {
   readonly bytes: Buffer;
   /**
-   * Four words for each node: its start and end, the node after its content (0 for a key), and a detail. The detail is the id
-   * of a key, the UTF-16 units of a string, the count of an array that contains only numbers, which is one node, or the shape
-   * of an object. Objects of one shape have the same keys, and values of the same kinds, in the same order; 0 is no shape.
+   * Four words for each node: its start and end, the node after its content (0 for a key), and a detail. The detail is
+   * the id of a key, the UTF-16 units of a string, or the shape of an object (0 for none). Objects of one shape have
+   * the same keys and kinds of values, in the same order. An array of only numbers is a single node, and its detail is
+   * their count.
    */
   readonly words: Int32Array;
-  /** The word of node 0. Words of other texts can be around those of this text. */
+  /** Index of the first word of node 0. The array can also contain the words of other texts. */
   readonly base: number;
   /** The largest id that a key can have. */
   readonly maxKeyId: number;
-  /** Shapes are comparable between tables with the same object here; without it, they mean nothing. */
+  /** Tables with the same object have comparable shapes. If undefined, the shapes have no meaning. */
   readonly shapes?: object | undefined;
 }
 
@@ -79,7 +80,7 @@ export const readNumber = (text: JsonTable, node: number): number => {
   return isNegative ? -value : value;
 };
 
-/** Bytes of numbers with at most fifteen digits. */
+/** Numbers of at most this many bytes have at most fifteen digits. */
 const exactBytes = 15;
 
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
@@ -96,7 +97,7 @@ export const readString = (text: JsonTable, node: number): string => {
   const known = cachedTexts[slot];
   if (known?.length === length && isTextAt(known, bytes, start)) return known;
   const own = decodeText(bytes, start, length);
-  // Only in ASCII are the bytes the characters.
+  // `isTextAt` can compare only ASCII with bytes.
   if (own.length === length) cachedTexts[slot] = own;
   return own;
 };
@@ -135,7 +136,7 @@ const hasKey = (text: JsonTable, node: number, key: string): boolean => {
   return endOf(text, node) - start === key.length + 2 && isTextAt(key, text.bytes, start + 1);
 };
 
-/** Returns a table with a node for each element of an array that is one node. The first element is the second node. */
+/** Returns a table with a node for the array and for each number, if the array is a single node. */
 export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   const { bytes } = text;
   const count = bytes[startOf(text, array)] === openBracket ? detailOf(text, array) : 0;
@@ -234,7 +235,7 @@ export function* childrenOf({ text, node }: JsonValue): Generator<readonly [stri
   }
 }
 
-/** Returns the value with its content, which is missing in a table that has it as a leaf. */
+/** Returns the value with its content, which is missing if the value is a leaf of the table. */
 export const expandLeaf = (value: JsonValue): JsonValue => {
   const { text, node } = value;
   const [start, end] = [startOf(text, node), endOf(text, node)];

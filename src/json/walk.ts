@@ -1,4 +1,4 @@
-/** Reads JSON in bytes without a table: spans of values, also of text that breaks off, and helpers for parsed values. */
+/** Finds the spans of values in JSON without a table, also in truncated JSON. Has helpers for parsed values. */
 
 /** An object of parsed JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ export const openBracket = 0x5b;
 export const closeBracket = 0x5d;
 export const newline = 0x0a;
 
-/** Returns the length of the byte order mark that a text begins with: JSON forbids it, but some programs write it. */
+/** Returns the length of a leading byte order mark. JSON forbids the mark, but some programs write it. */
 export const bomLength = (bytes: ArrayLike<number>): number =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? maxBomLength : 0;
 
@@ -65,7 +65,7 @@ export const endOfLine = (bytes: Uint8Array, from: number): number => {
   return end < 0 ? bytes.length : end;
 };
 
-/** Replaces line ends by blanks, in place: strings of JSON contain none. */
+/** Replaces line ends by blanks, in place. Strings of JSON contain no line ends. */
 export const replaceLineEnds = (bytes: Buffer): Buffer => {
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) bytes[at] = 0x20;
   return bytes;

@@ -15,41 +15,42 @@ interface Membership {
 }
 
 /**
- * Finds groups that an unreadable record can belong to, with its position: adjacent groups, or all of its scope.
+ * Finds the groups that an unreadable record can belong to: adjacent groups, or all groups of its scope. Returns the
+ * position of the record by group.
  * @param mayBeApart true if members of a group can be apart, unless multi-member groups show that they are adjacent
  */
 export const findAmbiguousGroups = (
   count: number,
   { standingAt, mayBeApart }: { readonly standingAt: (position: number) => Membership; readonly mayBeApart: boolean },
 ): ReadonlyMap<number, number> => {
-  const standings = Array.from({ length: count }, (_, at) => standingAt(at));
-  const areApart = !areMembersAdjacent(standings, mayBeApart);
-  const doubtful = new Map<number, number>();
-  const doubt = (other: Membership | undefined, by: number): void => {
-    if (other?.group === undefined || other.isUnknown || other.scope !== standings[by]?.scope) return;
-    if (!doubtful.has(other.group)) doubtful.set(other.group, by);
+  const memberships = Array.from({ length: count }, (_, at) => standingAt(at));
+  const areApart = !areMembersAdjacent(memberships, mayBeApart);
+  const ambiguous = new Map<number, number>();
+  const addAmbiguous = (other: Membership | undefined, by: number): void => {
+    if (other?.group === undefined || other.isUnknown || other.scope !== memberships[by]?.scope) return;
+    if (!ambiguous.has(other.group)) ambiguous.set(other.group, by);
   };
   const firsts = new Map<number, number>();
-  for (const [at, { scope, isUnknown }] of standings.entries()) {
+  for (const [at, { scope, isUnknown }] of memberships.entries()) {
     if (!isUnknown) continue;
     if (!firsts.has(scope)) firsts.set(scope, at);
-    if (!areApart) for (const next of [at - 1, at + 1]) doubt(standings[next], at);
+    if (!areApart) for (const next of [at - 1, at + 1]) addAmbiguous(memberships[next], at);
   }
-  for (const one of areApart ? standings : []) doubt(one, firsts.get(one.scope) ?? -1);
-  return doubtful;
+  for (const one of areApart ? memberships : []) addAmbiguous(one, firsts.get(one.scope) ?? -1);
+  return ambiguous;
 };
 
-/** True if no group continues after another one and, if `needed`, one has two adjacent members. */
-const areMembersAdjacent = (standings: readonly Membership[], needed: boolean): boolean => {
+/** True if no group continues after another group and, if `needsProof`, a group has two adjacent members. */
+const areMembersAdjacent = (memberships: readonly Membership[], needsProof: boolean): boolean => {
   const seen = new Set<number>();
   let last: number | undefined;
   let haveSeveral = false;
-  for (const { group, isUnknown } of standings) {
+  for (const { group, isUnknown } of memberships) {
     if (isUnknown) continue;
     if (group !== undefined && group === last) haveSeveral = true;
     else if (group !== undefined && seen.has(group)) return false;
     if (group !== undefined) seen.add(group);
     last = group;
   }
-  return haveSeveral || !needed;
+  return haveSeveral || !needsProof;
 };

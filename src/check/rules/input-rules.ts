@@ -12,7 +12,7 @@ import {
   warningOfGroup,
 } from "./rule.ts";
 
-/** True if the text names an option. The record itself is valid then, and the option gives what it lacks. */
+/** True if the text names an option. Such a record is valid, and the option gives the missing value. */
 const mentionsOption = (wrong: string): boolean => /(?<![\w-])--\w/.test(wrong);
 
 /** How inputs fit together, and into requests. */
@@ -129,7 +129,7 @@ export const inputRules = {
   }),
 };
 
-/** Responses of the service, what the ledger knows of an input, and followed files. */
+/** Rules of responses, of the ledger, and of followed files. */
 export const runRules = {
   "input-changed": errorOfInput({
     message: "the file changed while rollcall read it",

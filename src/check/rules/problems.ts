@@ -1,12 +1,12 @@
-/** Collects problems: counts all, and stores the first of each rule and of each rule in each input. */
+/** Counts all problems. Stores the first problems of each rule, and the first problem of each rule in each input. */
 import type { Problem, Severity } from "../../failure.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
 
-/** Problems stored of one rule: a file can have one on every line. */
+/** Maximum stored problems of a rule, because a file can have a problem on every line. */
 const maxPerRule = 1000;
 
-/** Errors stored with a rejects file: a line without a stored error is read again. */
+/** Maximum stored errors of a rule if there is a rejects file. A line without a stored error is read again. */
 const maxPerRuleWithRejects = 100_000;
 
 /** The known position of a problem. */
@@ -39,7 +39,7 @@ interface RuleProblems {
 /** Problems by rule, as sent between threads. */
 export type ProblemsData = ReadonlyMap<string, RuleProblems>;
 
-/** Moves a line number down. */
+/** Adds `lines` to a line number. */
 export const shiftLine = <Located extends { readonly line?: number }>(located: Located, lines: number): Located =>
   located.line === undefined || lines === 0 ? located : { ...located, line: located.line + lines };
 
@@ -48,7 +48,7 @@ export class Problems {
   readonly #byRule = new Map<string, RuleProblems>();
   readonly #inputRules = new Set<string>();
   #input: string | undefined;
-  /** Rules that are already full. */
+  /** Rules that store no problem here, because earlier ranges have stored the maximum. */
   readonly #fullRules: ReadonlySet<string>;
 
   constructor(strictness: Strictness = defaultStrictness, fullRules: ReadonlySet<string> = new Set()) {
@@ -56,7 +56,7 @@ export class Problems {
     this.#fullRules = fullRules;
   }
 
-  /** Sets the input of the next problems: the first of each rule in each input is stored. */
+  /** Sets the input of the next problems. */
   setInput(input: string | undefined): void {
     this.#input = input;
   }
@@ -96,7 +96,7 @@ export class Problems {
     return kept.length < max || lastInput !== input;
   }
 
-  /** Marks a rule as one about the whole input. */
+  /** Marks a rule as broken by the whole input. */
   breakWholeInput(name: RuleName): void {
     this.#inputRules.add(name);
   }
@@ -136,7 +136,7 @@ export class Problems {
     }
   }
 
-  /** Returns all problems, or the errors, for `merge`. */
+  /** Returns all problems, or only the errors, for `merge`. */
   toData(severity?: "error"): ProblemsData {
     return new Map([...this.#byRule].filter(([, own]) => severity === undefined || own.severity === severity));
   }

@@ -10,7 +10,7 @@ export interface Rule<Data> {
   readonly advice: (data: Data) => string;
   /** The reason, in one or two sentences. */
   readonly why: string;
-  /** A value; a group or trajectory as a whole, without an excerpt; or an input that rejecting groups cannot fix. */
+  /** `whole` is a group or trajectory, without an excerpt. `input` is an input that rejecting groups cannot fix. */
   readonly about: "value" | "whole" | "input";
   readonly example: ExampleInputs | ExampleProblem<Data>;
 }
@@ -25,7 +25,7 @@ export interface ExampleInputs {
   readonly against?: string;
 }
 
-/** A problem of a rule that no text alone breaks. */
+/** A problem of a rule that input alone cannot break. */
 interface ExampleProblem<Data> {
   readonly data: Data;
   readonly location: { readonly file?: string; readonly line?: number };

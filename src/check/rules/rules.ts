@@ -34,7 +34,7 @@ export const warningRules: readonly string[] = ruleNames.filter((name) => rules[
 export const getRuleSubject = (name: string): Rule<unknown>["about"] | undefined =>
   isRuleName(name) ? rules[name].about : undefined;
 
-/** Former names of warnings, so that `--allow` and `explain` can give the present one. */
+/** Present names of warnings by former name, for `--allow` and `explain`. */
 const renamedRules: Readonly<Record<string, RuleName>> = {
   "group-empty": "empty-group",
   "group-no-signal": "zero-variance-group",
@@ -63,7 +63,7 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
   "line-unfinished": "incomplete-line",
 };
 
-/** Returns the present name of a rule that had this name before, or undefined. */
+/** Returns the present name of a rule by a former name; undefined if there is none. */
 export const presentRuleName = (name: string): RuleName | undefined =>
   Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined;
 

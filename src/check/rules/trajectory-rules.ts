@@ -215,7 +215,7 @@ export const versions = (...all: readonly number[]): string =>
     )
     .join("\n");
 
-/** Looks like a key, but not in this file. */
+/** Joined from pieces, so that this source file does not contain a key. */
 const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
 /** Rules of the training signal, which no service checks. */

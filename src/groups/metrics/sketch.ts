@@ -3,7 +3,7 @@
 /** Distinct values that are counted exactly. */
 const maxExactValues = 64;
 
-/** Range of rounded magnitudes; smaller ones count as 0, larger ones as the largest. */
+/** Range of rounded magnitudes. Smaller magnitudes count as 0, larger magnitudes as the largest. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
 export interface Sketch {
@@ -13,7 +13,7 @@ export interface Sketch {
   /** Running mean and sum of squared distances, for display only. */
   mean: number;
   squares: number;
-  /** Distinct values that are counted exactly; if there are more, all are rounded. */
+  /** Maximum distinct values that are counted exactly. If there are more, all values are rounded. */
   readonly maxValues: number;
   isRounded: boolean;
   /** Counts by value. */
@@ -60,7 +60,7 @@ const roundValues = (sketch: Sketch): void => {
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Rounds to the middle of one of 64 ranges per doubling, an error below 1/128. */
+/** Rounds to the middle of one of 64 ranges per doubling, with a relative error below 1/128. */
 const roundValue = (value: number): number => {
   const magnitude = Math.min(Math.abs(value), maxMagnitude);
   if (magnitude < minMagnitude) return 0;
@@ -109,11 +109,11 @@ export const median = (weights: readonly Weight[]): number => {
 };
 
 /** Returns the value of a rank. */
-const weightedValueAt = (weights: readonly Weight[], many: number): number => {
+const weightedValueAt = (weights: readonly Weight[], rank: number): number => {
   let passed = 0;
   const found = weights.find(({ count }) => {
     passed += count;
-    return passed >= many;
+    return passed >= rank;
   });
   return (found ?? weights.at(-1))?.value ?? 0;
 };
@@ -131,7 +131,7 @@ interface LocatedReward {
 /** The rewards of one source. */
 export interface RewardExtremes {
   readonly rewards: Sketch;
-  /** Ascending, and descending. */
+  /** `smallest` is ascending, and `largest` is descending. */
   readonly smallest: LocatedReward[];
   readonly largest: LocatedReward[];
 }
@@ -164,9 +164,9 @@ const insertExtreme = ({ smallest, largest }: RewardExtremes, placed: LocatedRew
   }
 };
 
-/** Adds extremes of a later range that starts at a part. */
+/** Adds the extremes of a later range, whose first part becomes `firstPart`. */
 export const mergeExtremes = (into: RewardExtremes, from: RewardExtremes, firstPart: number): void => {
   mergeSketch(into.rewards, from.rewards);
-  const kept = new Set([...from.smallest, ...from.largest]);
-  for (const placed of kept) insertExtreme(into, { ...placed, part: placed.part + firstPart });
+  const extremes = new Set([...from.smallest, ...from.largest]);
+  for (const placed of extremes) insertExtreme(into, { ...placed, part: placed.part + firstPart });
 };

@@ -4,7 +4,7 @@ const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** log2 of the numbers per block: growing copies only the first block. */
+/** log2 of the numbers per block. Growth copies only the first block. */
 const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
@@ -121,7 +121,7 @@ export class Digests {
     return this.#words.length / digestWords;
   }
 
-  /** Returns a copy that is made at the first change. */
+  /** Returns a copy of the digests, which is made at the first change. */
   borrow(): Digests {
     return new Digests(this.#words, { isBorrowed: true });
   }
@@ -130,7 +130,7 @@ export class Digests {
     this.#words.append(toWords(digests));
   }
 
-  /** Sets a digest; those between the last one and it are zeros. */
+  /** Sets a digest. Skipped digests before it are zeros. */
   set(position: number, digest: Uint8Array): void {
     if (this.#isBorrowed) {
       const words = new Column("u32");

@@ -12,10 +12,10 @@ const keyed = 2;
 /** Groups in the order of their first parts. Columns store distances, which are 0 if each part is a group. */
 export class Groups {
   readonly #parts: Parts;
-  /** Distance of a part from its group, and from it to the group's next part; 0 for the last. */
+  /** Distance from a part to its group, and from the part to the group's next part; 0 for the last part. */
   readonly #fromGroup = new Column("u32");
   readonly #toNext = new Column("u32");
-  /** Distance from a group to its first part, and from that to its last. */
+  /** Distance from a group to its first part, and from the first part to the last. */
   readonly #toFirst = new Column("u32");
   readonly #toLast = new Column("u32");
   readonly #flags = new Column("u8");
@@ -157,7 +157,7 @@ export interface GroupedPart {
   /** Undefined for a part that is a group. */
   readonly key: string | undefined;
   readonly isNew: boolean;
-  /** True if the previous part has the same key, or need not have it. */
+  /** True if the previous part has the same key, or if the parts of a group can be apart. */
   readonly isAdjacent: boolean;
 }
 

@@ -11,7 +11,7 @@ export type InputShape = "requests" | "groups" | "trajectories";
 /** Index, metrics and problems of a range. */
 export interface ScanResult {
   readonly parts: Parts;
-  /** Of the valid trajectories. */
+  /** Metrics of the valid trajectories. */
   readonly tally: Tally;
   readonly problems: Problems;
   readonly requests: Requests;
@@ -52,7 +52,7 @@ export const toScanResultData = (result: ScanResult): ScanResultData => ({
   problems: result.problems.toData(),
 });
 
-/** Adds the result of a later range, with lines moved down by `lines`. */
+/** Adds the result of a later range, and adds `lines` to its line numbers. */
 export const mergeScanResult = (into: ScanResult, later: ScanResultData, lines = 0): void => {
   mergeExtremes(into.extremes, later.extremes, into.parts.count);
   into.parts.append(later.parts, lines);
@@ -70,11 +70,11 @@ export interface RequestFacts {
   readonly split: string | undefined;
   readonly keys: OwnKeys;
   readonly location: ProblemLocation;
-  /** Of the split, and of each key. */
+  /** Positions of the split and of each key. */
   readonly keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 
-/** Different requests that are stored; enough to show that they differ. */
+/** Maximum stored requests, which is enough to show a difference. */
 const maxRequests = 100;
 
 /** Requests that differ, and the number of all. */
@@ -87,7 +87,7 @@ export class Requests {
     return [...this.kept.values()];
   }
 
-  /** Adds a request; positions are computed only for a new one. */
+  /** Adds a request; positions are computed only for a new request. */
   add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation): void {
     this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);

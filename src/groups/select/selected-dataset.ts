@@ -25,8 +25,8 @@ export const selectDataset = async (
   const selection = await selectGroups(dataset, choosing, signal);
   const { kept, partial, filteredOut } = selection;
   const { sources, lineOf } = await composeSources(dataset, selection, signal);
-  const how = { groupBy: undefined, split: dataset.split, splitNeeded: false };
-  const read = await readSources(sources, { ...how, strictness, signal, onProgress });
+  const options = { groupBy: undefined, split: dataset.split, splitNeeded: false };
+  const read = await readSources(sources, { ...options, strictness, signal, onProgress });
   await requireGroupsUnchanged(dataset, kept);
   const { problems } = read;
   await mapProblemsToSource(read);
@@ -40,10 +40,10 @@ export const selectDataset = async (
   const [firstCut = 0] = partial.keys();
   if (partial.size > 0)
     problems.report("baseline-changed", { groups: partial.size }, () => locateGroup(dataset, firstCut));
-  // A machine without a group of a small file has nothing to do.
+  // A shard of a small file can be empty.
   if (kept.length === 0 && dataset.groups.count > 0 && choosing.shard === undefined) {
     const [only, ...more] = dataset.sources;
-    const by = Object.entries(filteredOut).flatMap(([option, left]) => (left.groups > 0 ? [`--${option}`] : []));
+    const by = Object.entries(filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
     const place = only === undefined || more.length > 0 ? {} : { file: fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, () => place);
   }
@@ -74,14 +74,14 @@ const lineEnd = Buffer.from("\n");
 /** Line of an invalid group, which is not read again. */
 const invalidLine = [Buffer.from("!"), lineEnd];
 
-/** Lines of a source: the group of each, ascending, and its offset. */
+/** Composed lines of a source: the group of each line, ascending, and the offset of the line. */
 interface ComposedLines {
   readonly groups: Column;
   readonly starts: Column;
   size: number;
 }
 
-/** Composes a source of each input: a line for each selected group that starts there. */
+/** Composes a source for each input, with a line for each selected group that starts in the input. */
 const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroups, signal: AbortSignal) => {
   const { groups, found } = dataset;
   const all = dataset.sources.map((source) => {
@@ -117,7 +117,7 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
 const readPiece = (piece: Piece, window: ReadWindow): Buffer =>
   Buffer.isBuffer(piece) ? piece : window.readNow(piece.source, piece.start, piece.length);
 
-/** Opens a reader of the pieces of a group's line. A line that loses trajectories is read for it. */
+/** Opens a reader of the pieces of a group's line. Reads the part of a line that loses trajectories. */
 const openPieceReader = (dataset: Dataset, partial: SelectedGroups["partial"], window: ReadWindow) => {
   const { groups } = dataset;
   const joined = (pieces: readonly Piece[]): readonly Piece[] =>
@@ -198,7 +198,7 @@ const createOrigin = (
       const positions = partial.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // The digest of the original, and the selected positions.
+      // A digest of the original's digest and the selected positions.
       const own = findPart(dataset, groups.firstOf(group));
       const made = own?.source.origin?.digestOf(own.part.line, positions);
       return made ?? createHash("sha256").update(digest).update(positions.join(" ")).digest();
@@ -212,8 +212,8 @@ const createOrigin = (
       const isBare = groups.isBare(group);
       const own = parts[isBare ? (position ?? 0) : 0];
       if (own === undefined) return {};
-      const there = position === undefined ? path : ["trajectories", position, ...inside];
-      return await locateValue(own.source, { part: own.part, path: isBare ? inside : there });
+      const ownPath = position === undefined ? path : ["trajectories", position, ...inside];
+      return await locateValue(own.source, { part: own.part, path: isBare ? inside : ownPath });
     },
     recordsOf: async (line) => {
       const records: Buffer[] = [];

@@ -1,6 +1,6 @@
 /**
- * Shapes of objects: a small number for each sequence of keys, kinds of values and shapes of nested objects. Objects of one
- * shape have the same nodes, except in arrays. A shape is extended member by member.
+ * Shapes of objects: a small number for each sequence of keys, kinds of values and shapes of nested objects. Objects of
+ * one shape have the same nodes, except in arrays. A shape is extended member by member.
  */
 
 import { isEqual } from "./bytes";
@@ -24,14 +24,14 @@ let count: u32 = 1;
 /** Incremented when shapes are forgotten, because the numbers then mean other shapes. */
 export let generation: u32 = 0;
 
-/** Eight bytes for each shape: the last member that followed (the id of its key, and its value's shape), and the extended shape. */
+/** Eight bytes for each shape: the last member that followed (id of key, shape of value) and the extended shape. */
 const shapes: usize = memory.data(8 * 8192, 8);
 
 /** A hash table of members, 16 bytes each: a shape, the key and value that follow, and the extended shape. */
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** Forgets the shapes and learned keys if they were full, because others may be more frequent, or if ids have changed. */
+/** Forgets shapes and learned keys if they are full, because others may be more frequent, or if ids have changed. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;
@@ -77,7 +77,7 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** Returns the id of the key that last followed a shape, if it is here too; 0 if not. */
+/** Returns the id of the key that last followed a shape, if that key is also here; 0 if not. */
 export function expectedKey(shape: u32, at: usize): u32 {
   return expected(load<u16>(shapes + (usize(shape - emptyShape) << 3)), at);
 }

@@ -14,10 +14,10 @@ function stopsIn(bytes: v128): i32 {
 /** UTF-16 units of the last string. */
 export let characters: u32 = 0;
 
-/** Returns the closing quote of a string whose text begins at `start`, and sets `characters`; 0 if it is not a string. */
+/** Returns the closing quote of a string whose text begins at `start`, and sets `characters`. 0 if invalid. */
 export function endOfString(start: usize): usize {
   let at = start;
-  // The count of bytes above the count of characters.
+  // Number of bytes minus number of UTF-16 units.
   let surplus: usize = 0;
   while (true) {
     const bytes = v128.load(at);
@@ -39,7 +39,7 @@ export function endOfString(start: usize): usize {
         step = stop + length;
         break;
       }
-      // An escaped character ends nothing.
+      // The escaped character is not a stop.
       stops &= u32(-1) << u32(stop + length);
     }
     if (i8x16.bitmask(bytes) !== 0) surplus += surplusIn(bytes, step < 16 ? (1 << u32(step)) - 1 : 0xffff);

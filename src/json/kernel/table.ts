@@ -37,9 +37,9 @@ import {
 import { characters, endOfString } from "./strings";
 
 /**
- * Bytes of a node, which is four words: its start, its end, the node after its content (in words; 0 for a key), and a detail:
- * the id of a key, the UTF-16 units of a string, the count of an array of numbers, the shape of an object. Each key is a node
- * before its value.
+ * Bytes of a node, which is four words: its start, its end, the node after its content (in words; 0 for a key), and a
+ * detail (the id of a key, the UTF-16 units of a string, the count of an array of numbers, or the shape of an object).
+ * Each key is a node before its value.
  */
 const nodeBytes: usize = 16;
 
@@ -61,11 +61,13 @@ export let tableEnd: usize = 0;
 /** True if there was not enough memory. */
 let isFull: bool = false;
 
-/** True if the content of values of leaf keys is skipped; and the outermost open one, 0 for none. */
+/** True if the content of values of leaf keys is skipped. */
 let skipsLeaves: bool = false;
+
+/** The outermost open value of a leaf key; 0 for none. */
 let leaf: usize = 0;
 
-/** The innermost open array or object, 0 for none. Its second word is its first byte, its third the container around it. */
+/** The innermost open array or object; 0 for none. Its words: start, first byte, enclosing array or object, shape. */
 let open: usize = 0;
 
 /** The position at which the pass stopped, and the token that it expected there. */
@@ -79,7 +81,7 @@ export let token: usize = 0;
 export let rest: usize = 0;
 
 function begin(end: usize, last: u32): void {
-  // A byte that ends every open value: neither white space nor part of JSON, or a line end.
+  // `last` ends every open value: it is a line end, or neither white space nor part of JSON.
   store<u8>(end, u8(last));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
@@ -107,8 +109,8 @@ export function readText(length: usize, isSkipping: bool): u32 {
 }
 
 /**
- * Reads the lines of a block, one root after the other. A line that is not JSON has two nodes: its start, 0, the next root, and
- * its fault; then the positions of the fault, of its token, and of the line's end.
+ * Reads the lines of a block, one root after the other. A line that is not JSON has two nodes. The first has its start,
+ * 0, the next root, and its fault. The second has the positions of the fault, of its token, and of the line's end.
  */
 export function readLines(length: usize): u32 {
   const start = input();
@@ -160,8 +162,9 @@ export function beginElements(): void {
 }
 
 /**
- * Reads the elements that end in a piece of a list, from after its bracket, one root after the other. `isTolerant` gives an
- * element that is not JSON two nodes, like such a line. It ends at a comma or bracket outside of its strings and brackets.
+ * Reads the elements that end in a piece of a list, one root after the other. The first piece begins after the bracket.
+ * `isTolerant` gives an element that is not JSON two nodes, like such a line. The element ends at a comma or bracket
+ * outside of its strings and brackets.
  */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
