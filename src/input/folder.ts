@@ -14,6 +14,9 @@ interface Folder {
 /** Names of files that can contain rollouts. */
 export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
 
+/** True if a name has the extension of a rollout file, and the file exists. */
+export const isRolloutFile = (name: string): boolean => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
+
 /** Returns the rollout files in and below a folder, except hidden files; undefined if the name is not a folder. */
 export const listFolder = (name: string): Folder | undefined => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;

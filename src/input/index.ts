@@ -5,7 +5,7 @@ export { type Columns, columnToJson, extractTexts } from "./column-values.ts";
 export { countUnitsBefore } from "./columns.ts";
 export { findDecompressor } from "./decompress.ts";
 export { inputChanged } from "./failures.ts";
-export { reportEmptyFolders, rolloutFileName } from "./folder.ts";
+export { isRolloutFile, reportEmptyFolders } from "./folder.ts";
 export {
   blockBytes,
   type Frame,

@@ -172,7 +172,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   it("gives a hint with possible reasons if `ledger verify` does not find its groups", async (context) => {
     const { expect } = context;
     const { place, file } = await afterOne(context, { deed: takeAndReset });
-    expect((await place.run(["ledger", "verify", file])).stderr).toContain("repeat the --group-by and --ledger");
+    expect((await place.run(["ledger", "verify", file])).stderr).toContain("pass the --group-by and --ledger");
   });
 
   it("is one error of `ledger verify`, and groups that are not logged are another with all positions", async (context) => {

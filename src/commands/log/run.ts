@@ -1,5 +1,4 @@
 /** The run of `rollcall log`: reads, plans, sends and prints. */
-import { existsSync } from "node:fs";
 import { parseStrictness } from "../../check/index.ts";
 import { contradiction, toOptionName, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
@@ -10,7 +9,7 @@ import { conflictingOptions } from "../../failures.ts";
 import { requireUnusedFile } from "../../files.ts";
 import { missingSplit } from "../../groups/failures.ts";
 import { collectDistributions, type Dataset } from "../../groups/index.ts";
-import { rolloutFileName } from "../../input/index.ts";
+import { isRolloutFile } from "../../input/index.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { type Meter, printDistributions } from "../../output/index.ts";
 import * as send from "../../send/index.ts";
@@ -40,7 +39,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   const follow = parseFollowOptions(typed);
   const ledger = selectLedger(typed, settings);
   if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
-  if (typed.file.length === 0 && rolloutFileName.test(modelId) && existsSync(modelId))
+  if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "the id of the model before the file, found a file");
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
   const form = settings.require("compress");
