@@ -230,8 +230,11 @@ const readKey = async (
   if (!withToken && !isTyped) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
   const label = `key for ${targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
+  let notice = "";
   for (;;) {
-    const text = isTyped ? await askHidden(host, label) : (await readStdin(host, maxSecretBytes))?.toString("utf8");
+    const text = isTyped
+      ? await askHidden(host, `${notice}${label}`)
+      : (await readStdin(host, maxSecretBytes))?.toString("utf8");
     if (text === undefined && !isTyped) throw invalidCredential(from, "long");
     const key = withoutLineEnd(text ?? "");
     if (key.trim() === "") throw loginKeyMissing("empty");
@@ -245,7 +248,8 @@ const readKey = async (
       return key;
     }
     if (!isTyped) throw invalidCredential(from, mistake);
-    host.stderr.write(`this is not a key: ${secretFaults[mistake]}\n`);
+    // The terminal shows what is typed until the next prompt, so the notice is part of the prompt.
+    notice = `this is not a key: ${secretFaults[mistake]}\n`;
   }
 };
 
