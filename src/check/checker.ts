@@ -88,10 +88,12 @@ export const hasDuplicateRequestKey = ({ text, node }: JsonValue): boolean => {
   return requestKeys.some((key) => requestType.shape.hasDuplicate(key));
 };
 
-type PartFacts = Omit<Part, "source" | "line" | "start" | "length" | "checksum">;
+type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
 
-const noMeasures = { training: 0, version: Number.NaN, equal: false };
-const unreadablePart: PartFacts = { kind: "unreadable", valid: false, trajectories: 0, reward: 0, ...noMeasures };
+type PartMeasures = Pick<Part, "equal" | "version" | "training">;
+
+const noMeasures: PartMeasures = { training: 0, version: Number.NaN, equal: false };
+const unreadablePart: PartFacts = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 };
 const emptyBuffer = Buffer.alloc(0);
 
 export class Checker {
@@ -216,7 +218,7 @@ export class Checker {
     const measured = valid ? this.#addToMetrics(known) : noMeasures;
     if (valid) this.result.tally.addGroup({ rewards: this.#rewards, exceptions });
     const count = known ?? countElements(text, list);
-    this.#addPart(text, spanOf(value), { kind: "group", valid, trajectories: count, reward: 0, ...measured });
+    this.#addPart(text, spanOf(value), { kind: "group", valid, trajectories: count, reward: 0 }, measured);
   }
 
   /** Inspects a list of trajectories; returns their number, or undefined if one has wrong types. */
@@ -259,12 +261,12 @@ export class Checker {
     const valid = isTyped && !this.#isInvalid;
     const measured = valid ? this.#addToMetrics(1) : noMeasures;
     const reward = isTyped ? (this.#facts[0]?.reward ?? 0) : 0;
-    this.#addPart(text, spanOf(value), { kind: "trajectory", valid, trajectories: 1, reward, ...measured });
+    this.#addPart(text, spanOf(value), { kind: "trajectory", valid, trajectories: 1, reward }, measured);
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
   /** Adds the valid trajectories of the next part to the metrics. */
-  #addToMetrics(count: number): typeof noMeasures {
+  #addToMetrics(count: number): PartMeasures {
     const { extremes, parts, tally } = this.result;
     const { text } = this.#value;
     const { reader } = this.#block;
@@ -289,12 +291,21 @@ export class Checker {
     return { training, version: newest, equal: count > 1 && most - least <= rewardTolerance };
   }
 
-  #addPart(text: JsonTable, { start, end }: Span, facts: PartFacts): void {
+  #addPart(text: JsonTable, { start, end }: Span, facts: PartFacts, measured = noMeasures): void {
     const { parts } = this.result;
+    const { kind, valid, trajectories, reward } = facts;
+    const { equal, version, training } = measured;
     const own = parts.hasDigests ? text.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
-        ...facts,
+        // No spread: its objects have another layout for each line, which V8 compiles again.
+        kind,
+        valid,
+        trajectories,
+        reward,
+        equal,
+        version,
+        training,
         source: this.#options.index,
         line: this.#line,
         start: this.#block.start + start,
@@ -304,7 +315,7 @@ export class Checker {
       // A digest as a string is cheaper than a new buffer.
       parts.hasDigests ? Buffer.from(hash("sha256", own, "binary"), "latin1") : emptyBuffer,
     );
-    for (let at = 0; !facts.valid && at < facts.trajectories; at++) parts.fingerprints.push(0);
+    for (let at = 0; !valid && at < trajectories; at++) parts.fingerprints.push(0);
   }
 
   readonly #report: Report = (rule, data, node, ...steps) => {
