@@ -5,11 +5,11 @@ import { page } from "./build/page.ts";
 import { raw } from "./build/raw.ts";
 
 /**
- * Files that are loaded together are one: Node takes a fifth of a millisecond for each, however small it is. A group takes
- * along whatever its modules stand on, but for what those above it have.
+ * Files that are loaded together are bundled into one, because Node takes a fifth of a millisecond for each. A group
+ * contains the imports of its modules, except those of the groups above it.
  */
 const groups = [
-  // Reading has it without the schemas of the contract, which have it too.
+  // Used by the checker, without the schemas of the contract, which use it too.
   { name: "table", test: /\/src\/json\/(table|reader|keys|program)\.ts$/ },
   { name: "main", test: /\/src\/main\.ts$/ },
   { name: "run", test: /\/src\/(run|program|decimal|cli\/index|output\/views)\.ts$/ },
@@ -27,20 +27,20 @@ const groups = [
     name: "selection",
     test: /\/src\/(catalogs\/models|commands\/lists\/selection)\.ts$/,
   },
-  // Before `models`, which would take all of them along for one.
+  // Before `models`, which uses one of these files and would contain all.
   { name: "catalogs", test: /\/src\/catalogs\/index\.ts$/ },
   { name: "models", test: /\/src\/commands\/models\/run\.ts$/ },
-  // A catalog's cost may be that of a call.
+  // `catalog cost` reads a call.
   { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
-  // Completion has them too.
+  // Completion uses them too.
   { name: "words", test: /\/src\/commands\/catalog\/columns\.ts$/ },
   { name: "catalog", test: /\/src\/commands\/catalog\/(?!command)[a-z-]+\.ts$/ },
-  // None of them is worth a file, and completion and the help need all.
+  // Each is too small for a file, and completion and help need all.
   {
     name: "nouns",
     test: /\/src\/commands\/((auth|commands|config|profile|serve)|(completion|doctor|explain|ledger|mcp|schema)\/command)\.ts$/,
   },
-  // The local service has them too.
+  // The local service uses them too.
   { name: "metrics", test: /\/src\/groups\/metrics\/metrics\.ts$/ },
   { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
   { name: "groups", test: /\/src\/(check|groups)\/index\.ts$/ },
@@ -51,22 +51,22 @@ const groups = [
   { name: "log-run", test: /\/src\/commands\/(log\/(run|report)|check\/run|inputs\/(problems|read))\.ts$/ },
 ];
 
-/** The SDK of MCP holds validators of its own: in the bundle of the program, every command that checks a reply would load them. */
-const mcpSdkBeside = {
-  name: "mcp-sdk-beside",
+/** The SDK of MCP is a separate bundle: it contains validators that every command with a reply would load otherwise. */
+const separateMcpSdk = {
+  name: "separate-mcp-sdk",
   resolveId: (source: string) => (source === "./sdk.ts" ? { id: "./mcp-sdk.cjs", external: true } : undefined),
 };
 
 const listed = licenses();
 
-/** What every run needs is one file; each room, and each heavy file inside one, is a file that is loaded when it is used. */
+/** The program: one file that every run needs, and files that are loaded when they are used. */
 export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [mcpSdkBeside, kernel(), raw(), page([listed]), listed],
+  plugins: [separateMcpSdk, kernel(), raw(), page([listed]), listed],
   preserveEntrySignatures: "allow-extension",
-  // What a file does not use of a room, its door does not bring along.
+  // An index.ts of these modules does not load the files that its importer does not use.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|groups)\//, sideEffects: false }] },
   logLevel: "warn",
   output: {
@@ -82,7 +82,7 @@ export const program = {
   },
 } satisfies RolldownOptions;
 
-/** What a thread that helps with reading runs: one file by itself, of what the program holds too. */
+/** The code of a thread that checks a range of a file, in one file. */
 const rangeReader = {
   input: { "range-reader": "src/check/range-reader.ts" },
   platform: "node",
@@ -99,5 +99,5 @@ const mcpSdk = {
   output: { ...program.output, codeSplitting: false },
 } satisfies RolldownOptions;
 
-// The first makes the folder anew; the list of licences is written last by the program, for both.
+// The first empties the folder. The program writes the list of licenses for both.
 export default [mcpSdk, { ...program, output: { ...program.output, cleanDir: false } }, rangeReader];

@@ -108,7 +108,7 @@ console.log(
   `a store in PostgreSQL, ${kills} kills of it and of two services; ${logged.size} requests logged in ${tries} tries`,
 );
 holdTo("requests that were answered with 200 and are not there", lost.length, { max: 0 });
-holdTo("requests that are there beside those", rows.length - logged.size, { max: 0 });
+holdTo("other requests in the store", rows.length - logged.size, { max: 0 });
 holdTo("requests that are not read back whole", broken, { max: 0 });
 holdTo("services that did not end with 0 once they were told to", codes.filter((code) => code !== 0).length, {
   max: 0,

@@ -92,7 +92,7 @@ child.kill();
 
 printMachine(1);
 console.log(
-  `${megabytes} MB; the table is there after ${table.toFixed(0)} ms, and all is measured after ${measured.toFixed(0)} ms`,
+  `${megabytes} MB; the table appears after ${table.toFixed(0)} ms, everything is measured after ${measured.toFixed(0)} ms`,
 );
 holdTo("milliseconds to the first page", firstPage, { max: 1500 });
 holdTo("milliseconds of the longest frame", longest, { max: 50 });

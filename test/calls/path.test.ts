@@ -68,7 +68,7 @@ describe("a path into a call", () => {
     ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, ["a list of 1"]],
     ["id.x", '{"id":"x"}', "id.x", undefined, ["a text"]],
     ["id[0]", '{"id":null}', "id[0]", undefined, ["null"]],
-  ])("names, for %s in %s, the missing part and what is near", (path, json, where, near, there) => {
+  ])("names the missing part and similar names, for %s in %s", (path, json, where, near, there) => {
     expect(at(json, path)).toEqual({ kind: "missing", at: where, near, there });
   });
 

@@ -87,7 +87,7 @@ const tableAndParsed = (bytes: Buffer) => {
   return { found, wanted };
 };
 
-/** JSON of a value in which objects are lists of members, so that a key can stand twice. */
+/** JSON of a value in which objects are lists of members, so that a key can occur twice. */
 type Written = string | number | boolean | null | Raw | Members | readonly Written[];
 interface Raw {
   readonly raw: string;
@@ -496,7 +496,7 @@ describe("the checker", () => {
         fc.constantFrom("", " ", "\n", "é"),
         fc.nat({ max: 40 }),
         (start, key, end, padding) => {
-          // Of few characters, or of no digit, it is what documents write in a key's place.
+          // A short text, or one without a digit, is a placeholder in a document.
           const isMadeUp = /example|x{4}|1234567|abcdefgh|your|\.\.\./i;
           fc.pre(new Set(key).size > 14 && /\d/.test(key.slice(8)) && !isMadeUp.test(key));
           const content = `${"p ".repeat(padding)}${start}${key}${end}`;

@@ -68,7 +68,7 @@ const text = fc
     const isOneLine = space === "" && !opens.includes("\n");
     const list = elements.map((one) => JSON.stringify(one, undefined, isOneLine ? 0 : indent)).join(`,${space}`);
     const rest = Buffer.from(`${list}${space}${closes}`.replaceAll("\n", space === "\r\n" ? "\r\n" : "\n"));
-    // Where the second line begins with a value that is no JSON, the first may as well be a line that was cut off. A fault
+    // If the second line begins with a value that is not JSON, the first may be a line that was cut off. A fault
     // is described by the 256 bytes before it, so the first byte after the blanks is not damaged.
     const first = isOneLine ? 1 : Buffer.byteLength(list.split(`,${space}`, 1)[0] ?? "");
     if (damaged !== null) rest[first + (damaged[0] % (rest.length - first))] = damaged[1].charCodeAt(0);
@@ -138,7 +138,7 @@ describe("a list that is longer than a block", () => {
     expect(await checkLists(3, 9)).toBeGreaterThan(0);
   });
 
-  it("has the lines of its elements if line ends stand before its bracket", async () => {
+  it("has the lines of its elements if line ends precede its bracket", async () => {
     const before = '{\n"split":"train",\n"trajectory_groups":[';
     const broken = { trajectories: [{ ...plain, reward: "1" }] };
     const text = `${before}${" ".repeat(block)}${JSON.stringify(group(1, 2))},\n${JSON.stringify(broken)}]}`;

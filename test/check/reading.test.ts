@@ -37,7 +37,7 @@ describe("a shape of input", () => {
     "an array of trajectories": JSON.stringify(
       groups.flatMap(({ trajectories }, at) => trajectories.map((one) => ({ ...one, group_id: `g${at}` }))),
     ),
-    "files with byte order marks, put behind one another": lines.map((line) => `\ufeff${line}\n`).join(""),
+    "files with byte order marks, concatenated": lines.map((line) => `\ufeff${line}\n`).join(""),
     "groups with white space, blank lines, CRLF and a byte order mark": `\ufeff  ${lines.join(" \t\r\n \r\n\n\t")} \n\n`,
   };
 
@@ -536,7 +536,7 @@ describe("an input file", () => {
 
   it("counts as changed if it becomes shorter before scattered groups are reported", async () => {
     const [path = ""] = filesOf([1, 2, 1].map((id) => JSON.stringify({ ...plain, group_id: id })).join("\n"));
-    // All is one block: it was read before this is told.
+    // The file is one block, which was read before this call.
     expect(await refusal([path], { onProgress: () => truncateSync(path, 5) })).toMatchObject({
       kind: "input-changed",
     });
@@ -793,7 +793,7 @@ describe("a line", () => {
     await fc.assert(
       fc.asyncProperty(text, async (one) => {
         fc.pre(/[^ \t]/.test(one) && Buffer.from(one).toString() === one);
-        // A line that is fine before it: the text stands for itself, and not for the beginning of a document.
+        // After a valid line, the text is a line, and not the beginning of a document.
         const problems = await problemsOf(filesOf(`${line}\n${one}\n`));
         const fault = problems.find((problem) => problem.startsWith("json-"));
         expect(fault === undefined).toBe(isJson(one));

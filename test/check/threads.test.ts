@@ -190,7 +190,7 @@ describe("a large file that several threads read", () => {
       JSON.stringify({
         trajectories: [{ messages_and_choices: [{ role: "assistant", content: "y".repeat(bytes) }], reward: 0 }],
       });
-    // Blocks that the kernel takes stand before it.
+    // Preceded by blocks that the kernel reads.
     const files = filesOf([...Array<string>(500).fill(line(4000)), line(2 ** 21)].join("\n"));
     // Nobody helps: the range is this thread's.
     const found = await seen(files, shared({ threads: 1, rangeBytes: 2 ** 25 }));
@@ -254,7 +254,7 @@ describe("a large file that several threads read", () => {
       maxUnpackedBytes: 2 ** 36,
       groupBy: undefined,
       onOpened: () => undefined,
-      // All is one block: it was read before this is told.
+      // The file is one block, which was read before this call.
       onProgress: () => stop.abort(reason),
     });
     await expect(reading).rejects.toBe(reason);

@@ -274,7 +274,7 @@ describe("an archive of Inspect", () => {
     return own;
   };
 
-  /** A frame with an empty block, and room for one as long as any. */
+  /** A frame with an empty block, and space for the longest possible one. */
   const wideWindow = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0xf8, 1, 0, 0]);
 
   it("gives the names of damaged members, and the others are converted", async () => {

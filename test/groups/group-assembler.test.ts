@@ -107,7 +107,7 @@ describe("the groups of a growing file", () => {
         expect(complete.length).toBe(whole.count);
         for (let group = 0; group < whole.count; group++) {
           expect(groups.partsOf(group)).toEqual(whole.partsOf(group));
-          // What stands beside a line that can't be read is kept back: of a whole file that is looked at later.
+          // Groups next to an unreadable line are held back. In a whole file they are checked later.
           if (!isDamaged || groups.isValid(group)) expect(groups.isValid(group)).toBe(whole.isValid(group));
           expect(groups.bytesOf(group)).toBe(whole.bytesOf(group));
           expect(groups.trajectoriesOf(group)).toBe(whole.trajectoriesOf(group));

@@ -146,7 +146,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const own = await ledger.scope(in_);
       const ahead = new PriorOutcomes({ numberOf: find, input, resendLogged });
       await ahead.addEntries(own.entries());
-      // Of a growing file the groups are not known yet: the keys of the ledger get numbers.
+      // The groups of a growing file are not known yet, so the keys of the ledger get numbers.
       const numbers = new Map<string, number>();
       const numberOf = (of: Uint8Array, offset: number) => {
         const key = Buffer.from(of.subarray(offset, offset + dedupKeyBytes)).toString("hex");

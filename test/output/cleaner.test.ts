@@ -186,7 +186,7 @@ describe("a run of the built program", () => {
     const seen = written.replaceAll(/\u001b\[[0-9;?]*[a-zA-Z]|\s|\\n|&#10;|│/g, "").toLowerCase();
     return encodings.flatMap(([name], at) => {
       const letters = spelled[at]?.replaceAll(/\s/g, "").toLowerCase() ?? "";
-      // Of a header, or of a user, the beginning is no part of the secret.
+      // The beginning of a header or of a user name is not part of the secret.
       const part = /header|user/.test(name) ? letters : letters.slice(0, 12);
       return seen.includes(part) ? [name] : [];
     });
@@ -270,7 +270,7 @@ describe("a run of the built program", () => {
     ROLLCALL_PROJECT: "a/b",
   });
 
-  /** A call with each spelling where an agent's answer is cut at so many characters. */
+  /** A call with each spelling, each cut after the given number of characters. */
   const cutCall = (most: number) => ({ call: { ...call, attributes: { lines, texts: atCut(most) } } });
 
   it.each<[tool: string, given: Readonly<Record<string, unknown>>, answer: Answer | undefined]>([

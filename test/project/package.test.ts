@@ -57,7 +57,7 @@ describe("the package", () => {
 
   beforeAll(() => {
     const folder = mkdtempSync(join(tmpdir(), "package-"));
-    // What `prepack` runs, without the build: other tests are running from that.
+    // The steps of `prepack` without the build, whose result other tests are using.
     execFileSync(process.execPath, ["build/prepack.js"]);
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], {
       encoding: "utf8",

@@ -76,7 +76,7 @@ const send = async (
   return { bodies: client.bodies.map((body) => body.toString()), result };
 };
 
-/** The groups' bytes as they stand in a body. */
+/** The bytes of the groups in a body. */
 const groupsIn = (body: string): string => {
   const opening = '{"split":"train","trajectory_groups":[';
   expect(body.startsWith(opening)).toBe(true);
@@ -314,7 +314,7 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
       "SELECT 1 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     let begun = 0;
     let meanwhile: Promise<number> | undefined;
-    /** Lets nobody write the outcome of the first request until it is waited for; returns the requests begun by then. */
+    /** Delays the write of the first request's outcome until it is awaited; returns the requests begun by then. */
     const hold = async (): Promise<number> => {
       while ((await holder.query(isWaitedFor)).rowCount === 0) await setImmediate();
       const { rows } = await holder.query("SELECT 1 FROM rollcall.request");
@@ -445,7 +445,7 @@ describe("an outcome", () => {
 
   it("halves a request after a 413 whatever the sizes of its groups", async () => {
     const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
-    // Two bytes shorter than the others with their comma: half of all, rounded down, has no room for those.
+    // Two bytes shorter than the others with their comma: half of all, rounded down, is too small for those.
     const first = padded(2 * group(2).length - 1 - padded(0).length);
     const answer = (_: Buffer, at: number) => answered(at === 1 ? 413 : 200);
     const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });

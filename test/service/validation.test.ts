@@ -120,7 +120,7 @@ describe("the validation of a log request (interface 7)", () => {
     });
   });
 
-  it("finds the fault behind a string of megabytes", async () => {
+  it("finds the fault after a string of megabytes", async () => {
     const service = await running();
     const refused = await service.log(`{"a":"${"x".repeat(5_000_000)}",}`);
     expect(refused.body).toMatchObject({ detail: [{ loc: ["body", "5000008"] }] });

@@ -1,4 +1,4 @@
-/** A headless Chromium that opens pages and says what they do. */
+/** Opens pages in a headless Chromium and records their messages and requests. */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, type Page, chromium as playwright } from "playwright-core";
@@ -35,13 +35,13 @@ export interface TabOptions {
   readonly dark?: boolean;
 }
 
-/** Opens an address in a tab that shares nothing with others, until the test is finished; `isOwn` says what it may ask for. */
+/** Opens an address in a separate context until the test is finished. `isOwn` is true of the addresses that it may request. */
 export const openTab = async (
   url: string,
   isOwn: (asked: string) => boolean,
   { width = 1280, height = 860, dark = false }: TabOptions = {},
 ): Promise<Tab> => {
-  if (chromium === undefined) throw new Error("there is no chromium");
+  if (chromium === undefined) throw new Error("Chromium is not installed");
   browser ??= playwright.launch({ executablePath: chromium, args: flags });
   const opened = await browser;
   const context = await opened.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
@@ -50,7 +50,7 @@ export const openTab = async (
   const troubles: string[] = [];
   page.on("console", (message) => troubles.push(message.text()));
   page.on("pageerror", ({ message }) => troubles.push(message));
-  page.on("request", (request) => isOwn(request.url()) || troubles.push(`asked for ${request.url()}`));
+  page.on("request", (request) => isOwn(request.url()) || troubles.push(`requested ${request.url()}`));
   page.on("dialog", (dialog) => {
     troubles.push(dialog.message());
     void dialog.dismiss();
@@ -59,5 +59,5 @@ export const openTab = async (
   return { page, troubles };
 };
 
-/** One for all tests of this process, with which it ends. */
+/** Shared by all tests of this process; ends with it. */
 let browser: Promise<Browser> | undefined;

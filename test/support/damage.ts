@@ -1,6 +1,6 @@
-/** Replies of the interface in every degree of damage: each field absent, null, of every other type, or a value nobody knows. */
+/** Damaged replies of the interface: each field is absent, null, of another type, or has an unknown value. */
 
-/** Values as JSON spells them, so that digits stay; undefined leaves the field out. */
+/** Values as JSON text, so that digits stay; undefined omits the field. */
 export const damages: readonly (string | undefined)[] = [
   undefined,
   "null",
@@ -28,7 +28,7 @@ export const damages: readonly (string | undefined)[] = [
   `${"[".repeat(300)}${"]".repeat(300)}`,
 ];
 
-/** An object as JSON text, by its members' own texts. */
+/** An object: the JSON text of each member. */
 export type Members = Readonly<Record<string, string | undefined>>;
 
 /** The text of an object; members without a text are left out. */
@@ -37,7 +37,7 @@ export const textOf = (members: Members): string =>
     .flatMap(([name, text]) => (text === undefined ? [] : [`${JSON.stringify(name)}:${text}`]))
     .join(",")}}`;
 
-/** A model as the interface has it (interface 2.5). */
+/** A complete model (interface 2.5). */
 export const wholeModel: Members = {
   id: '"maker/model"',
   name: '"A model"',
@@ -65,7 +65,7 @@ export interface Damaged {
 
 const prices = ["prompt", "completion", "image", "request", "input_cache_read", "web_search"];
 
-/** A model for each field and each damage to it; the ids tell them apart, but where the id itself is damaged. */
+/** A model for each field and each damage to it; the ids distinguish them unless the id is damaged. */
 export const damagedModels: readonly Damaged[] = [
   ...Object.keys(wholeModel).flatMap((field) => damages.map((value) => ({ field, value, change: { [field]: value } }))),
   ...prices.flatMap((name) =>
@@ -89,7 +89,7 @@ export const damagedModels: readonly Damaged[] = [
 export const catalogText = (models: readonly { readonly members: Members }[]): string =>
   `{"data":[${models.map(({ members }) => textOf(members)).join(",")}]}`;
 
-/** A decimal that is not below zero, as a price is spelled; undefined for anything else. Digits and places, exact. */
+/** The exact digits and decimal places of a price; undefined if the value is not a decimal of at least zero. */
 export const priceOf = (
   value: string | undefined,
 ): { readonly digits: bigint; readonly places: number } | undefined => {
@@ -104,7 +104,7 @@ export const priceOf = (
   return places < 0 ? { digits: digits * 10n ** BigInt(-places), places: 0 } : { digits, places };
 };
 
-/** The price times a million, as a person reads it. */
+/** The price of a million units, in decimal notation. */
 export const perMillion = (value: string | undefined): string | undefined => {
   const price = priceOf(value);
   if (price === undefined) return undefined;

@@ -1,9 +1,9 @@
-/** A server of files on loopback that gives ranges, and can be told to misbehave as servers do. */
+/** A file server on loopback that answers range requests, and can fail as real servers do. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { listening } from "./server.ts";
 
-/** A request as it came. */
+/** A received request. */
 export interface AskedFor {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
@@ -21,7 +21,7 @@ export interface FileServerOptions {
   readonly cut?: (answer: number) => number | undefined;
   /** Answers a request itself, and returns true; or returns false. */
   readonly instead?: (asked: AskedFor, response: ServerResponse) => boolean;
-  /** The type that it says its files are of. */
+  /** The Content-Type of all files. */
   readonly type?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Inputs in a folder of their own, and what the room makes of them. */
+/** Writes inputs, reads them as a dataset, and delivers them. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ export const filesOf = (...contents: readonly (string | Uint8Array)[]): readonly
   });
 };
 
-/** How a test reads. */
+/** Options of `read`. */
 export interface Asked {
   readonly host?: Host;
   readonly split?: string;
@@ -49,7 +49,7 @@ export interface Asked {
   readonly onProgress?: () => void;
 }
 
-/** Warnings about the form of the input; those about what is learned from it have tests of their own. */
+/** Warnings about the form of the input. Warnings about the training signal have separate tests. */
 const aboutForm: ReadonlySet<string> = new Set([
   "mixed-shapes",
   "split-requests",
@@ -75,7 +75,7 @@ const aboutForm: ReadonlySet<string> = new Set([
 
 const others: ReadonlySet<string> = new Set(warningRules.filter((rule) => !aboutForm.has(rule)));
 
-/** Reads files; what was opened is closed when the test is finished. */
+/** Reads files, and closes them when the test is finished. */
 export const read = async (files: readonly string[], asked: Asked = {}): Promise<Dataset> => {
   const reading = await readDataset({
     host: asked.host ?? testHost(),
@@ -93,10 +93,10 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
   return reading;
 };
 
-/** A distribution; its mean and spread are only for people, and differ in the last digits by the order of what was added. */
+/** A distribution without the last digits of mean and spread, which depend on the order of the values. */
 export const roughly = ({ mean, squares, ...sketch }: Sketch) => {
   const size = Math.max(1, Math.abs(sketch.least), Math.abs(sketch.most));
-  // In units of which no usual value stands right between two.
+  // Rounded in a unit that no usual value is a half of.
   const seen = (value: number) => (size < 1e100 ? Math.round(value * Math.PI * 1e8) + 0 : undefined);
   return { ...sketch, mean: seen(mean / size), squares: seen(squares / size ** 2 / Math.max(1, sketch.count)) };
 };
@@ -109,7 +109,7 @@ export const picturedOf = ({ reward, turns, characters, byName }: Tally) => ({
   metrics: new Map(Array.from(byName, ([name, { sketch }]) => [name, roughly(sketch ?? newSketch())])),
 });
 
-/** All that a reading found. */
+/** All results of a reading. */
 export const allOf = ({ found, groups, problems, ownKeys }: Dataset, files: readonly string[]) => ({
   parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
@@ -131,7 +131,7 @@ export const refusal = async (files: readonly string[], asked: Asked = {}): Prom
     (thrown: unknown) => thrown,
   );
 
-/** The problems of files, shortly: `rule line:column path`. */
+/** The problems of files as `rule line:column path`. */
 export const problemsOf = async (files: readonly string[], asked: Asked = {}): Promise<readonly string[]> => {
   const reading = await read(files, asked);
   return reading.problems
@@ -176,7 +176,7 @@ export const keepingClient = (
   };
 };
 
-/** How a reading is delivered where a test says nothing else: once, without a ledger. */
+/** Default options of a delivery: once, without a ledger. */
 export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   host: testHost(),
   modelId: "m",

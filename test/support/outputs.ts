@@ -1,4 +1,4 @@
-/** Holds what a run printed as JSON against the schema of its command. */
+/** Compares the JSON output of a run with the schema of its command. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { listCommands, loadTree } from "../../src/cli/index.ts";
 import {
@@ -38,7 +38,7 @@ export const outputFaults = (printed: Printed, { service = false } = {}): readon
   return [...faults, ...texts.flatMap((text) => faultsIn({ text, name, form, service }))];
 };
 
-/** Commands that print text for another program whatever form is asked for. */
+/** Commands that print text for another program, whatever `--output` is. */
 const unstructured: ReadonlySet<string> = new Set(["completion", "__complete", "serve", "mcp"]);
 
 const formOf = (args: readonly string[]): "json" | "jsonl" | undefined => {
@@ -67,7 +67,7 @@ export const faultsIn = ({
   try {
     value = JSON.parse(text);
   } catch {
-    return [`rollcall ${name} printed what is no JSON: ${text.slice(0, 200)}`];
+    return [`rollcall ${name} did not print JSON: ${text.slice(0, 200)}`];
   }
   const validate = validatorOf(output, form, service);
   if (validate(value)) return [];
@@ -91,7 +91,7 @@ const validatorOf = (output: Output, form: "json" | "jsonl", service: boolean) =
   return validate;
 };
 
-/** A schema that lets the service's own objects hold anything. */
+/** The schema with any content in objects of the service. */
 const withoutServiceTypes = (schema: JsonObject): JsonObject => {
   const loosened = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(loosened);
@@ -105,10 +105,10 @@ const withoutServiceTypes = (schema: JsonObject): JsonObject => {
 
 const tree = await loadTree(program);
 
-/** The words of each command that does something. */
+/** The words of each command that can be run. */
 const commands = [...listCommands(tree), ...tree.verbs].flatMap(({ words, run }) => (run === undefined ? [] : [words]));
 
-/** The command that words name. */
+/** The command in the arguments. */
 export const commandIn = (args: readonly string[]): string | undefined => {
   for (const at of args.keys()) {
     for (const length of [3, 2, 1]) {

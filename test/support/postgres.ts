@@ -8,13 +8,13 @@ import { type OwnPostgres, postgresAt, startPostgres } from "../../bench/postgre
 
 export { hasPostgres } from "../../bench/postgres.js";
 
-/** Gives the address of a new database, which asks the user `guarded` for a password. @throws if PostgreSQL is not installed */
+/** Returns the address of a new database. The user `guarded` needs a password. @throws if PostgreSQL is not installed */
 export const newDatabase = async (user: "rollcall" | "guarded" = "rollcall"): Promise<string> => {
   server ??= sharedServer();
   return (await server).newDatabase(`tests_${randomUUID()}`, user);
 };
 
-/** A server that a test stops and starts, and that ends with the test. */
+/** A server that the test can stop and start. It ends with the test. */
 export const ownServer = async (
   { onTestFinished }: { onTestFinished(work: () => void): void },
   options: Parameters<typeof startPostgres>[0] = {},
@@ -45,7 +45,7 @@ const sharedServer = async (): Promise<OwnPostgres> => {
   return postgresAt(JSON.parse(readFileSync(place, "utf8")));
 };
 
-/** True in one process: the others find the folder there. */
+/** True in one process: the others find that the folder exists. */
 const isMade = (folder: string): boolean => {
   try {
     mkdirSync(folder);

@@ -1,4 +1,4 @@
-/** Runs the built program as a person or a script would, with nothing of this machine's own in its environment. */
+/** Runs the built program with a clean environment. */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, fork, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { mkdtempSync } from "node:fs";
@@ -9,7 +9,7 @@ import { outputFaults } from "./outputs.ts";
 
 /** How a run ended, and what it printed. */
 export interface Ran {
-  /** The exit code; null where a signal ended it. */
+  /** The exit code; null if a signal ended the process. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -65,16 +65,16 @@ const runInTurn = async (args: readonly string[], options: RunOptions): Promise<
   return ran;
 };
 
-/** Output of a run, and its exit code at its end. */
-interface Told {
+/** A message of a reused process: output of a run, or its exit code. */
+interface RunnerMessage {
   readonly code?: number;
   /** A signal that the run has received. */
-  readonly heard?: NodeJS.Signals;
+  readonly received?: NodeJS.Signals;
   readonly stdout?: Uint8Array;
   readonly stderr?: Uint8Array;
 }
 
-/** Processes between two runs. As many as tests start at once, and no more are kept. */
+/** Processes between two runs. */
 const idle: ChildProcess[] = [];
 const mostIdle = 8;
 
@@ -85,7 +85,7 @@ const startRunner = (): ChildProcess =>
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
 
-/** The most memory, in bytes, that a run takes. */
+/** The peak memory of a run, in bytes. */
 export const peakOf = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<number> => {
   const child = spawn(process.execPath, ["-r", "./bench/peak.cjs", "bin/rollcall.js", ...args], {
     env: { ...newHome(), ...env, BENCH_TELLS: "memory" },
@@ -99,7 +99,7 @@ export const peakOf = async (args: readonly string[], env: Readonly<Record<strin
   return Number(told) * 1024;
 };
 
-/** Waits for the end of a run, and gives what it printed since this was called. */
+/** Waits for the end of a run; returns its output since the call. */
 export const endOf = async (child: Running): Promise<Ran> => {
   const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
   const code = await new Promise<number | null>((settle) => void child.on("close", settle));
@@ -107,8 +107,8 @@ export const endOf = async (child: Running): Promise<Ran> => {
 };
 
 /**
- * Interrupts runs that wait for what never comes, which can't be seen from outside: the first of them soon after its
- * start, the next ones later, until one was old enough to hear the signal, or had come as far as `until` says.
+ * Interrupts runs that wait for an event that never happens. A wait can't be seen from outside, so the first run is
+ * interrupted soon after its start, and each next one later, until `until` is true of a run's result.
  */
 export const interruptWaiting = async (
   start: () => ChildProcessWithoutNullStreams,
@@ -127,10 +127,10 @@ export const interruptWaiting = async (
   }
 };
 
-/** By this age a run hears signals on any machine. */
+/** A run of this age receives signals on any machine. */
 const oldestMs = 30_000;
 
-/** A run that was started: as much of a child process as tests use. */
+/** A started run: the members of a child process that tests use. */
 export interface Running {
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -139,15 +139,15 @@ export interface Running {
   on(event: "close", listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
 }
 
-/** A run in a process that other runs have too. */
+/** A run in a process that is reused. */
 export interface RunningInTurn extends Running {
   /** Sends SIGINT, SIGTERM or SIGHUP. Resolves once the run has received it, or is over. */
   signal(name: NodeJS.Signals): Promise<void>;
 }
 
 /**
- * Starts `rollcall` in a process that one run has after the other, and leaves it running. It has no open standard input;
- * what a third signal, a pipe or a terminal does needs `startRollcall`.
+ * Starts `rollcall` in a reused process without an open standard input. Use `startRollcall` to test a third signal, a
+ * pipe or a terminal.
  */
 export const startInTurn = (
   args: readonly string[],
@@ -164,10 +164,10 @@ export const startInTurn = (
     stderr.end();
     events.emit("close", code, signal);
   };
-  const take = ({ code, heard, stdout: out, stderr: err }: Told) => {
+  const take = ({ code, received, stdout: out, stderr: err }: RunnerMessage) => {
     if (out !== undefined) stdout.write(out);
     if (err !== undefined) stderr.write(err);
-    if (heard !== undefined) events.emit("heard");
+    if (received !== undefined) events.emit("received");
     if (code === undefined) return;
     end(code, null);
     runner.unref();
@@ -186,7 +186,7 @@ export const startInTurn = (
     },
     signal: async (name) => {
       if (isOver) return;
-      const received = new Promise<void>((settle) => void events.once("heard", settle).once("close", settle));
+      const received = new Promise<void>((settle) => void events.once("received", settle).once("close", settle));
       runner.send({ signal: name });
       await received;
     },

@@ -1,6 +1,6 @@
 /**
- * Runs one command line after another as `bin/rollcall.js` does, in a process that stays: starting one takes ten times
- * as long as most runs. A run is over when nothing of it is left that would keep its process from ending.
+ * Runs one command line after another as `bin/rollcall.js` does, in one process, because a start takes ten times as
+ * long as most runs. A run has ended when nothing of it would keep its process alive.
  */
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
@@ -11,11 +11,11 @@ process.on("disconnect", () => process.exit());
 process.on("message", (message) => {
   if (message.signal === undefined) return start(message);
   process.emit(message.signal, message.signal);
-  process.send({ heard: message.signal });
+  process.send({ received: message.signal });
 });
 
 const start = ({ args, env, stdin, cwd }) => {
-  // From here on, only what the run itself holds open keeps the process alive.
+  // From here on, only the run keeps the process alive.
   process.channel.unref();
   process.chdir(cwd);
   for (const name of Object.keys(process.env)) delete process.env[name];
@@ -36,7 +36,7 @@ const start = ({ args, env, stdin, cwd }) => {
   });
 };
 
-/** The files of libsql are closed when the collector comes by, if the process did not end before. */
+/** libsql closes its files at garbage collection, or when the process ends. */
 const closeFiles = (then) => {
   if (openFiles() === openAtStart) return then();
   globalThis.gc();
@@ -49,7 +49,7 @@ const isFile = (number) => {
   try {
     return readlinkSync(`${open}/${number}`).startsWith("/");
   } catch {
-    // It was open while the folder was read.
+    // It was closed after the folder was read.
     return false;
   }
 };
@@ -66,7 +66,7 @@ const sentAs = (name) =>
     },
   });
 
-/** As a pipe gives them. */
+/** The pieces in which a pipe delivers bytes. */
 function* piecesOf(bytes) {
   for (let at = 0; at < bytes.length; at += bytesAtOnce) yield bytes.subarray(at, at + bytesAtOnce);
 }

@@ -1,4 +1,4 @@
-/** A plain HTTP server that knows its exchanges beforehand: a request nobody expected, or an exchange nobody used, fails the test. */
+/** An HTTP server with scripted exchanges. An unexpected request, or an unused exchange, fails the test. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createPlainServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
@@ -68,7 +68,7 @@ export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<Sc
   server.on("connection", () => count++);
   const { url } = await listening(server);
   onTestFinished(() => {
-    if (unexpected.length > 0) throw new Error(`requests that nobody expected: ${unexpected.join(", ")}`);
+    if (unexpected.length > 0) throw new Error(`unexpected requests: ${unexpected.join(", ")}`);
     if (waiting.length > 0) throw new Error(`${waiting.length} of ${exchanges.length} exchanges were not used`);
   });
   return { url, received, connections: () => count };

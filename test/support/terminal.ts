@@ -25,7 +25,7 @@ export const seeLine = async (
   line: string,
   { env, cwd = ".", columns = 100, rows = 200, typed = [] }: LineOptions,
 ): Promise<Seen> => {
-  // Of what a program wrote just before its end, a terminal may lose some. So the shell, which Ctrl-C does not end,
+  // A terminal may lose text that a program wrote just before its end. So the shell, which Ctrl-C does not end,
   // writes a mark after all output and waits until the mark was read.
   const marked = `trap : INT\n${line}\ncode=$?; printf '\\033]end\\007'; read -r seen; exit $code`;
   const terminal = spawn("/bin/sh", ["-c", marked], {

@@ -65,7 +65,7 @@ export const replay = async (text: string): Promise<string> => {
   return `${lines.join("\n")}\n`;
 };
 
-/** The lines of a transcript that are typed. All others are what came of them. */
+/** The typed lines of a transcript. All other lines are results. */
 const blocksOf = (text: string): readonly { readonly lines: readonly string[]; readonly step?: Step }[] => {
   const blocks: { lines: string[]; step?: Step }[] = [];
   for (const line of text.split("\n")) {
@@ -115,7 +115,7 @@ const openStage = (folder: string, service: Service) => {
     if (token !== undefined) await untilRead(url, token);
     let told = 0;
     const news = () => {
-      // What `view` says while it reads may come before, or after, that it serves.
+      // `view` may print its address before or after the notes about the input.
       const said = marked("!", base.said());
       const all = [...marked(">", base.printed()), ...(told === 0 && token !== undefined ? said.toSorted() : said)];
       const since = all.slice(told);
@@ -173,7 +173,7 @@ const openStage = (folder: string, service: Service) => {
       terminal: columns === undefined ? {} : screen,
       ...(stdin === undefined ? {} : { stdin }),
     });
-    // What a run follows grows by a line in each of its waits, after the last of which Ctrl-C is pressed.
+    // A followed file grows by a line in each wait. After the last one, Ctrl-C is pressed.
     const lines = args.includes("--follow") && typeof stdin === "string" ? stdin.trimEnd().split("\n") : undefined;
     const end = new AbortController();
     const host: Host = {
@@ -205,7 +205,7 @@ const openStage = (folder: string, service: Service) => {
       ...(code === 0 ? [] : [`= ${code}`]),
     ];
   };
-  /** Does what a line says. Returns what the transcript tells of it. */
+  /** Runs a line. Returns its result in the transcript. */
   const play = async ({ line, content }: Step): Promise<readonly string[]> => {
     const words = wordsOf(names.real(line));
     const from = words.indexOf("<");
@@ -368,7 +368,7 @@ const groupOf = (rewards: string): string => {
   return `{"trajectories":[${trajectories}]}\n`;
 };
 
-/** The body of a request. A group that `groups` wrote is told by its rewards. */
+/** The body of a request. A group that `groups` wrote is shown as its rewards. */
 const shortened = (body: string): string => {
   if (!body.includes('"trajectory_groups":') || JSON.stringify(JSON.parse(body)) !== body) return body;
   const { trajectory_groups: groups, ...others } = JSON.parse(body);

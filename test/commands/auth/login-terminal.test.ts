@@ -4,7 +4,7 @@ import { spawn } from "@lydell/node-pty";
 import { describe, expect, it } from "vitest";
 import { key, models, openHome } from "./home.ts";
 
-/** Runs `rollcall` on a terminal. Types each key after the text it waits for has appeared; `TERM` stands for the signal. */
+/** Runs `rollcall` on a terminal. Types each key after the text it waits for has appeared; `TERM` sends the signal. */
 const onTerminal = async (
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -79,7 +79,7 @@ describe("rollcall auth login on a terminal", () => {
       ["this is the key, which was already entered", "\r"],
       ["router_provider (", "\r"],
     ]);
-    // What is typed at a prompt in the open, the terminal shows once; rollcall does not repeat it.
+    // The terminal shows text that is typed at a visible prompt once. rollcall does not repeat it.
     expect([code, seen.split(key).length - 1]).toEqual([0, 1]);
     expect(saved("settings.json")).toEqual({ default: { base_url: server.url, project: "team/project" } });
     expect(saved("credentials.json")).toMatchObject({ default: { log: { key }, calls: { key } } });

@@ -18,7 +18,7 @@ describe("rollcall call read --wait", () => {
   });
 
   it("prints a call that is still running after --max-wait, and exits with 5", async () => {
-    // How often it is asked within the bound is up to the machine.
+    // The number of requests within the limit depends on the machine.
     const server = createServer(async (request, response) => {
       const { id } = JSON.parse(Buffer.concat(await request.toArray()).toString());
       const call = { id, started_at: "2025-01-01T00:00:00Z", ended_at: id === "a" ? null : "2025-01-01T00:00:01Z" };

@@ -153,7 +153,7 @@ describe("rollcall check", () => {
     ["each without its id", [calling("a", "b"), nameless, nameless, last], []],
     ["one of them missing", [calling("a", "b"), nameless, last], ["messages_and_choices.0.tool_calls.1"]],
     [
-      "one without its id behind another",
+      "one without its id after another",
       [calling("a", "b"), '{"role":"tool","tool_call_id":"a","content":"x"}', nameless, last],
       [],
     ],

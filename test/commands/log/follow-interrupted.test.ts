@@ -126,7 +126,7 @@ describe("rollcall log --follow", () => {
   });
 
   it("sends the rest after a first signal, and abandons it after a second one", async () => {
-    // What fills a request, which two of these do, goes at once; what comes behind it waits for its time, or for a signal.
+    // Two of these fill a request, which is sent immediately. The next one waits for the batch time or a signal.
     const sink = await openSink((response, at) => void (at === 1 && response.end("{}")));
     const file = fileWith([1, 2, 3].map((reward) => line(reward)).join(""));
     const size = ["--max-request-size", "260"];
