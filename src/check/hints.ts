@@ -76,7 +76,7 @@ const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefin
 const hintForMessages = (holder: JsonObject, alias: string | undefined): string | undefined => {
   const format = detectFormat(holder);
   if (format !== undefined) {
-    return `read the file with --from ${format} without --follow, or convert it first with rollcall convert`;
+    return `read the file with --from ${format}, or convert it first with rollcall convert`;
   }
   if (alias !== undefined) {
     const sampled = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";

@@ -135,7 +135,7 @@ const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => bo
 
 /** Keys of rows with messages in other formats. */
 const otherKeys =
-  `prompt completion completions response output info trajectory_format termination_reason reward_info simulations
+  `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
 /** Returns the list of messages, or that in a string. Columns of tables often contain JSON. @throws ConversionError */

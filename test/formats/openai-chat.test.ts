@@ -169,8 +169,15 @@ describe("rows of chat messages", () => {
   it("are reported with their format among trajectories in rollcall's format", async () => {
     const mixed = fileOf([{ messages_and_choices: [user("hi")], reward: 1 }, said(1)]);
     expect((await runRollcall(["check", mixed])).stderr).toContain(
-      "read the file with --from openai-chat without --follow, or convert it first with rollcall convert",
+      "read the file with --from openai-chat, or convert it first with rollcall convert",
     );
+  });
+
+  it("are recognized in a folder of indented documents, also with a prompt", async () => {
+    const folder = dirname(fileOf([]));
+    writeFileSync(join(folder, "a.json"), JSON.stringify(said(1, { prompt: "hi", tools: null }), undefined, 2));
+    const { code, stdout } = await runHere(["check", folder, "--from", "openai-chat", "--json"]);
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, status: "valid", groups: { read: 1 } });
   });
 
   it("are not recognized if their turns mean something else", async () => {

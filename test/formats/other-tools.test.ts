@@ -23,7 +23,7 @@ describe("the advice for a row of another tool", () => {
 
   it.each(named)("names the format that reads %j", async (row, from) => {
     expect(await adviceFor({ ...row, reward: 1 })).toBe(
-      `read the file with --from ${from} without --follow, or convert it first with rollcall convert`,
+      `read the file with --from ${from}, or convert it first with rollcall convert`,
     );
   });
 
