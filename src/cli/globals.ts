@@ -23,7 +23,7 @@ export const globalOptions = {
       output: { ...choice("table, tsv, json, jsonl or csv", formats, "format"), short: "o" },
       fields: text("columns or JSON keys, separated by commas", "names"),
       header: flag("header line in tsv"),
-      quiet: { ...flag("no notices and no progress"), short: "q" },
+      quiet: { ...flag("no notices, warnings or progress"), short: "q" },
       color: choice("auto, always or never", colorModes, "when"),
       "no-color": flag("no color"),
       "no-pager": flag("no pager"),

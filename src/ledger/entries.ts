@@ -27,8 +27,19 @@ const states = ["trying", "logged", "refused", "not_sent", "unknown", "assumed_l
 
 export type EntryState = (typeof states)[number];
 
+export const formatState = (state: EntryState): string =>
+  state === "released" ? "to resend" : state.replace("_", " ");
+
 /** States that are displayed, in this order. */
-export const ledgerStates = ["logged", "assumed_logged", "unknown", "trying", "refused", "not_sent"] as const;
+export const ledgerStates = [
+  "logged",
+  "assumed_logged",
+  "unknown",
+  "trying",
+  "refused",
+  "not_sent",
+  "released",
+] as const;
 
 export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
 

@@ -1,9 +1,16 @@
 /** The ledger: what was sent, in a file or in a database that machines share, and how inputs compare with it. */
 
-export { type Entry, type EntryCounts, type EntryFilter, type LedgerScope, ledgerStates } from "./entries.ts";
+export {
+  type Entry,
+  type EntryCounts,
+  type EntryFilter,
+  formatState,
+  type LedgerScope,
+  ledgerStates,
+} from "./entries.ts";
 export type { Ledger } from "./ledger.ts";
 export {
-  noWrittenFiles,
+  openWrittenFiles,
   type PriorOutcome,
   PriorOutcomes,
   type WrittenFiles,

@@ -9,7 +9,13 @@ export interface WrittenFiles {
 }
 
 /** For a run without a ledger. */
-export const noWrittenFiles: WrittenFiles = { readDigest: async () => undefined, recordDigest: async () => undefined };
+export const openWrittenFiles = (): WrittenFiles => {
+  const digests = new Map<string, string>();
+  return {
+    readDigest: async (path) => digests.get(path),
+    recordDigest: async (path, digest) => void digests.set(path, digest),
+  };
+};
 
 export type PriorOutcome = "not_sent" | "already_logged" | "unknown";
 

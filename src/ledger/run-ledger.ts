@@ -5,7 +5,7 @@ import type { Host } from "../host.ts";
 import { type Entry, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
 import type { DestinationFacts, ScopeLedger, SizeLimits } from "./ledger.ts";
-import { noWrittenFiles } from "./prior-outcomes.ts";
+import { openWrittenFiles } from "./prior-outcomes.ts";
 import type { RecordedOutcome } from "./writer.ts";
 
 export interface RunLedgerOptions {
@@ -106,7 +106,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
   return {
     /** For the result of the run; null without a ledger. */
     resultFacts: ledger === undefined ? null : { path, created: ledger.created },
-    writtenFiles: ledger?.writtenFiles ?? noWrittenFiles,
+    writtenFiles: ledger?.writtenFiles ?? openWrittenFiles(),
     /** True if other runs may send groups of the same files at the same time. */
     isShared,
     /** True if the service honors `Idempotency-Key`: it echoed one, or is the local service. */

@@ -19,7 +19,7 @@ export const outputFailed = (
 };
 
 export const reportExists = (file: string): Failure =>
-  new Failure("usage", "report-exists", `${file} already exists and is not a report written by rollcall`, {
+  new Failure("usage", "report-exists", `${file} already exists and is not an unchanged report of rollcall`, {
     hint: "choose another file with --report",
   });
 

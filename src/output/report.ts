@@ -1,4 +1,5 @@
 /** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
+import { hash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure, type Problem } from "../failure.ts";
 import { getErrorCode, writeFileAtomically } from "../files.ts";
@@ -30,23 +31,24 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
   const text = safe.verbatim(form === "github" ? githubText(problems, clean) : junitText(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
-  requireReportFile(file, []);
-  wrapWriteErrors(file, () => writeFileAtomically(file, [text], mode));
+  requireReportFile(file);
+  wrapWriteErrors(file, () => writeFileAtomically(file, [text, digestLine(form, text)], mode));
+};
+
+/** The last line of a file. It shows whether somebody changed the report. */
+const digestLine = (form: ReportFormat, text: string): string => {
+  const mark = `rollcall sha256=${hash("sha256", text)}`;
+  return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
 /** Checks that a report may be written to a file. @throws Failure `report-exists`, `report-unwritable` */
-export const requireReportFile = (file: string, inputs: readonly string[]): void =>
+export const requireReportFile = (file: string): void =>
   wrapWriteErrors(file, () => {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    if (stats === undefined || !stats.isFile()) return;
-    const isInput = inputs.some((input) => {
-      const other = statSync(input, { throwIfNoEntry: false });
-      return other?.ino === stats.ino && other.dev === stats.dev;
-    });
-    const text = isInput ? "" : readFileSync(file, "utf8");
-    const isCommand = (line: string): boolean => line === "" || /^::(?:error|warning) /.test(line);
-    const isReport = text.startsWith(`${xmlHead}\n<testsuites name="rollcall `) || text.split("\n").every(isCommand);
-    if (isInput || !isReport) throw reportExists(file);
+    const facts = statSync(file, { throwIfNoEntry: false });
+    if (facts?.isFile() !== true || facts.size === 0) return;
+    const text = readFileSync(file, "utf8");
+    const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
+    if (!reportFormats.some((form) => text === `${body}${digestLine(form, body)}`)) throw reportExists(file);
   });
 
 const wrapWriteErrors = (file: string, run: () => void): void => {

@@ -222,9 +222,9 @@ export class Screen {
     return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
   };
 
-  /** Prints a warning; omitted with `--json`, because the result contains it. */
+  /** Prints a warning; omitted with `--quiet`, and with `--json`, because the result contains it. */
   readonly warn = (problem: Problem): void => {
-    if (this.isForProgram) return;
+    if (this.isForProgram || this.options.quiet) return;
     if (this.printsEvents) this.#writeEvent({ event: "warning", ...toProblemDocument(problem) });
     else void this.writeError(async (paint) => (await import("./failure.ts")).warningText(this, problem, paint));
   };

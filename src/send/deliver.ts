@@ -4,7 +4,7 @@ import { Failure, isFailure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
-import { noWrittenFiles, openRunLedger, PriorOutcomes, type RunLedger } from "../ledger/index.ts";
+import { openRunLedger, openWrittenFiles, PriorOutcomes, type RunLedger } from "../ledger/index.ts";
 import { compress, readBody } from "./body.ts";
 import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
 import { GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
@@ -48,8 +48,9 @@ export const writeRejected = async (
 ): Promise<string> => {
   const path = resolveRejectsPath(getFirstFile(dataset), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
   const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), undefined);
-  await requireWritableRejects(path, { written: noWrittenFiles, needed: true });
-  await writeRejects(dataset, { path, rejected, written: noWrittenFiles, redact });
+  const options = { path, rejected, written: openWrittenFiles(), redact };
+  await requireWritableRejects(dataset, { ...options, needed: true });
+  await writeRejects(dataset, options);
   return path;
 };
 
@@ -62,7 +63,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
   const { problems } = dataset;
   const isNeeded = options.onRefused === "skip" || outcomes.groupsWith("rejected").length > 0;
-  if (!dryRun) await delivery.requireWritableRejects(isNeeded);
+  if (!dryRun) await delivery.requireWritableRejects(isNeeded, listRejected(outcomes, undefined));
   const { errors } = problems;
   const resent = applyPriorOutcomes(dataset, delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onResend(resent.length);

@@ -93,8 +93,10 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     },
 
     /** Checks that the rejects file can be written. @param needed true if groups may be rejected */
-    async requireWritableRejects(needed: boolean): Promise<void> {
-      if (rejectsFile !== undefined) await requireWritableRejects(rejectsFile, { written: writtenFiles, needed });
+    async requireWritableRejects(needed: boolean, rejected: readonly RejectedGroup[] = []): Promise<void> {
+      if (rejectsFile === undefined) return;
+      const { redact } = options;
+      await requireWritableRejects(dataset, { path: rejectsFile, rejected, written: writtenFiles, redact, needed });
     },
 
     /** Adds groups to the rejects file; returns its lines. @throws Failure `rejects-exist`, `rejects-unwritable` */

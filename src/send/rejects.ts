@@ -54,10 +54,12 @@ const toUnwritable = (file: string, thrown: unknown): Failure => rejectsUnwritab
  * @throws Failure `rejects-exist`, `rejects-unwritable`, before anything is sent
  */
 export const requireWritableRejects = async (
-  path: string,
-  { written, needed }: { readonly written: WrittenFiles; readonly needed: boolean },
+  dataset: Dataset,
+  { needed, ...options }: RejectsOptions & { readonly needed: boolean },
 ): Promise<void> => {
+  const { path, written } = options;
   try {
+    await adoptRejects(dataset, options);
     for (const file of [path, toReasonsPath(path)]) await requireReplaceable(file, written);
     await access(dirname(path), constants.W_OK).catch((thrown: unknown) => {
       throw toUnwritable(path, thrown);
@@ -66,6 +68,23 @@ export const requireWritableRejects = async (
     if (!isFailure(thrown, "rejects-unwritable")) throw thrown;
     if (needed) throw thrown.withDetails({ unsent: true });
   }
+};
+
+/** Records files that have exactly the content for these groups as written, because `convert` has no ledger. */
+const adoptRejects = async (dataset: Dataset, { path, rejected, written, redact }: RejectsOptions): Promise<void> => {
+  const digest = await hashFile(path);
+  if (digest === undefined || digest === (await written.readDigest(path))) return;
+  const reasons: string[] = [];
+  const hash = createHash("sha256");
+  const soFar = emptyRejects();
+  const pieces = readRejectedLines(dataset, { rejected, soFar, onReason: (line) => reasons.push(line) });
+  for await (const piece of pieces) hash.update(piece);
+  const reasonsDigest = createHash("sha256")
+    .update(redact(reasons.join("")))
+    .digest("hex");
+  if (digest !== hash.digest("hex") || reasonsDigest !== (await hashFile(toReasonsPath(path)))) return;
+  await written.recordDigest(path, digest);
+  await written.recordDigest(toReasonsPath(path), reasonsDigest);
 };
 
 const requireReplaceable = async (file: string, written: WrittenFiles): Promise<void> => {

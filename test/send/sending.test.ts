@@ -23,7 +23,7 @@ import { isFailure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import type { Dataset } from "../../src/groups/index.ts";
 import { descriptorBytes } from "../../src/input/source.ts";
-import { noWrittenFiles, openRunLedger } from "../../src/ledger/index.ts";
+import { openWrittenFiles, openRunLedger } from "../../src/ledger/index.ts";
 import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
 import { makeEnvelope, planRequests } from "../../src/send/plan.ts";
@@ -416,7 +416,7 @@ describe("an outcome", () => {
     const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
-    const writing = writeRejects(dataset, { path, rejected, written: noWrittenFiles, redact: (json) => json });
+    const writing = writeRejects(dataset, { path, rejected, written: openWrittenFiles(), redact: (json) => json });
     await expect(writing).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });

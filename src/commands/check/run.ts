@@ -24,7 +24,7 @@ import type { CheckOptions } from "./command.ts";
 export const check = async (context: Context, typed: CheckOptions): Promise<void> => {
   const { screen } = context;
   const { file: files, groupBy, against, report: reports } = typed;
-  requireReportFiles(screen, { report: reports, inputs: files });
+  requireReportFiles(screen, { report: reports, inputs: [...files, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
   const printReports = async (
     sources: Dataset["sources"],

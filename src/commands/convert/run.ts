@@ -9,6 +9,7 @@ import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
+import { rejectsFiles, requireSeparateFiles } from "../inputs/options.ts";
 import { printWarnings, withExcerpts } from "../inputs/problems.ts";
 import { printConversion, printFacts, readInputs, toFacts, writeReceipt } from "../inputs/read.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
@@ -26,9 +27,14 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
       "a terminal",
       "its lines are for a file or a program; redirect stdout or pass --out <file>",
     );
+  const skipsInvalid = typed.onInvalid === "skip";
+  const outputs = [
+    ["--out ", out],
+    ["--receipt ", typed.receipt],
+  ] as const;
+  requireSeparateFiles([...outputs, ...(skipsInvalid ? rejectsFiles(rejects, typed.file) : [])], typed.file);
   for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireUnusedFile(file);
   const settings = await effectiveSettings(context);
-  const skipsInvalid = typed.onInvalid === "skip";
   const reading = await readInputs(context, {
     settings,
     typed,

@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { Failure, type FailureCode, isFailure } from "../../failure.ts";
 import { checkFileMode, getErrorCode, isDatabaseUrl } from "../../files.ts";
-import { type EntryCounts, examineLedger, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
+import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { credentialMissing, credentialWrongOrigin } from "../../settings/failures.ts";
 import {
@@ -261,7 +261,7 @@ const missingLedgerFinding = (path: string): Finding => {
 };
 
 /** States counted by requests, because another request may have the same groups. */
-const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent"]);
+const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent", "released"]);
 
 type LedgerUse = { readonly counts: EntryCounts; readonly writers: number };
 
@@ -271,7 +271,7 @@ const ledgerFinding = (path: string, state: string, { counts, writers }: LedgerU
     if (count === undefined) return [];
     const { requests, groups } = count;
     const number = statesCountedByRequest.has(one) ? pluralize(requests, "request") : pluralize(groups, "group");
-    return [`${number} ${one.replace("_", " ")}`];
+    return [`${number} ${formatState(one)}`];
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
   const message = `${path} ${state}: ${parts.join(", ") || "empty"}${use}`;

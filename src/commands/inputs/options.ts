@@ -1,4 +1,6 @@
 /** Options of commands that read trajectories: selection, formats, strictness and reports. */
+import { realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import {
   contradiction,
   count,
@@ -11,6 +13,7 @@ import {
   withExtra,
   wrongValue,
 } from "../../cli/index.ts";
+import { isRemote } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
 import { type ReportFormat, reportFormats, requireReportFile, type Screen } from "../../output/index.ts";
 
@@ -89,7 +92,48 @@ export const requireReportFiles = (
   const why = "both go to stdout";
   const [first, second] = asked.filter(({ file }) => file === undefined);
   if (first !== undefined && isForProgram) throw contradiction(`--report ${first.form}`, "--json", why);
-  for (const { file } of asked) if (file !== undefined) requireReportFile(file, inputs);
+  requireSeparateFiles(
+    asked.map(({ form, file }): FileOption => [`--report ${form}=`, file]),
+    inputs,
+  );
+  for (const { file } of asked) if (file !== undefined) requireReportFile(file);
   if (first === undefined || second === undefined) return;
   throw contradiction(`--report ${first.form}`, `--report ${second.form}`, why);
+};
+
+/** An option that names a file, with the file. */
+type FileOption = readonly [option: string, file: string | undefined];
+
+/** Returns the rejects file and the reasons file of a run, before its input is read. */
+export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): readonly FileOption[] => {
+  const file = rejects ?? (first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
+  return file === undefined
+    ? []
+    : [
+        ["--rejects ", file],
+        ["the reasons in ", `${file}.reasons`],
+      ];
+};
+
+/** Refuses a file that is used twice: as two outputs, or as output and input. @throws Failure `conflicting-options` */
+export const requireSeparateFiles = (outputs: readonly FileOption[], inputs: readonly string[]): void => {
+  const names = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
+  for (const [option, file = "-"] of outputs) {
+    const identity = file === "-" ? undefined : identifyFile(file);
+    if (identity === undefined) continue;
+    const other = names.get(identity);
+    if (other !== undefined) throw contradiction(other, `${option}${file}`, "both are the same file");
+    names.set(identity, `${option}${file}`);
+  }
+};
+
+/** Identifies a file also by other names of it; undefined for a folder, a pipe, a device or a file that cannot be located. */
+const identifyFile = (file: string): string | undefined => {
+  try {
+    const facts = statSync(file, { throwIfNoEntry: false });
+    if (facts !== undefined) return facts.isFile() ? `${facts.dev}:${facts.ino}` : undefined;
+    return join(realpathSync(dirname(resolve(file))), basename(file));
+  } catch {
+    return undefined;
+  }
 };

@@ -8,6 +8,7 @@ import {
   type Entry,
   type EntryFilter,
   foldFileStatuses,
+  formatState,
   type Ledger,
   openExistingLedger,
   type Verification,
@@ -107,7 +108,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
     const affected = yes ? [] : await entriesOf({ ...filter, states: resolvedStates });
     for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
       const target = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
-      const end = `${state.replace("_", " ")} ${toIsoTime(lastTried)}`;
+      const end = `${formatState(state)} ${toIsoTime(lastTried)}`;
       screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
     }
     if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
@@ -182,23 +183,25 @@ const printEntries = async (
       id: 0,
       state: {
         rank: 0,
-        text: ({ state }) => state.replace("_", " "),
+        text: ({ state }) => formatState(state),
         tag: ({ state }) => (state === "unknown" ? { text: "resolve it", tone: "warning" } : undefined),
       },
       groups: { rank: 1, align: "right" },
+      // Right-aligned columns are never cut.
       last_tried: {
+        align: "right",
         heading: "last tried\nUTC",
         rank: 2,
         text: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
       },
       model_id: { heading: "model", rank: 3 },
       ...{ split: 4, batch: 5, input: 6 },
-      bytes: { rank: 8, align: "right" },
-      attempts: { rank: 9, align: "right" },
+      bytes: { rank: 10, align: "right" },
+      attempts: { rank: 11, align: "right" },
       status: { rank: 7, text: ({ status, cause }) => String(status ?? cause ?? "") },
       // A narrow table omits columns of a high rank first.
-      destination: allDestinations ? 1 : 10,
-      account: allDestinations ? 1 : 11,
+      destination: allDestinations ? 1 : 8,
+      account: allDestinations ? 1 : 9,
     },
   });
 };

@@ -17,6 +17,7 @@ import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing } from "../failures.ts";
+import { rejectsFiles, requireSeparateFiles } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { printConversion, printGrouping, readInputs, useReading, writeReceipt } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
@@ -42,6 +43,12 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "the id of the model before the file, found a file");
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
+  const skips = typed.onInvalid === "skip" || typed.onRefused === "skip";
+  const outputs = [
+    ["--receipt ", typed.receipt],
+    ["the ledger ", ledger?.path],
+  ] as const;
+  requireSeparateFiles([...outputs, ...(skips ? rejectsFiles(typed.rejects, typed.file) : [])], typed.file);
   const form = settings.require("compress");
   const compress = form === "none" ? undefined : form;
   const run = { context, settings, typed, ledger, meter: context.screen.startMeter(typed.progress), compress };
