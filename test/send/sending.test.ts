@@ -23,7 +23,7 @@ import { isFailure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import type { Dataset } from "../../src/groups/index.ts";
 import { descriptorBytes } from "../../src/input/source.ts";
-import { openWrittenFiles, openRunLedger } from "../../src/ledger/index.ts";
+import { openRunLedger, openWrittenFiles } from "../../src/ledger/index.ts";
 import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
 import { makeEnvelope, planRequests } from "../../src/send/plan.ts";

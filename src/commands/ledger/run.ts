@@ -186,7 +186,7 @@ const printEntries = async (
         text: ({ state }) => formatState(state),
         tag: ({ state }) => (state === "unknown" ? { text: "resolve it", tone: "warning" } : undefined),
       },
-      groups: { rank: 1, align: "right" },
+      groups: { rank: 2, align: "right" },
       // Right-aligned columns are never cut.
       last_tried: {
         align: "right",
