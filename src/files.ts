@@ -219,6 +219,17 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
+/** Identifies a file also by other names of it; undefined for a folder, a pipe, a device or a file that cannot be located. */
+export const identifyFile = (file: string): string | undefined => {
+  try {
+    const facts = statSync(file, { throwIfNoEntry: false });
+    if (facts !== undefined) return facts.isFile() ? `${facts.dev}:${facts.ino}` : undefined;
+    return join(realpathSync(dirname(resolve(file))), basename(file));
+  } catch {
+    return undefined;
+  }
+};
+
 /** Refuses to overwrite a file that the user named, unless it is empty. @throws Failure `output-exists` */
 export const requireUnusedFile = (file: string): void => {
   const facts = statSync(file, { throwIfNoEntry: false });

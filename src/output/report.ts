@@ -1,6 +1,6 @@
 /** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
-import { hash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { crc32 } from "node:zlib";
 import { Failure, type Problem } from "../failure.ts";
 import { getErrorCode, writeFileAtomically } from "../files.ts";
 import { reportExists, reportUnwritable } from "./failures.ts";
@@ -32,12 +32,12 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   const text = safe.verbatim(form === "github" ? githubText(problems, clean) : junitText(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
   requireReportFile(file);
-  wrapWriteErrors(file, () => writeFileAtomically(file, [text, digestLine(form, text)], mode));
+  wrapWriteErrors(file, () => writeFileAtomically(file, [text, checksumLine(form, text)], mode));
 };
 
 /** The last line of a file. It shows whether somebody changed the report. */
-const digestLine = (form: ReportFormat, text: string): string => {
-  const mark = `rollcall sha256=${hash("sha256", text)}`;
+const checksumLine = (form: ReportFormat, text: string): string => {
+  const mark = `rollcall crc32=${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
@@ -48,7 +48,7 @@ export const requireReportFile = (file: string): void =>
     if (facts?.isFile() !== true || facts.size === 0) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
-    if (!reportFormats.some((form) => text === `${body}${digestLine(form, body)}`)) throw reportExists(file);
+    if (!reportFormats.some((form) => text === `${body}${checksumLine(form, body)}`)) throw reportExists(file);
   });
 
 const wrapWriteErrors = (file: string, run: () => void): void => {

@@ -31,7 +31,7 @@ import { type Column, printDocument, printList, printReport, textColumn } from "
 import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogHistoryMissing, catalogsDiffer, lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
-import { requireReportFiles } from "../inputs/options.ts";
+import { requireReportFiles } from "../inputs/files.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import { noteNulls } from "../lists/selection.ts";
 import { factName } from "./columns.ts";

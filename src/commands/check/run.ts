@@ -6,7 +6,7 @@ import { collectDistributions, type Dataset, reportSplitLeaks } from "../../grou
 import { combineModes } from "../../input/index.ts";
 import { printDistributions, printDocument, printReport, type ReportFormat } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
-import { requireReportFiles } from "../inputs/options.ts";
+import { requireReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
 import {
   formatUnreadable,

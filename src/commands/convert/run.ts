@@ -9,9 +9,9 @@ import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
-import { rejectsFiles, requireSeparateFiles } from "../inputs/options.ts";
+import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings, withExcerpts } from "../inputs/problems.ts";
-import { printConversion, printFacts, readInputs, toFacts, writeReceipt } from "../inputs/read.ts";
+import { printConversion, printFacts, readInputs, toFacts } from "../inputs/read.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 

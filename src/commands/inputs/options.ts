@@ -1,21 +1,7 @@
 /** Options of commands that read trajectories: selection, formats, strictness and reports. */
-import { realpathSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
-import {
-  contradiction,
-  count,
-  custom,
-  flag,
-  type Kind,
-  repeated,
-  text,
-  type Values,
-  withExtra,
-  wrongValue,
-} from "../../cli/index.ts";
-import { isRemote } from "../../input/index.ts";
+import { count, custom, flag, type Kind, repeated, text, type Values, withExtra, wrongValue } from "../../cli/index.ts";
 import { findNearest } from "../../nearest.ts";
-import { type ReportFormat, reportFormats, requireReportFile, type Screen } from "../../output/index.ts";
+import { type ReportFormat, reportFormats } from "../../output/index.ts";
 
 const parseShard = (word: string, option: string): { readonly part: number; readonly of: number } => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
@@ -63,7 +49,7 @@ export type InputOptions = Values<typeof selectionOptions & typeof formatOptions
   };
 
 /** A report for a build system. Without a file, it goes to stdout. */
-interface ReportRequest {
+export interface ReportRequest {
   readonly form: ReportFormat;
   readonly file: string | undefined;
 }
@@ -79,61 +65,4 @@ const parseReport = (word: string, option: string): ReportRequest => {
 export const reportOption: Kind<readonly ReportRequest[]> = {
   ...repeated("report for a build system: github or junit, or junit=report.xml to write a file", "form"),
   parse: (words, option) => words.map((word) => parseReport(word, option)),
-};
-
-/**
- * Refuses two results on stdout, and reports that would overwrite a file.
- * @throws Failure `conflicting-options`, `report-exists`
- */
-export const requireReportFiles = (
-  { isForProgram }: Screen,
-  { report: asked, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },
-): void => {
-  const why = "both go to stdout";
-  const [first, second] = asked.filter(({ file }) => file === undefined);
-  if (first !== undefined && isForProgram) throw contradiction(`--report ${first.form}`, "--json", why);
-  requireSeparateFiles(
-    asked.map(({ form, file }): FileOption => [`--report ${form}=`, file]),
-    inputs,
-  );
-  for (const { file } of asked) if (file !== undefined) requireReportFile(file);
-  if (first === undefined || second === undefined) return;
-  throw contradiction(`--report ${first.form}`, `--report ${second.form}`, why);
-};
-
-/** An option that names a file, with the file. */
-type FileOption = readonly [option: string, file: string | undefined];
-
-/** Returns the rejects file and the reasons file of a run, before its input is read. */
-export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): readonly FileOption[] => {
-  const file = rejects ?? (first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
-  return file === undefined
-    ? []
-    : [
-        ["--rejects ", file],
-        ["the reasons in ", `${file}.reasons`],
-      ];
-};
-
-/** Refuses a file that is used twice: as two outputs, or as output and input. @throws Failure `conflicting-options` */
-export const requireSeparateFiles = (outputs: readonly FileOption[], inputs: readonly string[]): void => {
-  const names = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
-  for (const [option, file = "-"] of outputs) {
-    const identity = file === "-" ? undefined : identifyFile(file);
-    if (identity === undefined) continue;
-    const other = names.get(identity);
-    if (other !== undefined) throw contradiction(other, `${option}${file}`, "both are the same file");
-    names.set(identity, `${option}${file}`);
-  }
-};
-
-/** Identifies a file also by other names of it; undefined for a folder, a pipe, a device or a file that cannot be located. */
-const identifyFile = (file: string): string | undefined => {
-  try {
-    const facts = statSync(file, { throwIfNoEntry: false });
-    if (facts !== undefined) return facts.isFile() ? `${facts.dev}:${facts.ino}` : undefined;
-    return join(realpathSync(dirname(resolve(file))), basename(file));
-  } catch {
-    return undefined;
-  }
 };

@@ -4,17 +4,9 @@ import { contradiction, wrongValue } from "../../cli/index.ts";
 import { toRequestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { roundForDisplay } from "../../decimal.ts";
-import { writeFileAtomically, writeUserFile } from "../../files.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
-import {
-  checkFilter,
-  type Dataset,
-  listParts,
-  type ReadOptions,
-  readDataset,
-  selectDataset,
-} from "../../groups/index.ts";
-import { combineModes, type FetchProgress, locateLine } from "../../input/index.ts";
+import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
+import type { FetchProgress } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, printList, printPage, type Screen, textColumn } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -161,41 +153,6 @@ export const printGrouping = (
   if (groupBy === undefined || shapes.size === 0 || shapes.has("trajectories")) return;
   screen.notice(`--group-by ${groupBy} has no effect: the input is already grouped`);
 };
-
-/** Writes the receipt of a conversion: counts, then one line per record. @throws Failure `output-unwritable` */
-export const writeReceipt = ({ screen }: Context, file: string, dataset: Dataset): void =>
-  writeUserFile(file, () =>
-    writeFileAtomically(file, receiptPieces(dataset, screen.safe.verbatimJson), combineModes(dataset.sources)),
-  );
-
-/** The receipt of input in rollcall's format, whose values are not counted. */
-const unconvertedData = {
-  format: "rollcall",
-  note: "the input is in rollcall's format, so every value keeps its bytes",
-  leaves: null,
-  ...{ left_out: [], changed: [], carried: [] },
-};
-
-function* listOwnRecords(dataset: Dataset): Generator<object, void> {
-  for (let group = 0; group < dataset.groups.count; group++) {
-    for (const [at, { source, part }] of listParts(dataset, group).entries()) {
-      const trajectory = part.kind === "trajectory" ? at + 1 : null;
-      yield { ...locateLine(source, part.line), group: group + 1, trajectory };
-    }
-  }
-}
-
-function* receiptPieces(dataset: Dataset, redact: (json: string) => string): Generator<string, void> {
-  const receipt = dataset.conversion?.receipt;
-  const counts = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
-  yield `${counts.slice(0, -"\n}".length)},\n  "records": [`;
-  let between = "";
-  for (const record of receipt?.records() ?? listOwnRecords(dataset)) {
-    yield `${between}\n    ${redact(JSON.stringify(record))}`;
-    between = ",";
-  }
-  yield "\n  ]\n}\n";
-}
 
 export interface Fact {
   readonly name: string;

@@ -17,9 +17,9 @@ import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing } from "../failures.ts";
-import { rejectsFiles, requireSeparateFiles } from "../inputs/options.ts";
+import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { printConversion, printGrouping, readInputs, useReading, writeReceipt } from "../inputs/read.ts";
+import { printConversion, printGrouping, readInputs, useReading } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
 import { followNotices, openReporter, type PlanTarget, printResult, withNextCommand } from "./report.ts";
 

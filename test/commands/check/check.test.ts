@@ -93,13 +93,13 @@ describe("rollcall check", () => {
     expect(readFileSync(junit ?? "", "utf8")).toContain("<failure");
     expect(readFileSync(github ?? "", "utf8")).toContain("::error ");
     writeFileSync(own ?? "", "<mine/>");
-    for (const file of [own, bad]) {
+    for (const [file, why] of [
+      [own, "is not an unchanged report of rollcall"],
+      [bad, "both are the same file"],
+    ] as const) {
       const before = readFileSync(file ?? "", "utf8");
       const { code, stderr } = await check([bad, "--report", `junit=${file}`]);
-      expect({ code, stderr }).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining("is not a report written by rollcall"),
-      });
+      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
       expect(readFileSync(file ?? "", "utf8")).toBe(before);
     }
     expect(readdirSync(folder).toSorted()).toEqual(["own.xml", "r.txt", "r.xml"]);

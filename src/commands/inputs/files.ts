@@ -1,0 +1,89 @@
+/** Files that a run writes: checks before the run, and receipts. */
+import { contradiction } from "../../cli/index.ts";
+import type { Context } from "../../context.ts";
+import { identifyFile, writeFileAtomically, writeUserFile } from "../../files.ts";
+import { type Dataset, listParts } from "../../groups/index.ts";
+import { combineModes, isRemote, locateLine } from "../../input/index.ts";
+import { requireReportFile, type Screen } from "../../output/index.ts";
+import type { ReportRequest } from "./options.ts";
+
+/**
+ * Refuses two results on stdout, and reports that would overwrite a file.
+ * @throws Failure `conflicting-options`, `report-exists`
+ */
+export const requireReportFiles = (
+  { isForProgram }: Screen,
+  { report: asked, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },
+): void => {
+  const why = "both go to stdout";
+  const [first, second] = asked.filter(({ file }) => file === undefined);
+  if (first !== undefined && isForProgram) throw contradiction(`--report ${first.form}`, "--json", why);
+  requireSeparateFiles(
+    asked.map(({ form, file }): FileOption => [`--report ${form}=`, file]),
+    inputs,
+  );
+  for (const { file } of asked) if (file !== undefined) requireReportFile(file);
+  if (first === undefined || second === undefined) return;
+  throw contradiction(`--report ${first.form}`, `--report ${second.form}`, why);
+};
+
+/** An option that names a file, with the file. */
+type FileOption = readonly [option: string, file: string | undefined];
+
+/** Returns the rejects file and the reasons file of a run, before its input is read. */
+export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): readonly FileOption[] => {
+  const file = rejects ?? (first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
+  return file === undefined
+    ? []
+    : [
+        ["--rejects ", file],
+        ["the reasons in ", `${file}.reasons`],
+      ];
+};
+
+/** Refuses a file that is used twice: as two outputs, or as output and input. @throws Failure `conflicting-options` */
+export const requireSeparateFiles = (outputs: readonly FileOption[], inputs: readonly string[]): void => {
+  const names = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
+  for (const [option, file = "-"] of outputs) {
+    const identity = file === "-" ? undefined : identifyFile(file);
+    if (identity === undefined) continue;
+    const other = names.get(identity);
+    if (other !== undefined) throw contradiction(other, `${option}${file}`, "both are the same file");
+    names.set(identity, `${option}${file}`);
+  }
+};
+
+/** Writes the receipt of a conversion: counts, then one line per record. @throws Failure `output-unwritable` */
+export const writeReceipt = ({ screen }: Context, file: string, dataset: Dataset): void =>
+  writeUserFile(file, () =>
+    writeFileAtomically(file, receiptPieces(dataset, screen.safe.verbatimJson), combineModes(dataset.sources)),
+  );
+
+/** The receipt of input in rollcall's format, whose values are not counted. */
+const unconvertedData = {
+  format: "rollcall",
+  note: "the input is in rollcall's format, so every value keeps its bytes",
+  leaves: null,
+  ...{ left_out: [], changed: [], carried: [] },
+};
+
+function* listOwnRecords(dataset: Dataset): Generator<object, void> {
+  for (let group = 0; group < dataset.groups.count; group++) {
+    for (const [at, { source, part }] of listParts(dataset, group).entries()) {
+      const trajectory = part.kind === "trajectory" ? at + 1 : null;
+      yield { ...locateLine(source, part.line), group: group + 1, trajectory };
+    }
+  }
+}
+
+function* receiptPieces(dataset: Dataset, redact: (json: string) => string): Generator<string, void> {
+  const receipt = dataset.conversion?.receipt;
+  const counts = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
+  yield `${counts.slice(0, -"\n}".length)},\n  "records": [`;
+  let between = "";
+  for (const record of receipt?.records() ?? listOwnRecords(dataset)) {
+    yield `${between}\n    ${redact(JSON.stringify(record))}`;
+    between = ",";
+  }
+  yield "\n  ]\n}\n";
+}
