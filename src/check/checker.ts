@@ -15,11 +15,12 @@ import {
   type JsonTable,
   type JsonValue,
   nodeAfter,
+  readRoot,
   readString,
   spanOf,
   startOf,
 } from "../json/table.ts";
-import type { Span } from "../json/walk.ts";
+import { closeTruncated, type Span } from "../json/walk.ts";
 import { openGroupKeyReader } from "./group-key.ts";
 import { roles } from "./hints.ts";
 import { findPath, type Path, type PositionCounter } from "./rules/positions.ts";
@@ -94,6 +95,8 @@ type PartMeasures = Pick<Part, "equal" | "version" | "training">;
 
 const noMeasures: PartMeasures = { training: 0, version: Number.NaN, equal: false };
 const unreadablePart: PartFacts = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 };
+const invalidGroup: PartFacts = { ...unreadablePart, kind: "group" };
+const invalidTrajectory: PartFacts = { ...unreadablePart, kind: "trajectory", trajectories: 1 };
 const emptyBuffer = Buffer.alloc(0);
 
 export class Checker {
@@ -139,11 +142,18 @@ export class Checker {
     else this.#checkRecord({ text: block.text, node, path });
   }
 
-  /** Adds unreadable bytes, which count as a group without trajectories. */
-  addUnreadable(block: Block, span: Span): void {
+  /**
+   * Adds bytes that are not JSON: a trajectory of a group if they begin with its key, otherwise a group of its own.
+   * @param faultAt where the bytes stop being JSON, from the start of the span
+   */
+  addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;
     this.#line = block.places.mark(span.start);
-    this.#addPart(block.text, span, unreadablePart);
+    const start = closeTruncated(block.text.bytes.subarray(span.start, span.start + faultAt));
+    const value = start && readRoot(start);
+    const key = value && this.#readGroupKey(value, () => undefined);
+    this.#addPart(block.text, span, key === undefined ? unreadablePart : invalidTrajectory);
+    if (key !== undefined) this.result.parts.setKey(key);
   }
 
   #startValue(value: CheckedValue): void {
@@ -157,7 +167,9 @@ export class Checker {
     const { text, node } = value;
     if (kindAt(text, node) !== Kind.object) {
       this.#report("not-an-object", { found: describeValue(text, node) }, node);
-      this.#addPart(text, spanOf(value), unreadablePart);
+      // A string or an array can contain a trajectory.
+      const canBelong = (kindAt(text, node) & (Kind.string | Kind.array)) !== 0;
+      this.#addPart(text, spanOf(value), canBelong ? unreadablePart : invalidGroup);
       return;
     }
     const { more: shape } = requestType.shape.read(text, node);
@@ -176,7 +188,7 @@ export class Checker {
     check(text, node, this.#report);
     this.#addRequest(value, kindOf(text, split) === Kind.string ? readString(text, split) : undefined);
     if (repeatedKeys.length > 0 || kindOf(text, list) !== Kind.array) {
-      this.#addPart(text, spanOf(value), unreadablePart);
+      this.#addPart(text, spanOf(value), invalidGroup);
       return;
     }
     for (const [at, own] of childrenOf({ text, node: list })) {

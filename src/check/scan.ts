@@ -144,14 +144,18 @@ export class Scan {
       this.#checker.check(block, node);
       return;
     }
-    if (!isBroken && isUnclean) this.#reportAt(block, start + findInvalidByte(own))("not-utf-8", undefined);
-    else if (!isBroken) {
+    let faultAt = 0;
+    if (!isBroken && isUnclean) {
+      faultAt = findInvalidByte(own);
+      this.#reportAt(block, start + faultAt)("not-utf-8", undefined);
+    } else if (!isBroken) {
       const { fault: kind, at } = fault();
+      faultAt = at - start;
       // If the text starts with a key, the brace before the key is missing.
       const report = this.#reportAt(block, hasLeadingKey(own, at - start) ? start : at);
       reportFault(own, { fault: { fault: kind, at: at - start }, isLast, isDocument: this.#isDocument, report });
     }
-    this.#checker.addUnreadable(block, { start, end });
+    this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
 
   /** Scans a document, or a line that is longer than a block. */

@@ -15,7 +15,7 @@ import {
   type Source,
 } from "../input/index.ts";
 import { requireFault } from "../json/reader.ts";
-import { newline } from "../json/walk.ts";
+import { closeTruncated, newline } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
 import { type Documents, openDocuments } from "./documents.ts";
 import type { Converter, Format, FormatOptions, FormatRun } from "./format.ts";
@@ -48,8 +48,8 @@ export interface Conversion {
   readonly notes: ReadonlyMap<string, number>;
   /** Problems of records, which break their groups. */
   readonly recordProblems: Problems;
-  /** The number of records whose group is unknown. Each counts as a group. */
-  readonly ungroupedRecords: number;
+  /** The number of records that are not JSON and whose group is unknown. Each counts as a group. */
+  readonly unreadableRecords: number;
   readonly receipt: Receipt | undefined;
 }
 
@@ -63,8 +63,11 @@ interface BrokenRecord {
   /** Undefined if the record is not JSON. */
   readonly reason: string | undefined;
   readonly location: ProblemLocation;
+  /** Default: all of the record. */
   readonly part?: Value;
   readonly isUngrouped?: boolean | undefined;
+  /** The keys of the record; undefined if it is not JSON. */
+  readonly keys?: readonly string[] | undefined;
 }
 
 /**
@@ -174,7 +177,9 @@ const convertFiles = async (
   const name = `${files.length === 1 ? files[0]?.name : `${files.length} files`} (as groups)`;
   const lines = openGroupLines(await openSpool(host), scopes);
   const { groups } = lines;
-  const ungrouped = new Set<ConvertedGroup>();
+  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys">>();
+  /** Keys of the first record that was converted. */
+  let knownKeys: readonly string[] = [];
   const notes = new Map<string, number>();
   const receipt = options.hasReceipt ? openReceipt(format, () => listRecordMappings(files, groups)) : undefined;
   const problems = new Problems();
@@ -211,9 +216,9 @@ const convertFiles = async (
 
   /** Breaks the group of a record. A record whose group is unknown becomes a group. */
   const breakGroup = (key: string | undefined, position: RolloutPosition, record: BrokenRecord): void => {
-    const { reason, location, part, isUngrouped = key === undefined } = record;
+    const { reason, location, part, isUngrouped = key === undefined, keys } = record;
     const group = lines.addBroken(key ?? `broken ${position.file} ${position.record}`, position, part?.span);
-    if (isUngrouped) ungrouped.add(group);
+    if (isUngrouped) ungrouped.set(group, { keys });
     const readAt = `${name}:${group.position + 1}`;
     problems.report("record-invalid", { format: format.name, wrong: reason }, () => ({ ...location, readAt }));
   };
@@ -223,24 +228,31 @@ const convertFiles = async (
     const fault = cut.wrong === undefined && record === undefined ? requireFault(cut.bytes) : undefined;
     // If only NaN is wrong, the groups are known.
     const value = record ?? (fault && Value.parsePython(cut.bytes));
+    const convert = (own: Value) =>
+      convertRecord(converter, { value: own, file, position: at.record, member: cut.member });
     if (value === undefined) {
+      const start = fault && closeTruncated(cut.bytes.subarray(0, fault.at));
+      const begun = start && Value.parse(start);
       const group = cut.member === undefined ? undefined : converter.groupOfMember?.(cut.member);
       const reason = fault?.fault === "end" ? "it is cut off" : cut.wrong;
-      breakGroup(group, at, { reason, location: locateByte(cut, fault?.at ?? 0) });
+      for (const key of begun === undefined ? [group] : listGroups(convert(begun))) {
+        breakGroup(key, at, { reason, location: locateByte(cut, fault?.at ?? 0) });
+      }
       return;
     }
-    const result = convertRecord(converter, { value, file, position: at.record, member: cut.member });
+    const result = convert(value);
+    const keys = value.isText ? undefined : value.members().map(([key]) => key);
     const error = result instanceof ConversionError ? result : undefined;
     if (fault !== undefined) {
       const [word] = /^-?[A-Za-z]*/.exec(cut.bytes.toString("latin1", fault.token, fault.token + 9)) ?? [];
-      const keys = result instanceof ConversionError ? [result.group] : (result ?? []).map(({ group }) => group);
-      for (const key of new Set(keys.length === 0 ? [undefined] : keys)) {
+      for (const key of listGroups(result)) {
         breakGroup(key, at, { reason: `${word} is not JSON`, location: locateByte(cut, fault.at) });
       }
     } else if (error !== undefined) {
-      breakGroup(error.group, at, { reason: error.message, location: locateInRecord(cut, error.value) });
+      breakGroup(error.group, at, { reason: error.message, location: locateInRecord(cut, error.value), keys });
     } else if (result === undefined) return;
     const rollouts = fault !== undefined || result instanceof ConversionError ? undefined : result;
+    if (rollouts !== undefined && knownKeys.length === 0) knownKeys = keys ?? [];
     const withoutNewlines = cut.isComposed === true || cut.bytes.includes(newline) ? undefined : cut.bytes;
     for (const [position, rollout] of rollouts?.entries() ?? []) {
       const { error, isUngrouped, part = value, group } = rollout;
@@ -248,7 +260,7 @@ const convertFiles = async (
       if (error === undefined) lines.add(rollout, value, { position: { ...at, position }, withoutNewlines });
       else {
         const location = locateInRecord(cut, error.value);
-        breakGroup(group, at, { reason: error.message, location, part, isUngrouped });
+        breakGroup(group, at, { reason: error.message, location, part, isUngrouped, keys });
       }
     }
     receipt?.addRecord({ file, value, rollouts });
@@ -267,11 +279,15 @@ const convertFiles = async (
         }
       }
     }
-    for (const [group, { file, record }] of findAmbiguous(groups, ungrouped, scopes)) {
+    // A record without a key of the other records belongs to no group.
+    const isForeign = ({ keys }: Pick<BrokenRecord, "keys">): boolean =>
+      keys !== undefined && !keys.some((key) => knownKeys.includes(key));
+    const possible = new Map(Array.from(ungrouped).filter(([, record]) => !isForeign(record)));
+    for (const [group, { file, record, isJson }] of findAmbiguous(groups, possible, scopes)) {
       group.isBroken = true;
       const { label, line } = files[file]?.records.positionOf(record) ?? { label: "a record", line: 1 };
       const location = { file: name, line: group.position + 1, path: [] };
-      problems.report("ambiguous-group", { place: `${label}:${line}` }, () => location);
+      problems.report("ambiguous-group", { place: `${label}:${line}`, isJson }, () => location);
     }
     const { descriptor, ...bytes } = await lines.end(host);
     // Other threads cannot read broken lines, because only this one knows them.
@@ -283,7 +299,8 @@ const convertFiles = async (
     const origin = createOrigin({ files, groups, format, converter });
     noteUnusedRewards(run, usedRewards);
     // Copied, because records that are converted again to locate a problem do not count.
-    const counts = { files: files.length, notes: new Map(notes), ungroupedRecords: ungrouped.size };
+    const unreadableRecords = Array.from(ungrouped.values()).filter(({ keys }) => keys === undefined).length;
+    const counts = { files: files.length, notes: new Map(notes), unreadableRecords };
     const rewardFrom = options.rewards === undefined ? options.rewardFrom?.join(".") : "--rewards";
     return {
       source: { name, bytes: { ...bytes, ...shared, close }, touched: async () => false, origin },
@@ -293,6 +310,12 @@ const convertFiles = async (
     await lines.discard();
     throw thrown;
   }
+};
+
+/** Returns the keys of a record's groups; undefined for an unknown group. */
+const listGroups = (result: ReturnType<typeof convertRecord>): ReadonlySet<string | undefined> => {
+  const groups = result instanceof ConversionError ? [result.group] : (result ?? []).map(({ group }) => group);
+  return new Set(groups.length === 0 ? [undefined] : groups);
 };
 
 /** The number of ids without a rollout that a note names. */
@@ -329,9 +352,9 @@ const previewRecords = async (
 /** Finds the groups that records of unknown groups may belong to, each with such a record. */
 const findAmbiguous = (
   groups: readonly ConvertedGroup[],
-  ungrouped: ReadonlySet<ConvertedGroup>,
+  ungrouped: ReadonlyMap<ConvertedGroup, Pick<BrokenRecord, "keys">>,
   scopes: readonly number[],
-): readonly (readonly [ConvertedGroup, Pick<RolloutPosition, "file" | "record">])[] => {
+): readonly (readonly [ConvertedGroup, Pick<RolloutPosition, "file" | "record"> & { readonly isJson: boolean }])[] => {
   if (ungrouped.size === 0) return [];
   const members = groups
     .flatMap((group) => group.rollouts.map((one) => ({ ...one, group })))
@@ -346,6 +369,7 @@ const findAmbiguous = (
   });
   return Array.from(ambiguous).flatMap(([position, at]) => {
     const [group, by] = [groups[position], members[at]];
-    return group === undefined || by === undefined || group.isBroken ? [] : [[group, by] as const];
+    if (group === undefined || by === undefined || group.isBroken) return [];
+    return [[group, { ...by, isJson: ungrouped.get(by.group)?.keys !== undefined }] as const];
   });
 };

@@ -94,7 +94,7 @@ export interface Dataset extends IndexedGroups {
   close(): Promise<void>;
 }
 
-/** Counts unreadable lines or, in converted input, records without a known group. Each counts as a group. */
+/** Counts unreadable lines or, in converted input, unreadable records of unknown groups. Each counts as a group. */
 export const countUnreadable = ({
   found: { parts },
   conversion,
@@ -102,7 +102,7 @@ export const countUnreadable = ({
 }: Pick<Dataset, "found" | "conversion" | "unreadable">): number => {
   let lines = 0;
   for (let at = 0; at < parts.count; at++) if (parts.kindOf(at) === "unreadable") lines++;
-  return unreadable ?? conversion?.ungroupedRecords ?? lines;
+  return unreadable ?? conversion?.unreadableRecords ?? lines;
 };
 
 /** @throws Failure `invalid-input` if an input cannot be opened; `missing-split`, … */

@@ -150,6 +150,13 @@ export function* walkMembers(bytes: Uint8Array, start: number): Generator<Member
   }
 }
 
+/** Returns an object with the members of a truncated object that are complete; undefined if none is. */
+export const closeTruncated = (bytes: Uint8Array): Buffer | undefined => {
+  let end = 0;
+  for (const { value } of walkMembers(bytes, skipWhite(bytes, 0))) if (value.end < bytes.length) end = value.end;
+  return end === 0 ? undefined : Buffer.concat([bytes.subarray(0, end), Buffer.of(closeBrace)]);
+};
+
 /** Returns the text of a key; undefined if it is not a string of JSON. */
 const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
   const text = sliceText(bytes, { start: start + 1, end: end - 1 });

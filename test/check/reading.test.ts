@@ -278,6 +278,28 @@ describe("grouping", () => {
     expect(await rejectedOf([with_("group_id", 1), ...text], "group_id")).toEqual([3, 5]);
   });
 
+  it("rejects only the group of a line that is cut off after its group_id", async () => {
+    const text = [...[1, 2, 1, 3].map((id) => with_("group_id", id)), '{"group_id":3,"mess'];
+    const sorted = await read(filesOf(text.slice(2).join("\n")));
+    const byKey = await read(filesOf(text.join("\n")), { groupBy: "group_id" });
+    for (const { problems, groups } of [sorted, byKey]) {
+      expect(problems.counts.map(({ rule }) => rule)).toEqual(["json-truncated"]);
+      const valid = Array.from({ length: groups.count }, (_, at) => groups.isValid(at));
+      expect(valid.indexOf(false)).toBe(valid.length - 1);
+    }
+  });
+
+  it.each(['{"event":"log"}', "7", "null"])(
+    "rejects no group because of the line %s between its lines",
+    async (line) => {
+      const text = [with_("group_id", 1), line, with_("group_id", 1), with_("group_id", 2)].join("\n");
+      const { problems, groups, found } = await read(filesOf(text));
+      expect(problems.counts.map(({ rule }) => rule)).not.toContain("ambiguous-group");
+      const sizes = Array.from({ length: groups.count }, (_, at) => groups.isValid(at) && groups.trajectoriesOf(at));
+      expect([sizes, found.parts.has("unreadable")]).toEqual([[2, false, 1], false]);
+    },
+  );
+
   it("leaves all lines of an invalid group out of the metrics", async () => {
     const id = (id: number, reward: unknown) =>
       JSON.stringify({ ...plain, reward, group_id: id, metrics: { m: 0.25 } });

@@ -214,7 +214,7 @@ describe("a log of Inspect", () => {
       const own = logFile(`{"version":2,"eval":{"task":"t"},"samples":${JSON.stringify(samples)}}`);
       const { code, lines, stderr } = await convertFile(own, [...byMatch, "--on-invalid", "skip"]);
       expect([code, lines]).toEqual([3, []]);
-      expect(stderr).toContain("is unreadable and can belong to this group");
+      expect(stderr).toContain("names no group and can belong to this group");
     }
   });
 });

@@ -272,7 +272,7 @@ describe("rollouts of NeMo Gym", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "r.jsonl:1: error: r.jsonl:3 is unreadable and can belong to this group [ambiguous-group]",
+        "r.jsonl:1: error: r.jsonl:3 names no group and can belong to this group [ambiguous-group]",
         "r.jsonl:2: error: cannot convert this record of nemo-gym: response is missing [record-invalid]",
         "r.jsonl:3: error: cannot convert this record of nemo-gym: _ng_task_index and the prompt are missing, so the group is unknown [record-invalid]",
         "r.jsonl:5: error: cannot convert this record of nemo-gym: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",

@@ -226,7 +226,7 @@ describe("results of verifiers v0", () => {
     expect(code).toBe(3);
     expect(errors).toMatchInlineSnapshot(`
       [
-        "results.jsonl:1: error: results.jsonl:7 is unreadable and can belong to this group [ambiguous-group]",
+        "results.jsonl:1: error: results.jsonl:7 names no group and can belong to this group [ambiguous-group]",
         "results.jsonl:2: error: cannot convert this record of verifiers-v0: prompt is missing [record-invalid]",
         "results.jsonl:3: error: completion: cannot convert this record of verifiers-v0: completion is neither messages nor text [record-invalid]",
         "results.jsonl:4: error: completion.0: cannot convert this record of verifiers-v0: a message of completion has no role [record-invalid]",
@@ -271,6 +271,18 @@ describe("results of verifiers v0", () => {
     const lone = [0, 1, 2].map((example_id) => JSON.stringify({ ...row, example_id }));
     const { code } = await convertFiles({ "results.jsonl": [...lone, '{"example'].join("\n") }, { args: skipping });
     expect(code).toBe(3);
+    // A row that is cut off after its example_id belongs to the group of that id.
+    const named = await convertFiles(
+      { "results.jsonl": [...lone, '{"example_id":2,"pro'].join("\n") },
+      { args: skipping },
+    );
+    expect([named.groups.length, named.errors.length]).toEqual([2, 1]);
+    // A line of another program belongs to no group.
+    const foreign = await convertFiles(
+      { "results.jsonl": [...lone, '{"event":"log"}'].join("\n") },
+      { args: skipping },
+    );
+    expect([foreign.groups.length, foreign.errors.length]).toEqual([3, 1]);
     const mixed = [0, 1, 0, 1].map((example_id, at) => JSON.stringify({ ...row, example_id, reward: at }));
     const { errors } = await convertFiles({ "results.jsonl": [...mixed, '{"example'].join("\n") });
     expect(errors.map((error) => error.replace(/: error: .*\[/, " ["))).toEqual([

@@ -56,13 +56,14 @@ export const inputRules = {
     why: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
     example: ["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"),
   }),
-  "ambiguous-group": errorOfGroup<{ place: string }>({
-    message: ({ place }) => `${place} is unreadable and can belong to this group`,
-    redactedMessage: "an unreadable line can belong to this group",
+  "ambiguous-group": errorOfGroup<{ place: string; isJson?: boolean }>({
+    message: ({ place, isJson }) =>
+      `${place} ${isJson === true ? "names no group" : "is unreadable"} and can belong to this group`,
+    redactedMessage: "a line of unknown group can belong to this group",
     advice:
-      "fix or delete the unreadable line; if you log the group now, fixing the line later changes the group and logs it a second time",
-    why: "The unreadable line can belong to an adjacent group. If the other lines do not show that groups are adjacent, it can belong to any group.",
-    example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"group_id":"a","rew'].join("\n"),
+      "fix or delete that line; if you log the group now, fixing the line later changes the group and logs it a second time",
+    why: "A line whose group is unknown can belong to an adjacent group. If the other lines do not show that groups are adjacent, it can belong to any group.",
+    example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
   "group-key-missing": warning<{ key: string }>({
     message: ({ key }) => `${key} is missing, so the trajectory is its own group`,

@@ -177,10 +177,10 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
   let before: string | undefined;
   const takePart = (part: number): void => {
     const key = parts.keyOf(part);
-    // An unreadable part can belong to the group around it, so it does not end the group.
-    const isUnreadable = parts.kindOf(part) === "unreadable";
+    // An unreadable part can belong to the group around it, and an invalid part without a key is in no group.
+    const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === before;
-    hooks.onPart?.(part, { endsGroups: !isAdjacent && !isUnreadable });
+    hooks.onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
     const known = key === undefined ? undefined : open.get(key);
     const group = known ?? groups.startGroup(part, { isKeyed: key !== undefined });
     if (known !== undefined) groups.addPart(known, part);
@@ -189,7 +189,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
       groups.reject(known);
     }
     if (known === undefined && key !== undefined) open.set(key, group);
-    if (!isUnreadable) before = key;
+    if (!isBetween) before = key;
     hooks.onGrouped?.({ part, group, key, isNew: known === undefined, isAdjacent });
   };
   return {
