@@ -30,18 +30,19 @@ export type Part =
   | { readonly kind: "said"; readonly value: RawJson }
   | { readonly kind: "thought" | "refusal"; readonly text: string }
   | Media
-  /** A tool call, with the message that answers it. */
-  | {
-      readonly kind: "call";
-      readonly name: string | undefined;
-      readonly id: string | undefined;
-      readonly callArguments: RawJson | undefined;
-      readonly result: Turn | undefined;
-    }
-  | { readonly kind: "no call"; readonly value: RawJson }
+  | ToolCall
   /** The answer of a tool within a message. */
   | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
   | { readonly kind: "also"; readonly members: readonly RawMember[] };
+
+interface ToolCall {
+  readonly kind: "call";
+  readonly name: string | undefined;
+  readonly id: string | undefined;
+  readonly callArguments: RawJson | undefined;
+  /** The message that answers it. */
+  readonly result: Turn | undefined;
+}
 
 /** An image, a sound or a file, as a URL, base64 data or a name. */
 export interface Media {
@@ -60,15 +61,18 @@ interface Conversation {
   readonly rest: RawJson | undefined;
 }
 
-/** Keys of messages in inputs. */
-export const messageKeys = ["messages", "messages_and_choices"] as const;
-
-/** Returns the messages in the inputs of a call. */
+/** Returns the messages in the inputs of a call. Some clients send the system message next to the list, in `system`. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
-  const key = messageKeys.find((one) => hasMessages(itemsOf(findValue(inputs, one))));
+  const key = ["messages", "messages_and_choices"].find((one) => hasMessages(itemsOf(findValue(inputs, one))));
   if (key === undefined) return { items: undefined, rest: inputs };
-  return { items: itemsOf(findValue(inputs, key)), rest: omitMembers(inputs, [key]) };
+  const items = itemsOf(findValue(inputs, key));
+  const system = findValue(inputs, "system");
+  const hasSystem = items.some((item) => /^(system|developer)$/.test(textAt(findMessage(item), "role") ?? ""));
+  const isSeparate = !hasSystem && (system?.kind === "text" || system?.kind === "list");
+  return isSeparate
+    ? { items: [composeMessage("system", system), ...items], rest: omitMembers(inputs, [key, "system"]) }
+    : { items, rest: omitMembers(inputs, [key]) };
 };
 
 /** Returns the messages in the output of a call: choices, one message, or several. */
@@ -86,41 +90,46 @@ const hasMessages = (items: readonly RawJson[]): boolean => items.some((item) =>
 /** Returns an object without some members; undefined if none is left. */
 export const omitMembers = (value: RawJson | undefined, keys: readonly string[]): RawJson | undefined => {
   const kept = membersOf(value).filter(({ key }) => !keys.includes(key));
-  return kept.length === 0 ? undefined : composeObject(kept);
+  return kept.length === 0 ? undefined : toObject(kept);
 };
 
-export const composeObject = (members: readonly RawMember[]): RawJson =>
+export const toObject = (members: readonly RawMember[]): RawJson =>
   parseRawJson(`{${members.map(({ key, value }) => `${JSON.stringify(key)}:${value.json}`).join(",")}}`);
 
+export const composeMessage = (role: string, content: RawJson): RawJson =>
+  parseRawJson(`{"role":"${role}","content":${content.json}}`);
+
 /** Returns the message of an item, or in a choice; undefined if there is none. Assumed: a choice has no `role`. */
-export const findMessage = (item: RawJson): RawJson | undefined =>
+export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
   [item, findValue(item, "message")].find((one) => textAt(one, "role") !== undefined);
+
+type AnswerFinder = (id: string | undefined) => Turn | undefined;
 
 /** Converts messages and choices from a position on. The answer of a tool becomes a part of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
   /** The positions of the answers to each call id, ascending. */
-  const answers = new Map<string | undefined, number[]>();
+  const answers = new Map<string, number[]>();
   for (let at = from; at < items.length; at++) {
     const id = textAt(items[at], "role") === "tool" ? textAt(items[at], "tool_call_id") : undefined;
     if (id === undefined) continue;
     const positions = answers.get(id) ?? [];
-    positions.push(at);
     answers.set(id, positions);
+    positions.push(at);
   }
   const taken = new Set<number>();
-  /** Takes the first answer after a call. */
-  const takeAnswer = (id: string | undefined, call: number): Turn | undefined => {
-    const positions = answers.get(id) ?? [];
-    let at = positions.shift();
-    while (at !== undefined && at <= call) at = positions.shift();
-    const item = at === undefined ? undefined : items[at];
-    if (at === undefined || item === undefined) return undefined;
-    taken.add(at);
-    return toTurn(item, at);
-  };
   const toTurn = (item: RawJson, at: number): Turn => {
     const message = findMessage(item);
     const isSampled = message !== undefined && message !== item;
+    /** Takes the first answer after this message. */
+    const takeAnswer: AnswerFinder = (id = "") => {
+      const positions = answers.get(id) ?? [];
+      let answer = positions.shift();
+      while (answer !== undefined && answer <= at) answer = positions.shift();
+      const own = answer === undefined ? undefined : items[answer];
+      if (answer === undefined || own === undefined) return undefined;
+      taken.add(answer);
+      return toTurn(own, answer);
+    };
     return {
       at,
       role: textAt(message, "role"),
@@ -128,46 +137,50 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
       name: textAt(message, "name"),
       toolCallId: textAt(message, "tool_call_id"),
       around: isSampled ? withoutAbsent(item.members).filter(({ key }) => key !== "message") : [],
-      parts:
-        message === undefined
-          ? [{ kind: "said", value: item }]
-          : [...readSaid(message), ...readCalls(message, (id) => takeAnswer(id, at)), ...readOtherMembers(message)],
+      parts: message === undefined ? [{ kind: "said", value: item }] : readParts(message, takeAnswer),
     };
   };
-  const turns: Turn[] = [];
-  for (let at = from; at < items.length; at++) {
-    const item = items[at];
-    if (item !== undefined && !taken.has(at)) turns.push(toTurn(item, at));
-  }
-  return turns;
+  return items.flatMap((item, at) => (at < from || taken.has(at) ? [] : [toTurn(item, at)]));
 };
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
 /** Keys of a message that have a field in a turn, with the kind of value that the field can have. */
-const placedKeys: Readonly<Record<string, RawJson["kind"]>> = {
-  role: "text",
-  tool_calls: "list",
-  function_call: "object",
-  refusal: "text",
-  ...Object.fromEntries(thoughtKeys.map((key) => [key, "text" as const])),
-  name: "text",
-  tool_call_id: "text",
+const placedKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
+  ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
+  ["tool_calls", "list"],
+  ["function_call", "object"],
+]);
+
+const readParts = (message: RawJson, takeAnswer: AnswerFinder): readonly Part[] => {
+  const single = findValue(message, "function_call");
+  const calls = [...itemsOf(findValue(message, "tool_calls")), ...(single?.kind === "object" ? [single] : [])];
+  const others = withoutAbsent(message.members).filter(
+    ({ key, value }) => key !== "content" && placedKeys.get(key) !== value.kind,
+  );
+  return [
+    ...thoughtKeys.flatMap((key) => toTextPart("thought", textAt(message, key))),
+    ...toContentParts(findValue(message, "content")),
+    ...toTextPart("refusal", textAt(message, "refusal")),
+    ...calls.map((call) => toToolCall(call, takeAnswer)),
+    ...(others.length === 0 ? [] : [{ kind: "also", members: others } as const]),
+  ];
 };
 
-const readSaid = (message: RawJson): readonly Part[] => [
-  ...thoughtKeys.flatMap((key) => toTextPart("thought", textAt(message, key))),
-  ...toContentParts(findValue(message, "content")),
-  ...toTextPart("refusal", textAt(message, "refusal")),
-];
+/** Converts a call in the spellings of several clients. A call without a name is shown whole. */
+const toToolCall = (call: RawJson, takeAnswer: AnswerFinder): ToolCall => {
+  const of = findValue(call, "function") ?? findValue(call, "custom") ?? call;
+  const [name, id] = [textAt(of, "name"), textAt(call, "id")];
+  if (name === undefined) return { kind: "call", name, id: undefined, callArguments: call, result: undefined };
+  const callArguments = findValue(of, "arguments") ?? findValue(of, "input");
+  return { kind: "call", name, id, callArguments, result: takeAnswer(id) };
+};
 
 const toTextPart = (kind: "thought" | "refusal", text = ""): readonly Part[] => (text === "" ? [] : [{ kind, text }]);
 
 const toContentParts = (content: RawJson | undefined): readonly Part[] => {
   if (content?.kind === "list") return content.items.flatMap(toParts);
-  return content === undefined || (content.kind === "text" && content.text === "")
-    ? []
-    : [{ kind: "said", value: content }];
+  return content === undefined || content.json === '""' ? [] : [{ kind: "said", value: content }];
 };
 
 /** Converts one part of a content, in the spellings of several clients. */
@@ -177,10 +190,7 @@ const toParts = (part: RawJson): readonly Part[] => {
   if (text?.kind === "text" && /^((input|output)_)?text$/.test(type)) return [{ kind: "said", value: text }];
   if (type === "refusal") return toTextPart("refusal", textAt(part, "refusal"));
   if (type === "thinking") return toTextPart("thought", textAt(part, "thinking"));
-  if (type === "tool_use") {
-    const [name, id] = [textAt(part, "name"), textAt(part, "id")];
-    return [{ kind: "call", name, id, callArguments: findValue(part, "input"), result: undefined }];
-  }
+  if (type === "tool_use") return [toToolCall(part, () => undefined)];
   if (type === "tool_result") {
     return [{ kind: "result", id: textAt(part, "tool_use_id"), parts: toContentParts(findValue(part, "content")) }];
   }
@@ -196,25 +206,4 @@ const toMedia = (part: RawJson, type: string): Media | undefined => {
   const name = textAt(body, "filename") ?? textAt(body, "file_id");
   if (url === undefined && data === undefined && name === undefined) return undefined;
   return { kind: "media", mediaType, url, data, name, format: textAt(body, "media_type") ?? textAt(body, "format") };
-};
-
-const readCalls = (message: RawJson, takeAnswer: (id: string | undefined) => Turn | undefined): readonly Part[] => {
-  const calls = itemsOf(findValue(message, "tool_calls")).map((call): Part => {
-    const of = findValue(call, "function") ?? findValue(call, "custom") ?? call;
-    const [name, id] = [textAt(of, "name"), textAt(call, "id")];
-    if (name === undefined) return { kind: "no call", value: call };
-    const callArguments = findValue(of, "arguments") ?? findValue(of, "input");
-    return { kind: "call", name, id, callArguments, result: takeAnswer(id) };
-  });
-  const single = findValue(message, "function_call");
-  if (single?.kind !== "object") return calls;
-  const [name, callArguments] = [textAt(single, "name"), findValue(single, "arguments")];
-  return [...calls, { kind: "call", name, id: undefined, callArguments, result: undefined }];
-};
-
-const readOtherMembers = (message: RawJson): readonly Part[] => {
-  const members = withoutAbsent(message.members).filter(
-    ({ key, value }) => key !== "content" && !(Object.hasOwn(placedKeys, key) && placedKeys[key] === value.kind),
-  );
-  return members.length === 0 ? [] : [{ kind: "also", members }];
 };

@@ -1,31 +1,24 @@
 /** Reads the facts of a traced call: name, state, duration, models, tokens and costs (interface 2.4). */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
-import { composeMembers, composeObject } from "../json/compose.ts";
-import {
-  digitsAt,
-  findValue,
-  formatInline,
-  isAbsent,
-  membersOf,
-  parseRawJson,
-  type RawJson,
-  textAt,
-} from "../json/raw-json.ts";
+import { composeMembers } from "../json/compose.ts";
+import { digitsAt, findValue, isAbsent, membersOf, parseRawJson, type RawJson, textAt } from "../json/raw-json.ts";
 
 export type CallState = "ok" | "failed" | "running" | "deleted";
 
-/** The tokens of one model, in their original spelling. */
-export interface Usage {
+export const tokenKinds = ["prompt", "completion", "total"] as const;
+export type TokenKind = (typeof tokenKinds)[number];
+
+/** The numbers of tokens of one model. */
+export interface Usage extends Readonly<Record<TokenKind, bigint | undefined>> {
   readonly model: string | undefined;
-  readonly prompt: string | undefined;
-  readonly completion: string | undefined;
-  readonly total: string | undefined;
+  /** True if a number is not a whole number of tokens. */
+  readonly isInvalid: boolean;
 }
 
 /** The cost of one model. */
 export interface Cost {
   readonly model: string;
-  /** The amounts for each purpose, such as `prompt`, in their original spelling. */
+  /** The amounts for each purpose, such as `prompt`. An invalid amount keeps its spelling. */
   readonly parts: readonly { readonly what: string; readonly amount: string }[];
   readonly unit: string;
   /** The exact sum of the parts; undefined if a part is not an amount. */
@@ -48,19 +41,20 @@ export const readStatus = (call: RawJson, prefix: string): string | undefined =>
 /** Returns the first state that applies: deleted, failed, running, ok. Assumed: `error` and `running` are statuses. */
 export const findState = (call: RawJson, prefix: string): CallState => {
   const status = readStatus(call, prefix);
-  if (findValue(call, "deleted_at") !== undefined) return "deleted";
-  if (status === "error" || hasException(call)) return "failed";
-  return status === "running" || findValue(call, "ended_at") === undefined ? "running" : "ok";
-};
-
-const hasException = (call: RawJson): boolean => {
-  const exception = findValue(call, "exception");
-  return exception !== undefined && formatInline(exception) !== "";
+  if (hasValue(call, "deleted_at")) return "deleted";
+  if (status === "error" || hasValue(call, "exception")) return "failed";
+  return status === "running" || !hasValue(call, "ended_at") ? "running" : "ok";
 };
 
 /** True if a call can still change. */
 export const isRunning = (call: RawJson): boolean =>
-  findValue(call, "ended_at") === undefined && findValue(call, "deleted_at") === undefined && !hasException(call);
+  !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
+
+/** True if a field has a value, or had one that was omitted. An empty text is not a value. */
+const hasValue = (call: RawJson, field: string): boolean => {
+  const value = findValue(call, field) ?? findValue(call, omittedKey, field);
+  return value !== undefined && value.json !== '""';
+};
 
 /** Returns the microseconds from start to end; undefined if one is unknown, negative if the end comes first. */
 export const findDurationMicros = (call: RawJson): number | undefined => {
@@ -81,9 +75,7 @@ const parseMicros = (text: string | undefined): number | undefined => {
 /** Returns the models in usage and costs, else the model of the output or the inputs. */
 export const findModels = (call: RawJson, prefix: string): readonly string[] => {
   const used = [findValue(call, "summary", "usage"), findInSummary(call, prefix, "costs")].flatMap(membersOf);
-  if (used.length > 0) return [...new Set(used.map(({ key }) => key))];
-  const named = findNamedModel(call);
-  return named === undefined || named === "" ? [] : [named];
+  return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
 };
 
 const findNamedModel = (call: RawJson): string | undefined =>
@@ -96,15 +88,33 @@ export const readUsages = (call: RawJson): readonly Usage[] => {
 };
 
 /** Returns the tokens of a usage object in either of two spellings; empty if the object has no tokens. */
-export const readUsage = (value: RawJson | undefined, model: string | undefined): readonly Usage[] => {
-  const usage = {
-    model,
+const readUsage = (value: RawJson | undefined, model: string | undefined): readonly Usage[] => {
+  const spelled = {
     prompt: digitsAt(value, "prompt_tokens") ?? digitsAt(value, "input_tokens"),
     completion: digitsAt(value, "completion_tokens") ?? digitsAt(value, "output_tokens"),
     total: digitsAt(value, "total_tokens"),
   };
-  return (usage.prompt ?? usage.completion ?? usage.total) === undefined ? [] : [usage];
+  const stated = tokenKinds.filter((kind) => spelled[kind] !== undefined);
+  if (stated.length === 0) return [];
+  const [prompt, completion, total] = tokenKinds.map((kind) => parseTokens(spelled[kind]));
+  const isInvalid = stated.some((kind) => parseTokens(spelled[kind]) === undefined);
+  return [{ model, prompt, completion, total, isInvalid }];
 };
+
+/** Parses a whole number of tokens in any spelling. */
+const parseTokens = (text = ""): bigint | undefined => {
+  const decimal = parseDecimal(text);
+  const whole = decimal === undefined ? "" : formatDecimal(decimal);
+  return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
+};
+
+/** Returns the given total, or the sum of prompt and completion if both are known. */
+export const sumTokens = ({ prompt, completion, total }: Usage): bigint | undefined =>
+  total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
+
+/** Returns the total tokens of a usage object; undefined if it has none. */
+export const countTokens = (value: RawJson | undefined): bigint | undefined =>
+  readUsage(value, undefined).map(sumTokens)[0];
 
 /**
  * Returns the costs by model. Assumed: `<what>_tokens_total_cost` are amounts, in USD unless a `…_cost_unit` next to them
@@ -127,17 +137,16 @@ export const readCost = (value: RawJson | undefined): Decimal | undefined => {
 };
 
 const costSuffix = "_tokens_total_cost";
-const firstParts = ["prompt", "completion"];
 
-/** Returns the amounts of a cost, which are numbers or strings. */
+/** Returns the amounts of a cost, which are numbers or strings: prompt and completion first. */
 const readAmounts = (value: RawJson | undefined): Cost["parts"] => {
   const found = new Map<string, string>();
-  for (const { key } of membersOf(value)) {
+  const first = ["prompt", "completion"].map((what) => `${what}${costSuffix}`);
+  for (const key of [...first, ...membersOf(value).map((member) => member.key)]) {
     const amount = key.endsWith(costSuffix) ? (digitsAt(value, key) ?? textAt(value, key)) : undefined;
     if (amount !== undefined) found.set(key.slice(0, -costSuffix.length).replaceAll("_", " "), amount);
   }
-  const names = new Set([...firstParts.filter((name) => found.has(name)), ...found.keys()]);
-  return Array.from(names, (what) => ({ what, amount: found.get(what) ?? "" }));
+  return Array.from(found, ([what, amount]) => ({ what, amount }));
 };
 
 const addAmounts = (parts: readonly { readonly amount: string }[]): Decimal | undefined => {
@@ -148,15 +157,8 @@ const addAmounts = (parts: readonly { readonly amount: string }[]): Decimal | un
   );
 };
 
-/** Returns the exact sum of several costs in USD; undefined if one has another unit or no total. */
-export const addCosts = (costs: readonly Cost[]): string | undefined => {
-  let sum = zero;
-  for (const { total, unit } of costs) {
-    if (total === undefined || unit !== "USD") return undefined;
-    sum = addDecimals(sum, total);
-  }
-  return formatDecimal(sum);
-};
+/** Returns a cost in USD; undefined if it has another unit or no total. */
+export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
 /** Finds a value in the summary. Assumed: it is below the vendor prefix, at the top, or one level below another key. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): RawJson | undefined => {
@@ -165,15 +167,20 @@ const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): 
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
-/** Fields that can be content (interface 2.4). */
-const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
-
-const ownFields: readonly string[] = [
-  ...["id", "project_id", "op_name", "trace_id", "started_at", "parent_id", "thread_id", "turn_id", "ended_at"],
-  ...["deleted_at", "storage_size_bytes", "total_storage_size_bytes"],
+/** The fields of a call in the order of interface 2.4. `vendor_` is replaced by the setting vendor_prefix. */
+export const callFields: readonly string[] = [
+  ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
+  ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary", "vendor_user_id", "vendor_username"],
+  ...["vendor_run_id", "vendor_run_step", "vendor_run_step_end", "deleted_at", "storage_size_bytes"],
+  "total_storage_size_bytes",
 ];
 
-const vendorFields = ["user_id", "username", "run_id", "run_step", "run_step_end"];
+/** Returns the fields of a call with both prefixes. */
+export const listFieldNames = (prefix: string): readonly string[] =>
+  callFields.flatMap((field) => [field, field.replace(/^vendor_/, `${prefix}_`)]);
+
+/** Fields that can be content (interface 2.4). */
+const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 
 /** The key of the sizes of omitted values, in bytes of JSON. */
 export const omittedKey = "omitted_bytes";
@@ -186,7 +193,7 @@ export const omittedKey = "omitted_bytes";
 export const omitContent = (call: RawJson, prefix: string): RawJson => {
   const kept: [key: string, json: string][] = [];
   const omitted: [key: string, size: number][] = [];
-  const known = new Set([...ownFields, ...vendorFields.flatMap((name) => [`vendor_${name}`, `${prefix}_${name}`])]);
+  const known = new Set(listFieldNames(prefix).filter((field) => !contentFields.has(field) && field !== "summary"));
   for (const { key, value } of call.members) {
     const json = isName(key) ? toAllowedJson(key, value, known) : undefined;
     if (json !== undefined) kept.push([key, json]);
@@ -199,6 +206,7 @@ export const omitContent = (call: RawJson, prefix: string): RawJson => {
 
 const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>): string | undefined => {
   if (isAbsent(value)) return "null";
+  if (value.json === '""') return value.json;
   if (!known.has(key)) return contentFields.has(key) ? undefined : omitTexts(key, value, maxLevels);
   const isShort = value.kind === "text" ? isName(value.text) : value.kind !== "object" && value.kind !== "list";
   return isShort ? value.json : undefined;
@@ -230,26 +238,3 @@ const isFact = (key: string, text: string): boolean =>
 
 /** True if a text can be an id, a time or a name: at most four words and 300 characters. */
 const isName = (text: string): boolean => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
-
-/** Removes the content of a call, but not its state, duration, models, tokens and costs. */
-export const omitContentKeepFacts = (call: RawJson, prefix: string): RawJson => {
-  const shown = omitContent(call, prefix);
-  const omitted = ["exception", "ended_at", "deleted_at"].filter((key) => {
-    const value = findValue(call, key);
-    return value !== undefined && formatInline(value) !== "" && findValue(shown, key) === undefined;
-  });
-  const models = [textAt(call, "output", "model"), textAt(call, "inputs", "model")];
-  const model = models.find((name) => name !== undefined && isName(name));
-  const usage = membersOf(findValue(call, "output", "usage")).filter(({ value }) => value.kind === "number");
-  const output = composeObject({
-    model: model === undefined ? undefined : JSON.stringify(model),
-    usage: composeMembers(usage.map(({ key, value }) => [key, value.json])),
-  });
-  return parseRawJson(
-    composeMembers([
-      ...shown.members.map(({ key, value }) => [key, value.json] as const),
-      ...omitted.map((key) => [key, JSON.stringify("left out")] as const),
-      ["output", output],
-    ]),
-  );
-};

@@ -1,17 +1,5 @@
-/** Failures of reading calls, and obstacles to their conversion. */
+/** Failures of reading the ids of calls. */
 import { Failure } from "../failure.ts";
-
-export type ConversionObstacle =
-  | "running"
-  | "deleted"
-  | "failed"
-  | "no-messages"
-  | "no-answer"
-  | "odd-answer"
-  | "several-choices"
-  | "odd-tools"
-  | "no-reward"
-  | "odd-reward";
 
 export const callIdsMissing = (): Failure =>
   new Failure("invalid_input", "call-ids-missing", "no call ids on standard input", {

@@ -1,43 +1,42 @@
 /** Traced calls as values: facts, summaries, conversations and conversions. */
 
 export {
-  composeObject,
   type Media,
   omitMembers,
   type Part,
   readInputs,
   readOutput,
   type Turn,
+  toObject,
   toTurns,
 } from "./conversation.ts";
 export {
+  type ConversionObstacle,
   type ConversionResult,
   type RewardSource,
   toMessages,
   toTrajectory,
 } from "./convert.ts";
 export {
-  addCosts,
   type Cost,
+  callFields,
+  countTokens,
   findCallName,
   findDurationMicros,
   findModels,
   findOperation,
   findState,
   isRunning,
+  listFieldNames,
   omitContent,
-  omitContentKeepFacts,
   omittedKey,
   readCost,
   readCosts,
+  readDollars,
   readStatus,
   readUsages,
+  tokenKinds,
 } from "./facts.ts";
 export { type CallPath, findPath, formatPath, parsePath } from "./path.ts";
-export {
-  deferRejection,
-  openPolling,
-  parseCallIds,
-  runInOrder,
-} from "./read-calls.ts";
-export { type CallCount, type CallGroup, type CallSummary, countTokens, openSummary } from "./summary.ts";
+export { openPolling, parseCallIds, runInOrder } from "./read-calls.ts";
+export { type CallGroup, type CallSummary, openSummary } from "./summary.ts";

@@ -1,47 +1,43 @@
 /** Summarizes calls by operation and model: states, durations, tokens and costs. */
-import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
+import { addDecimals, type Decimal, formatDecimal, zero } from "../decimal.ts";
 import type { RawJson } from "../json/raw-json.ts";
 import {
   type CallState,
+  type Cost,
   findDurationMicros,
   findModels,
   findOperation,
   findState,
   readCosts,
-  readUsage,
+  readDollars,
   readUsages,
+  sumTokens,
+  type TokenKind,
+  tokenKinds,
   type Usage,
 } from "./facts.ts";
 
-/** Counts and sums of calls: durations in seconds, costs in US dollars as exact decimals. */
-export interface CallCount {
+/** Counts and sums of calls of one operation that used one model. Both are empty if unknown. */
+export interface CallGroup {
+  readonly op: string;
+  readonly model: string;
   readonly calls: number;
   readonly states: Readonly<Record<CallState, number>>;
   /** `calls` counts calls with a duration. Percentiles are by nearest rank, in seconds. */
   readonly duration: { readonly calls: number; readonly p50: number | undefined; readonly p95: number | undefined };
   /** `calls` counts calls with a number of tokens. A sum is undefined if no call has the number. */
   readonly tokens: Readonly<Record<TokenKind, bigint | undefined>> & { readonly calls: number };
-  /** `calls` counts calls with a cost. `usd` is the sum of these costs. */
+  /** `calls` counts calls with a cost. `usd` is the exact sum of these costs in US dollars. */
   readonly cost: { readonly calls: number; readonly usd: string | undefined };
 }
 
-/** Calls of one operation that used one model. A call that used several models counts for each of them. */
-export interface CallGroup extends CallCount {
-  /** Empty if unknown. */
-  readonly op: string;
-  readonly model: string;
-}
-
 export interface CallSummary {
-  readonly all: CallCount;
-  /** The groups with most calls first. */
+  readonly all: CallGroup;
+  /** The groups with most calls first. A call that used several models counts for each of them. */
   readonly groups: readonly CallGroup[];
   /** Calls with an invalid number of tokens, amount or time. */
   readonly invalid: number;
 }
-
-const tokenKinds = ["prompt", "completion", "total"] as const;
-type TokenKind = (typeof tokenKinds)[number];
 
 interface CallSummarizer {
   add(call: RawJson): void;
@@ -56,129 +52,88 @@ export const openSummary = (prefix: string): CallSummarizer => {
   return {
     add(call) {
       const micros = findDurationMicros(call);
-      const used = measureUse(call, prefix);
-      const isTimed = micros !== undefined && micros >= 0;
-      if (used.isInvalid || (micros !== undefined && !isTimed)) invalid++;
-      const facts = { state: findState(call, prefix), micros: isTimed ? micros : undefined };
-      addToTally(all, { ...facts, used: used.all });
+      const facts = { state: findState(call, prefix), micros };
+      const [usages, costs] = [readUsages(call), readCosts(call, prefix)];
+      const hasInvalid = usages.some(({ isInvalid }) => isInvalid) || costs.some((one) => !readDollars(one));
+      if (hasInvalid || (micros ?? 0) < 0) invalid++;
+      addToTally(all, { ...facts, usages, costs });
       const op = findOperation(call) ?? "";
-      for (const [model, own] of used.models) {
+      const models = new Set([...findModels(call, prefix), ...[...usages, ...costs].map(modelOf)]);
+      for (const model of models.size === 0 ? [""] : models) {
         const key = JSON.stringify([op, model]);
         const tally = groups.get(key) ?? newTally(op, model);
         groups.set(key, tally);
-        addToTally(tally, { ...facts, used: own });
+        const isOwn = (one: Usage | Cost): boolean => modelOf(one) === model;
+        addToTally(tally, { ...facts, usages: usages.filter(isOwn), costs: costs.filter(isOwn) });
       }
     },
-    summary: () => ({
-      all: toCount(all),
-      groups: Array.from(groups.values(), (tally) => ({ op: tally.op, model: tally.model, ...toCount(tally) })).sort(
+    summary: () => {
+      const sorted = Array.from(groups.values(), toGroup).sort(
         (a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model),
-      ),
-      invalid,
-    }),
+      );
+      return { all: toGroup(all), groups: sorted, invalid };
+    },
   };
 };
+
+const modelOf = ({ model = "" }: { readonly model: string | undefined }): string => model;
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-type Amounts = Partial<Record<TokenKind, bigint | undefined>> & { cost?: Decimal };
-
-const addAmounts = (sum: Amounts, more: Amounts): void => {
-  for (const kind of tokenKinds) {
-    const tokens = more[kind];
-    if (tokens !== undefined) sum[kind] = (sum[kind] ?? 0n) + tokens;
-  }
-  if (more.cost !== undefined) sum.cost = addDecimals(sum.cost ?? zero, more.cost);
-};
-
-/** Measures the tokens and costs of a call, in total and by model. */
-const measureUse = (call: RawJson, prefix: string) => {
-  const models = new Map<string, Amounts>(findModels(call, prefix).map((model) => [model, {}]));
-  const all: Amounts = {};
-  let isInvalid = false;
-  const add = (model: string, used: Amounts): void => {
-    const own = models.get(model) ?? {};
-    models.set(model, own);
-    addAmounts(own, used);
-    addAmounts(all, used);
-  };
-  for (const usage of readUsages(call)) {
-    isInvalid ||= tokenKinds.some((kind) => usage[kind] !== undefined && parseTokens(usage[kind]) === undefined);
-    const [prompt, completion] = [parseTokens(usage.prompt), parseTokens(usage.completion)];
-    add(usage.model ?? "", { prompt, completion, total: totalTokens(usage) });
-  }
-  for (const { model, total, unit } of readCosts(call, prefix)) {
-    if (unit === "USD" && total !== undefined) add(model, { cost: total });
-    else isInvalid = true;
-  }
-  if (models.size === 0) models.set("", all);
-  return { all, models, isInvalid };
-};
-
-/** Returns the given total, or the sum of prompt and completion if both are known. */
-const totalTokens = (usage: Usage): bigint | undefined => {
-  const [prompt, completion] = [parseTokens(usage.prompt), parseTokens(usage.completion)];
-  const sum = prompt === undefined || completion === undefined ? undefined : prompt + completion;
-  return parseTokens(usage.total) ?? sum;
-};
-
-/** Returns the total tokens of a usage object; undefined if it has none. */
-export const countTokens = (value: RawJson | undefined): bigint | undefined =>
-  readUsage(value, undefined).map(totalTokens)[0];
-
-/** Parses a whole number of tokens in any spelling. */
-const parseTokens = (text = ""): bigint | undefined => {
-  const decimal = parseDecimal(text);
-  const whole = decimal === undefined ? "" : formatDecimal(decimal);
-  return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
-};
-
-/** Running counts and sums of a group of calls, with a duration per timed call. */
-interface Tally {
-  readonly op: string;
-  readonly model: string;
+/** Running counts and sums. */
+interface Tally extends Pick<CallGroup, "op" | "model"> {
   calls: number;
   readonly states: Record<CallState, number>;
+  /** The durations of timed calls. */
   readonly micros: number[];
-  callsWithTokens: number;
+  readonly tokens: Record<TokenKind, bigint | undefined> & { calls: number };
   callsWithCost: number;
-  readonly used: Amounts;
+  dollars: Decimal;
 }
 
 const newTally = (op: string, model: string): Tally => {
   const states = { ok: 0, failed: 0, running: 0, deleted: 0 };
-  return { op, model, calls: 0, states, micros: [], callsWithTokens: 0, callsWithCost: 0, used: {} };
+  const tokens = { calls: 0, prompt: undefined, completion: undefined, total: undefined };
+  return { op, model, calls: 0, states, micros: [], tokens, callsWithCost: 0, dollars: zero };
 };
 
 interface CallFacts {
   readonly state: CallState;
   readonly micros: number | undefined;
-  readonly used: Amounts;
+  readonly usages: readonly Usage[];
+  readonly costs: readonly Cost[];
 }
 
-const addToTally = (tally: Tally, { state, micros, used }: CallFacts): void => {
+const addToTally = (tally: Tally, { state, micros, usages, costs }: CallFacts): void => {
   tally.calls++;
   tally.states[state]++;
-  if (micros !== undefined) tally.micros.push(micros);
-  if (tokenKinds.some((kind) => used[kind] !== undefined)) tally.callsWithTokens++;
-  if (used.cost !== undefined) tally.callsWithCost++;
-  addAmounts(tally.used, used);
+  if (micros !== undefined && micros >= 0) tally.micros.push(micros);
+  let hasTokens = false;
+  for (const usage of usages) {
+    const counted = { ...usage, total: sumTokens(usage) };
+    for (const kind of tokenKinds) {
+      const more = counted[kind];
+      if (more === undefined) continue;
+      tally.tokens[kind] = (tally.tokens[kind] ?? 0n) + more;
+      hasTokens = true;
+    }
+  }
+  if (hasTokens) tally.tokens.calls++;
+  const dollars: readonly Decimal[] = costs.flatMap((one) => readDollars(one) ?? []);
+  if (dollars.length > 0) tally.callsWithCost++;
+  tally.dollars = dollars.reduce(addDecimals, tally.dollars);
 };
 
-const toCount = ({ calls, states, micros, callsWithTokens, callsWithCost, used }: Tally): CallCount => {
-  const { cost, prompt, completion, total } = used;
+const toGroup = ({ micros, callsWithCost, dollars, ...tally }: Tally): CallGroup => {
   const sorted = Float64Array.from(micros).sort();
-  return {
-    calls,
-    states: { ...states },
-    duration: { calls: sorted.length, p50: percentileSeconds(sorted, 0.5), p95: percentileSeconds(sorted, 0.95) },
-    tokens: { calls: callsWithTokens, prompt, completion, total },
-    cost: { calls: callsWithCost, usd: cost === undefined ? undefined : formatDecimal(cost) },
+  /** Returns the smallest duration that at least `share` of all durations do not exceed, in seconds. */
+  const percentile = (share: number): number | undefined => {
+    const found = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+    return found === undefined ? undefined : found / 1_000_000;
   };
-};
-
-/** Returns the smallest duration that at least `share` of all durations do not exceed, in seconds. */
-const percentileSeconds = (sorted: Float64Array, share: number): number | undefined => {
-  const micros = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
-  return micros === undefined ? undefined : micros / 1_000_000;
+  return {
+    ...tally,
+    duration: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
+    cost: { calls: callsWithCost, usd: callsWithCost === 0 ? undefined : formatDecimal(dollars) },
+  };
 };

@@ -58,11 +58,11 @@ const asked = { costs: true, storageSize: true, totalStorageSize: true, vendorPr
 const printed = async (
   one: RawJson,
   typed: TypedScreenOptions,
-  { markdown = false, content = true, columns }: { markdown?: boolean; content?: boolean; columns?: number } = {},
+  { markdown = false, noContent = false, columns }: { markdown?: boolean; noContent?: boolean; columns?: number } = {},
 ): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
   const screen = openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) });
-  const printer = await openCallPrinter({ screen, options: { ...asked, content }, markdown });
+  const printer = await openCallPrinter({ screen, options: { ...asked, noContent }, markdown });
   await printer.print(one);
   await printer.end({ hasSeveral: false });
   return host.printed();
@@ -76,7 +76,7 @@ describe("a damaged call", () => {
       expect(JSON.parse(await printed(one, { json: true }))).toEqual({ call: value });
       expect(await printed(one, {})).toMatch(/^Call .*\n {2}status/);
       expect(await printed(one, {}, { markdown: true })).toMatch(/^# Call /);
-      expect(await printed(one, {}, { content: false })).toContain("status");
+      expect(await printed(one, {}, { noContent: true })).toContain("status");
       const lines = (await printed(one, { color: false }, { columns: 40 })).split("\n");
       expect(lines.length).toBeLessThan(4000);
     }),
@@ -96,8 +96,8 @@ describe("a damaged call", () => {
       for (const sum of [all.tokens.prompt, all.tokens.completion, all.tokens.total]) {
         expect(sum ?? 0n).toBeGreaterThanOrEqual(0n);
       }
-      for (const converted of [toMessages(one), toTrajectory(one, { kind: "number", text: "1" })]) {
-        if (converted.kind === "converted") JSON.parse(converted.line);
+      for (const converted of [toMessages(one), toTrajectory(one, { text: "1" })]) {
+        if ("line" in converted) JSON.parse(converted.line);
         else expect(converted.why).toMatch(/^[a-z-]+$/);
       }
       expect(["found", "missing"]).toContain(findPath(one, path).kind);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCallIds, runInOrder } from "../../src/calls/index.ts";
+import { parseCallIds } from "../../src/calls/index.ts";
 
 /** Text in chunks of a number of bytes. */
 async function* chunked(text: string | Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
@@ -63,62 +63,5 @@ describe("reading call ids from lines", () => {
       kind: "invalid-call-id",
       message: expect.stringMatching(new RegExp(`^line 3 of standard input is not a call id: it is ${why}$`)),
     });
-  });
-});
-
-describe("inOrder", () => {
-  it("returns results in order, and never runs more than `concurrency`", async () => {
-    const delays = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 30 });
-    await fc.assert(
-      fc.asyncProperty(delays, fc.integer({ min: 1, max: 9 }), async (all, atOnce) => {
-        let running = 0;
-        let most = 0;
-        async function* inputs() {
-          for (const [at, delay] of all.entries()) {
-            if (delay === 0) await new Promise(setImmediate);
-            yield { at, delay };
-          }
-        }
-        const run = async ({ at, delay }: { readonly at: number; readonly delay: number }): Promise<number> => {
-          most = Math.max(most, ++running);
-          for (let turn = 0; turn < delay; turn++) await new Promise(setImmediate);
-          running--;
-          return at;
-        };
-        expect(await collected(runInOrder(inputs(), { run, concurrency: atOnce, shouldStop: () => false }))).toEqual(
-          all.map((_, at) => at),
-        );
-        expect(most).toBeLessThanOrEqual(atOnce);
-      }),
-      { numRuns: 20 },
-    );
-  });
-
-  it("returns a result while the next input is awaited", async () => {
-    async function* inputs() {
-      yield "a";
-      await new Promise(() => undefined);
-    }
-    const results = runInOrder(inputs(), { run: async (one) => one, concurrency: 8, shouldStop: () => false });
-    expect(await results.next()).toEqual({ done: false, value: "a" });
-  });
-
-  it("returns the results of earlier inputs, then the error of the input", async () => {
-    async function* inputs() {
-      yield "a";
-      yield "b";
-      throw new Error("broken");
-    }
-    const seen: string[] = [];
-    const all = async () => {
-      for await (const one of runInOrder(inputs(), {
-        run: async (input) => input,
-        concurrency: 8,
-        shouldStop: () => false,
-      }))
-        seen.push(one);
-    };
-    await expect(all()).rejects.toThrow("broken");
-    expect(seen).toEqual(["a", "b"]);
   });
 });

@@ -16,10 +16,10 @@ const sample = (name: string): string => {
 };
 
 const textOf = (converted: ConversionResult): string =>
-  converted.kind === "converted" ? converted.line : `unfit: ${converted.why}`;
+  "line" in converted ? converted.line : `unfit: ${converted.why}`;
 
-const fromAttributes: RewardSource = { kind: "attributes" };
-const one: RewardSource = { kind: "number", text: "1" };
+const fromAttributes: RewardSource = { path: parsePath("attributes.reward", "--reward-from") };
+const one: RewardSource = { text: "1" };
 const trajectory = (call: unknown, reward: RewardSource = one): string =>
   textOf(toTrajectory(parseRawJson(typeof call === "string" ? call : JSON.stringify(call)), reward));
 
@@ -123,7 +123,7 @@ describe("a call as a trajectory", () => {
   });
 
   it("has the reward of another path, as it is spelled", () => {
-    const from: RewardSource = { kind: "path", path: parsePath("output.score", "--reward-from") };
+    const from: RewardSource = { path: parsePath("output.score", "--reward-from") };
     const call = (score: string) =>
       `{"inputs":{"messages":[{"role":"user"}]},"output":{"role":"assistant","score":${score}}}`;
     expect(trajectory(call("1.50"), from)).toContain('"reward":1.50,');

@@ -1,16 +1,17 @@
 /** The output forms of `call read`: pages, a list, a summary, one value of each call, or lines for `log`. */
-import type { ConversionObstacle } from "../../calls/failures.ts";
 import {
   type CallPath,
+  type ConversionObstacle,
   type ConversionResult,
   findDurationMicros,
   findModels,
   findOperation,
   findPath,
   findState,
-  omitContentKeepFacts,
+  omitContent,
   openSummary,
   parsePath,
+  type RewardSource,
   toMessages,
   toTrajectory,
 } from "../../calls/index.ts";
@@ -34,11 +35,11 @@ export interface ReadCall {
 }
 
 interface CallPrinter {
-  add(call: ReadCall): Promise<void>;
+  add(call: ReadCall): Promise<void> | void;
   /** Prints what needs all calls. Returns the failure of the form, if any. */
   finish(about: ReadTotals): Promise<Failure | undefined>;
   /** Prints the collected calls if the run ends early. */
-  interrupt?(): Promise<void>;
+  interrupt?: (() => Promise<void>) | undefined;
 }
 
 /** Numbers of calls; `filteredOut` is undefined without a filter. */
@@ -57,15 +58,14 @@ export const createCallFilter = (
 ): ((call: RawJson) => boolean) | undefined => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
-  const named = (pattern = "") => {
+  const [isOp, isModel] = [op, model].map((pattern = "") => {
     const matches = compilePattern(pattern);
     return (id: string) => matches({ id, name: id });
-  };
-  const [isOp, isModel] = [named(op), named(model)];
+  });
   return (call) =>
     (states.length === 0 || states.includes(findState(call, prefix))) &&
-    isOp(findOperation(call) ?? "") &&
-    (model === undefined || findModels(call, prefix).some(isModel));
+    isOp?.(findOperation(call) ?? "") === true &&
+    (model === undefined || findModels(call, prefix).some((one) => isModel?.(one)));
 };
 
 /**
@@ -81,23 +81,24 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   if (typed.list) return listForm;
   if (typed.summary) return summaryForm;
   if (typed.path !== undefined) return valueForm(parsePath(typed.path, "--path"));
-  if (as === "messages") return lineForm("messages", toMessages);
+  if (as === "messages") return lineForm(as, toMessages);
   if (as !== "trajectory") return pageForm;
-  const from = selectReward(reward, rewardFrom);
-  return lineForm("trajectory", (call) => toTrajectory(call, from));
+  const source = selectReward(reward, rewardFrom);
+  return lineForm(as, (call) => toTrajectory(call, source));
 };
 
 const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallReadOptions): void => {
-  const { as, list, path, noContent } = typed;
-  const [first, second] = [
-    ...(typed.summary ? ["--summary"] : []),
-    ...(list ? ["--list"] : []),
-    ...(path === undefined ? [] : ["--path"]),
-    ...(as === undefined ? [] : [`--as ${as}`]),
-  ];
+  const { as, list, path, summary, noContent } = typed;
+  const forms = {
+    "--summary": summary,
+    "--list": list,
+    "--path": path !== undefined,
+    [`--as ${as}`]: as !== undefined,
+  };
+  const [first, second] = Object.entries(forms).flatMap(([form, isGiven]) => (isGiven ? [form] : []));
   if (first === undefined) return;
   if (second !== undefined) throw contradiction(first, second, "each is an output form of its own");
-  if (!["--summary", "--list", "--as markdown"].includes(first)) {
+  if (!summary && !list && as !== "markdown") {
     if (noContent) throw contradiction(first, "--no-content", `${first} prints content`);
     const other = fields !== undefined ? "--fields" : format === "csv" ? "-o csv" : undefined;
     if (other !== undefined) throw contradiction(first, other, `${first} has its own format`);
@@ -112,15 +113,13 @@ const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallRead
   }
 };
 
-const selectReward = (reward: string | undefined, path: string | undefined): Parameters<typeof toTrajectory>[1] => {
-  if (reward === undefined) {
-    return path === undefined ? { kind: "attributes" } : { kind: "path", path: parsePath(path, "--reward-from") };
-  }
+const selectReward = (reward: string | undefined, path: string | undefined): RewardSource => {
+  if (reward === undefined) return { path: parsePath(path ?? "attributes.reward", "--reward-from") };
   if (path !== undefined) throw contradiction("--reward", "--reward-from", "a trajectory has one reward");
   const text = reward.trim();
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
   if (!isNumber) throw wrongValue("--reward", reward, "a number such as 1 or -0.5");
-  return { kind: "number", text };
+  return { text };
 };
 
 /** Minimum number of filtered calls on pages for the notice of `--list`. */
@@ -128,7 +127,7 @@ const manyCalls = 3;
 
 const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
   const markdown = typed.as === "markdown";
-  const printer = openCallPrinter({ screen, options: { ...typed, content: !typed.noContent, vendorPrefix }, markdown });
+  const printer = openCallPrinter({ screen, options: { ...typed, vendorPrefix }, markdown });
   let count = 0;
   return {
     add: async ({ call, reply }) => {
@@ -136,25 +135,25 @@ const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
       await printer.print(call, reply);
     },
     finish: async ({ requested, filteredOut }) => {
-      const mayBeEmpty = (filteredOut !== undefined && filteredOut > 0) || requested === 0;
-      await printer.end({ hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty: mayBeEmpty });
+      const canBeEmpty = (filteredOut !== undefined && filteredOut > 0) || requested === 0;
+      await printer.end({ hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty });
       const isPages = !markdown && (screen.format === "table" || screen.format === "tsv");
       if (filteredOut !== undefined && isPages && count >= manyCalls)
         screen.notice(`printed ${count} whole calls; --list prints one line per call`);
       return undefined;
     },
-    ...(printer.printPending === undefined ? {} : { interrupt: printer.printPending }),
+    interrupt: printer.printPending,
   };
 };
 
 const visibleFacts = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
-  noContent ? omitContentKeepFacts(call, prefix) : call;
+  noContent ? omitContent(call, prefix) : call;
 
 const listForm: Form = ({ screen }, typed, prefix) => {
   const rows: ListedCall[] = [];
   const print = async () => await printList(screen, { columns: listColumns, rows });
   return {
-    add: async ({ id, call }) => void rows.push(listedCall(visibleFacts(call, typed, prefix), id, prefix)),
+    add: ({ id, call }) => void rows.push(toListedCall(visibleFacts(call, typed, prefix), id, prefix)),
     finish: async () => void (await print()),
     interrupt: print,
   };
@@ -163,7 +162,7 @@ const listForm: Form = ({ screen }, typed, prefix) => {
 /** Characters at the end of an exception that can contain its last line, which has the message. */
 const maxExceptionLength = 2000;
 
-const listedCall = (call: RawJson, id: string, prefix: string) => {
+const toListedCall = (call: RawJson, id: string, prefix: string) => {
   const micros = findDurationMicros(call);
   const exception = (textAt(call, "exception") ?? "").trimEnd().slice(-maxExceptionLength);
   return {
@@ -176,7 +175,7 @@ const listedCall = (call: RawJson, id: string, prefix: string) => {
     exception: exception.split("\n").at(-1)?.trim() ?? "",
   };
 };
-type ListedCall = ReturnType<typeof listedCall>;
+type ListedCall = ReturnType<typeof toListedCall>;
 
 const listColumns = keyColumns<ListedCall>({
   id: 0,
@@ -192,7 +191,7 @@ const summaryForm: Form = ({ screen }, typed, prefix) => {
   const { costs } = typed;
   const summarizer = openSummary(prefix);
   return {
-    add: async ({ call }) => summarizer.add(visibleFacts(call, typed, prefix)),
+    add: ({ call }) => summarizer.add(visibleFacts(call, typed, prefix)),
     finish: async ({ requested, missing, filteredOut = 0 }) => {
       const summary = summarizer.summary();
       const { calls, cost } = summary.all;
@@ -221,22 +220,21 @@ const valueForm =
           await screen.printVerbatim([found.value.text, "\n"], "text");
         } else await screen.printVerbatim([found.value.json, "\n"], "json");
       },
-      finish: async ({ requested: asked }) =>
-        first && callPathMissing({ ids, asked, at: first.at, near: first.near, there: first.there }),
+      finish: async ({ requested: asked }) => first && callPathMissing({ ...first, ids, asked }),
     };
   };
 
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => ConversionResult): Form =>
   ({ screen }) => {
-    const unconvertible: { readonly id: string; readonly why: ConversionObstacle }[] = [];
+    const calls: { readonly id: string; readonly why: ConversionObstacle }[] = [];
     return {
       add: async ({ id, call }) => {
         const converted = convert(call);
-        if (converted.kind === "not-convertible") unconvertible.push({ id, why: converted.why });
+        if ("why" in converted) calls.push({ id, why: converted.why });
         else await screen.printVerbatim([converted.line, "\n"], "json");
       },
-      finish: async ({ requested: asked }) =>
-        unconvertible.length === 0 ? undefined : callsUnconvertible({ calls: unconvertible, requested: asked, into }),
+      finish: async ({ requested }) =>
+        calls.length === 0 ? undefined : callsUnconvertible({ calls, requested, into }),
     };
   };

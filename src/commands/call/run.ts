@@ -5,7 +5,7 @@ import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
-import { Failure, type HttpFacts, isFailure, type Problem } from "../../failure.ts";
+import { Failure, type HttpFacts } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
@@ -26,58 +26,73 @@ const maxFailedInARow = 8;
 export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
   const { host, screen } = context;
   const words = typed.callId.map(parseCallId);
-  const openResults = selectForm(context, typed);
+  const form = selectForm(context, typed);
   const settings = await effectiveSettings(context);
   const [project, prefix] = [settings.require("project"), settings.require("vendor_prefix")];
   const maxWaitMs = settings.require("max_wait");
   const isSelected = createCallFilter(typed, prefix);
   const read = await openReader(context, settings, typed);
-  const results = openResults(context, typed, prefix);
+  const printer = form(context, typed, prefix);
   const lists = { missing: [], failed: [], running: [], mistyped: new Map() };
-  const state: ReadState = { requested: 0, filteredOut: 0, failedInARow: 0, stopped: undefined, ...lists };
+  const counts: Counts = { requested: 0, filteredOut: 0, failedInARow: 0, stopped: undefined, ...lists };
   const progress = screen.startProgress("reading calls");
-  const showProgress = (more = "") => progress.update(`reading calls: ${state.requested} done${more}`);
-  const waiting = typed.wait ? openPolling(host, maxWaitMs) : undefined;
+  const showProgress = (more = "") => progress.update(`reading calls: ${counts.requested} done${more}`);
+  const poll = typed.wait ? openPolling(host, maxWaitMs) : undefined;
   const isStillRunning = (outcome: Outcome): boolean => {
-    const isFound = outcome.kind === "found" && isRunning(outcome.call);
-    if (isFound) showProgress(`, ${outcome.id} is still running`);
-    return isFound;
+    if (!("call" in outcome) || !isRunning(outcome.call)) return false;
+    showProgress(`, ${outcome.id} is still running`);
+    return true;
   };
-  const reading = {
-    run: async (id: string) => (waiting === undefined ? await read(id) : await waiting(() => read(id), isStillRunning)),
-    concurrency: typed.concurrency ?? defaultConcurrency,
-    shouldStop: (outcome: Outcome) => outcome.kind === "failed" && outcome.isFatal,
+  let isKeyRefused = false;
+  /** Returns undefined after a failure that every request would repeat. */
+  const readOne = async (id: string): Promise<Outcome | undefined> => {
+    if (isKeyRefused) return undefined;
+    const outcome = await (poll === undefined ? read(id) : poll(() => read(id), isStillRunning));
+    isKeyRefused ||= "failure" in outcome && outcome.failure.details.http?.status === 401;
+    return outcome;
   };
   const stop = new AbortController();
   try {
     const ids = readCallIds(host, { words, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
-    for await (const outcome of runInOrder(typed.summary ? distinctIds(ids) : ids, reading)) {
-      recordOutcome(state, outcome);
+    const read = runInOrder(typed.summary ? distinctIds(ids) : ids, readOne, typed.concurrency ?? defaultConcurrency);
+    for await (const outcome of read) {
+      if (outcome === undefined) {
+        counts.stopped = "at-once";
+        break;
+      }
+      countOutcome(counts, outcome);
       showProgress();
-      if (state.stopped === "in-a-row") break;
-      if (outcome.kind === "found" && isSelected?.(outcome.call) !== false) await results.add(outcome);
-      else if (outcome.kind === "found") state.filteredOut++;
+      if (counts.stopped !== undefined) break;
+      if ("call" in outcome && isSelected?.(outcome.call) !== false) await printer.add(outcome);
+      else if ("call" in outcome) counts.filteredOut++;
       if (screen.isReaderGone) return;
     }
   } catch (thrown) {
-    if (!host.signal.aborted) await results.interrupt?.();
+    if (!host.signal.aborted) await printer.interrupt?.();
     throw thrown;
   } finally {
     stop.abort();
     progress.stop();
   }
-  const { requested, missing, running } = state;
-  const filteredOut = isSelected && state.filteredOut;
-  const conversionFailure = await results.finish({ requested, missing: missing.length, filteredOut });
+  const { requested, missing, running, filteredOut } = counts;
+  const totals = { requested, missing: missing.length, filteredOut: isSelected && filteredOut };
+  const formFailure = await printer.finish(totals);
   if (requested === 0) screen.notice("stdin contains no call id");
-  printOutcomes(state, context);
+  noteOutcomes(counts, context);
+  const http = missing.find((one) => one.http !== undefined)?.http;
+  const ids = idsOf(missing);
   const [first, ...others] = [
-    ...toReadFailures(state),
-    ...toMissingFailure(state, project),
-    ...(conversionFailure === undefined ? [] : [conversionFailure]),
-    ...(waiting === undefined || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
+    ...toReadFailures(counts),
+    ...(ids.length === 0 ? [] : [callsMissing({ ids, asked: requested, project }, http && { http })]),
+    ...(formFailure === undefined ? [] : [formFailure]),
+    ...(poll === undefined || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
   ];
-  if (first !== undefined) throw first.withDetails({ problems: others.map(toProblem) });
+  if (first === undefined) return;
+  throw first.withDetails({
+    problems: others.map(({ kind, message, details: { hint } }) => {
+      return { rule: kind, severity: "error", message, ...(hint === undefined ? {} : { advice: hint }) };
+    }),
+  });
 };
 
 /** @throws Failure `invalid-option-value` */
@@ -116,28 +131,22 @@ async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, 
   }
 }
 
-type Outcome =
-  | (ReadCall & {
-      readonly kind: "found";
-      /** Fields with another type than in the interface. */
-      readonly mistyped: readonly string[];
-    })
-  | MissingCall
-  | FailedCall;
+type Outcome = FoundCall | MissingCall | UnreadableCall;
+
+interface FoundCall extends ReadCall {
+  /** Fields with another type than in the interface. */
+  readonly mistyped: readonly string[];
+}
 
 interface MissingCall {
-  readonly kind: "missing";
   readonly id: string;
   /** The 404; undefined if the service answered with a null call. */
   readonly http: HttpFacts | undefined;
 }
 
-interface FailedCall {
-  readonly kind: "failed";
+interface UnreadableCall {
   readonly id: string;
   readonly failure: Failure;
-  /** True if the next request would fail in the same way. */
-  readonly isFatal: boolean;
 }
 
 /** Opens the reader of a project's calls (interface 4.3). */
@@ -152,38 +161,26 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
   return async (id: string): Promise<Outcome> => {
     try {
       const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
-      if (value === null) return { kind: "missing", id, http: undefined };
+      if (value === null) return { id, http: undefined };
       const call = parseRawJson(sliceText(value.bytes, rootSpan(value.bytes)));
-      return { kind: "found", id, call, reply: bytes, mistyped: value.mistyped };
+      return { id, call, reply: bytes, mistyped: value.mistyped };
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;
-      if (thrown.code === "not_found") return { kind: "missing", id, http: thrown.details.http };
+      if (thrown.code === "not_found") return { id, http: thrown.details.http };
       // Other failures are not about a call and end the run.
       if (!readFailureCodes.some((code) => code === thrown.code)) throw thrown;
-      return { kind: "failed", id, failure: thrown, isFatal: !isCallSpecific(thrown) };
+      return { id, failure: thrown };
     }
   };
 };
 
 const readFailureCodes = ["auth", "refused", "unavailable"] as const;
 
-/** Failures that concern one call. Failures of keys, URLs and settings would repeat for every call. */
-const callSpecificKinds = ["request-refused", "service-unavailable", "invalid-reply", "reply-too-large"];
-
-/** Codes of a connection that broke during the answer. */
-const brokenConnectionCodes = ["SILENT", "ENDLESS", "CUT", "CUT_HEADERS", "ECONNRESET", "EPIPE", "ETIMEDOUT"];
-
-const isCallSpecific = (failure: Failure): boolean =>
-  callSpecificKinds.includes(failure.kind) ||
-  (isFailure(failure, "connection-failed") && brokenConnectionCodes.includes(failure.details.systemCode ?? "")) ||
-  // 403: a valid key without access to this call.
-  (isFailure(failure, "credential-refused") && failure.details.http?.status !== 401);
-
-interface ReadState {
+interface Counts {
   requested: number;
   filteredOut: number;
   readonly missing: MissingCall[];
-  readonly failed: FailedCall[];
+  readonly failed: UnreadableCall[];
   failedInARow: number;
   stopped: UnreadableCalls["stopped"];
   readonly running: string[];
@@ -191,48 +188,38 @@ interface ReadState {
   readonly mistyped: Map<string, number>;
 }
 
-const recordOutcome = (state: ReadState, outcome: Outcome): void => {
-  state.requested++;
-  const isServiceFailure = outcome.kind === "failed" && outcome.failure.kind !== "request-refused";
-  state.failedInARow = isServiceFailure ? state.failedInARow + 1 : 0;
-  if (outcome.kind === "missing") state.missing.push(outcome);
-  else if (outcome.kind === "failed") {
-    state.failed.push(outcome);
-    if (outcome.isFatal) state.stopped ??= "at-once";
-    if (state.failedInARow >= maxFailedInARow) state.stopped ??= "in-a-row";
-  } else {
-    for (const field of outcome.mistyped) state.mistyped.set(field, (state.mistyped.get(field) ?? 0) + 1);
-    if (isRunning(outcome.call)) state.running.push(outcome.id);
+const countOutcome = (counts: Counts, outcome: Outcome): void => {
+  counts.requested++;
+  const isServiceFailure = "failure" in outcome && outcome.failure.kind !== "request-refused";
+  counts.failedInARow = isServiceFailure ? counts.failedInARow + 1 : 0;
+  if (counts.failedInARow >= maxFailedInARow) counts.stopped = "in-a-row";
+  if ("failure" in outcome) counts.failed.push(outcome);
+  else if (!("call" in outcome)) counts.missing.push(outcome);
+  else {
+    for (const field of outcome.mistyped) counts.mistyped.set(field, (counts.mistyped.get(field) ?? 0) + 1);
+    if (isRunning(outcome.call)) counts.running.push(outcome.id);
   }
 };
 
 /** Prints how many calls were filtered out, and which fields have another type. */
-const printOutcomes = (state: ReadState, { screen }: Context): void => {
-  const { requested, filteredOut, mistyped, missing, failed } = state;
+const noteOutcomes = ({ requested, filteredOut, mistyped, missing, failed }: Counts, { screen }: Context): void => {
   const found = requested - missing.length - failed.length;
   const calls = pluralize(found, "call");
   if (filteredOut > 0 && filteredOut === found) screen.notice(`the filters match none of ${calls}`);
   else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${calls}`);
-  if (mistyped.size === 0) return;
   const fields = Array.from(mistyped, ([field, count]) =>
     requested === 1 ? field : `${field} (${count} of ${requested} calls)`,
   );
-  screen.notice(`printed fields of unexpected types as received: ${fields.join(", ")}`);
+  if (fields.length > 0) screen.notice(`printed fields of unexpected types as received: ${fields.join(", ")}`);
 };
 
 const idsOf = (calls: readonly { readonly id: string }[]): readonly string[] => [...new Set(calls.map(({ id }) => id))];
 
-const toMissingFailure = ({ missing, requested }: ReadState, project: string): readonly Failure[] => {
-  if (missing.length === 0) return [];
-  const http = missing.find((one) => one.http !== undefined)?.http;
-  return [callsMissing({ ids: idsOf(missing), asked: requested, project }, http && { http })];
-};
-
-/** The failures of unreadable calls, one per code. */
-const toReadFailures = ({ failed, requested, stopped }: ReadState): readonly Failure[] => {
+/** The failures of unreadable calls, one per code. A failure of all calls is not about any of them. */
+const toReadFailures = ({ failed, requested, stopped }: Counts): readonly Failure[] => {
   const [only] = failed;
-  // A fatal failure of all calls is not about any of them.
-  if (only !== undefined && (requested === 1 || (only.isFatal && requested === failed.length))) return [only.failure];
+  const isOfAll = failed.length === requested && failed.every((one) => one.failure.message === only?.failure.message);
+  if (only !== undefined && isOfAll && stopped !== "in-a-row") return [only.failure];
   return readFailureCodes.flatMap((code) => {
     const own = failed.filter(({ failure }) => failure.code === code);
     const [first] = own;
@@ -243,11 +230,3 @@ const toReadFailures = ({ failed, requested, stopped }: ReadState): readonly Fai
     return [callsUnreadable(code, unreadable, { ...(http && { http }), cause: first.failure })];
   });
 };
-
-/** Another failure, as a problem of the failure that ends the run. */
-const toProblem = ({ kind, message, details: { hint } }: Failure): Problem => ({
-  rule: kind,
-  severity: "error",
-  message,
-  ...(hint === undefined ? {} : { advice: hint }),
-});

@@ -1,8 +1,9 @@
 /** Candidates for the values of options and arguments, found without network and credentials. */
+import { callFields } from "../../calls/index.ts";
 import { listCachedIds, lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Command, Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { callFields, reportFormats } from "../../output/index.ts";
+import { reportFormats } from "../../output/index.ts";
 import {
   findDataFolder,
   readProfileNames,

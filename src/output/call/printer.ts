@@ -1,12 +1,5 @@
 /** Prints traced calls as pages, Markdown, the service's own JSON or CSV, and prints summaries of calls. */
-import {
-  type CallCount,
-  type CallGroup,
-  type CallSummary,
-  deferRejection,
-  omitContent,
-  omitContentKeepFacts,
-} from "../../calls/index.ts";
+import { type CallGroup, type CallSummary, callFields, omitContent } from "../../calls/index.ts";
 import type { RawJson } from "../../json/raw-json.ts";
 import { toOneLine } from "../cleaner.ts";
 import { printList, printRaw } from "../list.ts";
@@ -33,13 +26,11 @@ interface CallPrinterOptions {
 }
 
 export const openCallPrinter = (printing: CallPrinterOptions): CallPrinter => {
-  const { format } = printing.screen;
-  if (printing.markdown === true) return markdownPrinter(printing);
-  if (format === "table" || format === "tsv") return pagePrinter(printing);
-  const printer = documentPrinter(printing);
-  const { content, vendorPrefix } = printing.options;
-  if (content !== false) return printer;
-  return { ...printer, print: async (call) => await printer.print(omitContent(call, vendorPrefix)) };
+  const { screen, options, markdown = false } = printing;
+  const isPage = screen.format === "table" || screen.format === "tsv";
+  const printer = markdown ? markdownPrinter(printing) : isPage ? pagePrinter(printing) : documentPrinter(printing);
+  if (options.noContent !== true) return printer;
+  return { ...printer, print: async (call) => await printer.print(omitContent(call, options.vendorPrefix)) };
 };
 
 /** Prints JSON lines immediately, and one document of all calls at the end. */
@@ -48,7 +39,7 @@ const documentPrinter = ({ screen, options }: CallPrinterOptions): CallPrinter =
   const calls: RawJson[] = [];
   let only: Uint8Array | undefined;
   const printCalls = async (rows: readonly RawJson[], member: string, bytes: Uint8Array): Promise<void> =>
-    await printList(screen, { columns: columnsOf(options), rows, wire: { bytes, member } });
+    await printList(screen, { columns: callColumns(options), rows, wire: { bytes, member } });
   return {
     print: async (call, reply = Buffer.from(`{"call":${call.json}}`)) => {
       if (isImmediate) return await printCalls([call], "call", reply);
@@ -70,8 +61,11 @@ const pagePrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
   const end = async () => await pager?.end();
   return {
     print: async (call) => {
-      const sections = sectionsOf(call, screen.fields, options);
-      const page = { sections, isFull: options.full === true, isNext: printed++ > 0 };
+      const page = {
+        sections: sectionsOf(call, screen.fields, options),
+        isFull: options.full === true,
+        isNext: printed++ > 0,
+      };
       if (!screen.canPage) return await printPage(screen, page);
       pager ??= openPagedCalls(screen);
       await pager.show(page);
@@ -85,11 +79,13 @@ const openPagedCalls = (screen: Screen) => {
   // The stream has no buffer, so the next call is read only after the previous page was taken.
   const { readable, writable } = new TransformStream<Page, Page>();
   const [pages, writer] = [readable.values(), writable.getWriter()];
-  const shown = deferRejection(printPages(screen, pages).finally(async () => await pages.return?.()));
+  const shown = printPages(screen, pages).finally(async () => await pages.return?.());
+  // A failure is thrown where it is awaited.
+  shown.catch(() => undefined);
   return {
     show: async (page: Page) => await Promise.race([writer.write(page).catch(() => undefined), shown]),
     end: async () => {
-      void deferRejection(writer.close());
+      writer.close().catch(() => undefined);
       await shown;
     },
   };
@@ -113,64 +109,49 @@ const sectionsOf = (
   fields: readonly string[] | undefined,
   options: CallViewOptions,
 ): Iterable<Section> => {
-  const { content, vendorPrefix } = options;
-  const shown = content === false ? omitContent(call, vendorPrefix) : call;
-  if (fields === undefined) {
-    return callSections(shown, content === false ? omitContentKeepFacts(call, vendorPrefix) : call, options);
-  }
-  const columns = columnsOf({ ...options, storageSize: true, totalStorageSize: true });
-  const rows = { count: 1, at: () => shown };
+  if (fields === undefined) return callSections(call, options);
+  const columns = callColumns({ ...options, storageSize: true, totalStorageSize: true });
+  const rows = { count: 1, at: () => call };
   return fieldSections(
-    shown,
+    call,
     fields.map((name) => resolveField(name, columns, rows)),
   );
 };
 
-/** The fields of a call in the order of interface 2.4. `vendor_` is replaced by the setting vendor_prefix. */
-export const callFields = [
-  ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
-  ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary", "vendor_user_id", "vendor_username"],
-  ...["vendor_run_id", "vendor_run_step", "vendor_run_step_end", "deleted_at", "storage_size_bytes"],
-  "total_storage_size_bytes",
-];
-
-const freeForm = new Set(["attributes", "inputs", "output", "summary"]);
-
 /** The reward of a logged trajectory, and the default for `--as trajectory`. The last column if a call has a reward. */
 const rewardField = "attributes.reward";
 
-const columnsOf = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions): readonly Column<RawJson>[] =>
+const freeForm = ["attributes", "inputs", "output", "summary"];
+
+const callColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions): readonly Column<RawJson>[] =>
   [...callFields, rewardField]
     .filter((name) => storageSize || name !== "storage_size_bytes")
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
     .map((field) => {
       const name = field.replace(/^vendor_/, `${vendorPrefix}_`);
-      const about = { isFreeForm: freeForm.has(name), isHiddenIfEmpty: name === rewardField };
+      const about = { isFreeForm: freeForm.includes(name), isHiddenIfEmpty: name === rewardField };
       return { name, heading: name, rank: 0, ...about, cell: () => "", value: () => undefined };
     });
 
 /** The Markdown of a page in pieces. Each piece begins at the start of a line, or with a line end. */
 function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string): Generator<string, void> {
-  let isFirst = true;
-  for (const section of sections) {
-    for (const pieces of sectionMarkdown(section, clean)) {
-      if (!isFirst) yield "\n\n";
-      isFirst = false;
+  const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
+  let between = "";
+  for (const { title, level = 1, lines = [], block } of sections) {
+    const items = lines.map(
+      ({ label, text }) => `${label === "" ? "  " : `- ${escapeLine(label)}: `}${escapeLine(text)}`,
+    );
+    for (const pieces of [
+      title === undefined ? [] : [`${"#".repeat(level)} ${escapeLine(title)}`],
+      items.length === 0 ? [] : [items.join("\n")],
+      block === undefined ? [] : fenceText(clean(block)),
+    ].filter(({ length }) => length > 0)) {
+      yield between;
       yield* pieces;
+      between = "\n\n";
     }
   }
   yield "\n";
-}
-
-function* sectionMarkdown(section: Section, clean: (text: string) => string): Generator<readonly string[], void> {
-  const { title, level = 1, lines = [], block } = section;
-  const oneEscaped = (text: string) => escapeMarkdown(toOneLine(clean(text)));
-  if (title !== undefined) yield [`${"#".repeat(level)} ${oneEscaped(title)}`];
-  const items = lines.map(
-    ({ label, text }) => `${label === "" ? "  " : `- ${oneEscaped(label)}: `}${oneEscaped(text)}`,
-  );
-  if (items.length > 0) yield [items.join("\n")];
-  if (block !== undefined) yield fenceText(clean(block));
 }
 
 /** Escapes characters with a meaning in Markdown or HTML. */
@@ -197,8 +178,8 @@ export const printCallSummary = async (screen: Screen, view: CallSummaryView): P
   }
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
   // CSV has no total, because scripts would count it twice.
-  const total = { ...all, op: "all calls", model: "" };
-  await printList(screen, { columns, rows: screen.format === "csv" ? groups : [...groups, total] });
+  const rows = screen.format === "csv" ? groups : [...groups, { ...all, op: "all calls" }];
+  await printList(screen, { columns, rows });
 };
 
 type SummaryColumn = Pick<Column<CallGroup>, "rank" | "align" | "hasNames" | "value"> & { readonly heading?: string };
@@ -231,19 +212,15 @@ const summaryColumns = Object.entries<SummaryColumn>({
 
 /** `{"summary":{…},"groups":[{"op","model",…}]}`, with exact decimals. */
 const summaryJson = ({ summary: { all, groups }, costs, missing }: CallSummaryView): string => {
-  const name = (text: string): string => (text === "" ? "null" : JSON.stringify(text));
-  const rows = groups.map((one) => `{"op":${name(one.op)},"model":${name(one.model)},${countJson(one, costs)}}`);
-  return `{"summary":{${countJson(all, costs)},"missing":${missing}},"groups":[${rows.join(",")}]}`;
-};
-
-const countJson = ({ calls, states, duration, tokens, cost }: CallCount, costs: boolean): string => {
   const members = (values: object): string =>
     Object.entries(values)
       .map(([key, value]) => `"${key}":${value ?? null}`)
       .join(",");
-  return [
-    members({ calls, ...states }),
-    `"seconds":{${members(duration)}},"tokens":{${members(tokens)}}`,
-    ...(costs ? [`"cost":{${members(cost)}}`] : []),
-  ].join(",");
+  const countJson = ({ calls, states, duration, tokens, cost }: CallGroup): string =>
+    `${members({ calls, ...states })},"seconds":{${members(duration)}},"tokens":{${members(tokens)}}${
+      costs ? `,"cost":{${members(cost)}}` : ""
+    }`;
+  const name = (text: string): string => (text === "" ? "null" : JSON.stringify(text));
+  const rows = groups.map((one) => `{"op":${name(one.op)},"model":${name(one.model)},${countJson(one)}}`);
+  return `{"summary":{${countJson(all)},"missing":${missing}},"groups":[${rows.join(",")}]}`;
 };

@@ -139,7 +139,6 @@ const Parts = ({ parts, tokens }: PartsProps) => (
 const PartView = ({ part, tokens }: { readonly part: Part; readonly tokens: readonly Token[] }) => {
   switch (part.kind) {
     case "said":
-    case "no call":
       return <LongText text={formatIndented(part.value)} tokens={tokens} />;
     case "call":
       return <Call call={part} />;
