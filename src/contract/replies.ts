@@ -4,9 +4,9 @@ import {
   firstByteOf,
   type JsonValue,
   memberAt,
+  openRootReader,
   parseValue,
   readRoot,
-  readRootWithLeaf,
   spanOf,
 } from "../json/table.ts";
 import {
@@ -176,11 +176,13 @@ export interface ReplyList<Entry> extends Entries<Entry> {
   readonly hasMore: boolean;
 }
 
+const readListRoot = openRootReader(["data"]);
+
 /** Reads `{"data":[{…},…]}`. */
 export const listReader =
   <Value>({ read }: FieldType<Value>): ReplyReader<ReplyList<Value>> =>
   (bytes) => {
-    const root = readRootWithLeaf("data", bytes);
+    const root = readListRoot(bytes);
     const data = memberAt(root, "data");
     if (root === undefined) return undefined;
     if (data === undefined) return { invalidPath: firstByteOf(root) === openBrace ? "data" : "" };

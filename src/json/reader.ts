@@ -52,16 +52,21 @@ export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
 export const readTable = (bytes: Uint8Array, isKept = false): JsonTable | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes, isKept) : undefined));
 
-const withReader = <Result>(use: (reader: JsonReader) => Result): Result => {
-  cachedReader ??= new JsonReader();
-  const result = use(cachedReader);
-  // Memory of WebAssembly never shrinks.
-  if (cachedReader.size > maxCachedBytes) cachedReader = undefined;
-  return result;
+/** Returns a function that lends one reader. */
+export const cacheReader = (uses?: KeyUses) => {
+  let cached: JsonReader | undefined;
+  return <Result>(use: (reader: JsonReader) => Result): Result => {
+    cached ??= new JsonReader(uses);
+    const result = use(cached);
+    // Memory of WebAssembly never shrinks.
+    if (cached.size > maxCachedBytes) cached = undefined;
+    return result;
+  };
 };
 
-let cachedReader: JsonReader | undefined;
 const maxCachedBytes = 2 ** 26;
+
+const withReader = cacheReader();
 
 /** Small tables share an array of this many words, because Node takes longer to create an array than to fill it. */
 const sharedLength = 2 ** 16;
@@ -234,7 +239,7 @@ export class JsonReader {
   /** Returns a copy of the last table. @param bytes the same text, which is not overwritten */
   copyTable(bytes: Uint8Array, isKept: boolean): JsonTable {
     const { words } = this.viewTable();
-    const own = { bytes: toBuffer(bytes), words: sharedWords, base: 0, maxKeyId: this.#keys, shapes: undefined };
+    const own = { bytes: toBuffer(bytes), words: sharedWords, base: 0, maxKeyId: this.#keys, shapes: this.#shapes };
     if (isKept || words.length > sharedLength) return { ...own, words: words.slice() };
     if (sharedUsed + words.length > sharedLength) {
       sharedWords = new Int32Array(sharedLength);

@@ -1,6 +1,6 @@
 /** The table of JSON values, which the kernel writes (src/json/kernel/table.ts), and access to its values. */
 import { keyIds, requestKeyId } from "./keys.ts";
-import { JsonReader, nodeSize, readTable } from "./reader.ts";
+import { cacheReader, nodeSize, readTable } from "./reader.ts";
 import { closeBracket, comma, isWhite, openBrace, openBracket, type Span } from "./walk.ts";
 
 /** A text and its table: a node for each value, and a node for each key before the node of its value. */
@@ -166,10 +166,11 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return text && { text, node: 0 };
 };
 
-/** Reads JSON without the content of the values of a key, so that the table of a long list is small. */
-export const readRootWithLeaf = (key: string, bytes: Uint8Array): JsonValue | undefined => {
-  const reader = new JsonReader({ leafKeys: [key] });
-  return reader.readDocument(bytes) ? { text: reader.copyTable(bytes, true), node: 0 } : undefined;
+/** Returns a function that reads JSON without the content of the values of some keys, so that its table is small. */
+export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => {
+  const withReader = cacheReader({ leafKeys });
+  return (bytes) =>
+    withReader((reader) => (reader.readDocument(bytes) ? { text: reader.copyTable(bytes, true), node: 0 } : undefined));
 };
 
 export const spanOf = ({ text, node }: JsonValue): Span => ({ start: startOf(text, node), end: endOf(text, node) });

@@ -4,7 +4,6 @@ import { EventEmitter, once } from "node:events";
 import * as zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import { getErrorCode } from "../files.ts";
-import { countNested } from "../json/walk.ts";
 import { Refusal } from "./operation.ts";
 
 /**
@@ -55,7 +54,6 @@ export const openBodyReader = (maxBytes: number): BodyReader => {
       });
       const bytes = decompress === undefined ? sent : await decompressBody(sent, decompress, maxBytes);
       if (bytes !== sent) reserve(bytes.length);
-      checkValueCount(bytes, maxBytes);
       return await use(bytes);
     } finally {
       bytesInMemory -= ownBytes;
@@ -95,17 +93,3 @@ const decompressBody = (bytes: Uint8Array, decompress: Decompressor, maxBytes: n
       else reject(new Refusal(400, "the compressed body is damaged or cut off"));
     });
   });
-
-/**
- * A body may have an object or array for each 12 bytes of the largest body, and at least 262,144. Each takes memory and
- * time, whatever it contains. Trajectories with log probabilities have one in 20 bytes at most.
- */
-const minBytesPerValue = 12;
-const allowedValues = 2 ** 18;
-
-/** @throws Refusal 413 */
-const checkValueCount = (bytes: Uint8Array, maxBytes: number): void => {
-  const max = Math.max(allowedValues, Math.floor(maxBytes / minBytesPerValue));
-  if (bytes.length <= max || countNested(bytes, max) <= max) return;
-  throw new Refusal(413, `the body has more than ${max} objects and arrays`);
-};

@@ -5,7 +5,16 @@ import type { ValidationItem } from "../contract/errors.ts";
 import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup } from "../contract/log.ts";
 import { Tally } from "../groups/metrics/metrics.ts";
 import { composeMembers, composeObject } from "../json/compose.ts";
-import { childrenOf, elementsOf, firstByteOf, type JsonValue, memberAt, parseValue, spanOf } from "../json/table.ts";
+import {
+  childrenOf,
+  elementsOf,
+  firstByteOf,
+  type JsonValue,
+  memberAt,
+  openRootReader,
+  parseValue,
+  spanOf,
+} from "../json/table.ts";
 import { isObject, openBrace, openBracket, sliceText } from "../json/walk.ts";
 import {
   type Answer,
@@ -14,8 +23,8 @@ import {
   invalidRequest,
   type Loc,
   maxFaults,
-  missingItem,
   type Operation,
+  parseBounded,
   parseOrRefuse,
   Refusal,
   readBody,
@@ -71,7 +80,7 @@ const loggedAnswer = (
   return { status: 200, body: composeObject({ metrics, call_ids: callIds }) };
 };
 
-/** Bytes after which other requests get a turn. An answer without a split does not repeat a larger body. */
+/** Bytes after which other requests get a turn. */
 const yieldBytes = 2 ** 20;
 
 /** Metrics of a request, and other keys of an object, because each is stored. */
@@ -79,61 +88,57 @@ const maxNames = 10_000;
 
 type LogSummary = Pick<NewRequest, "split" | "metrics" | "otherKeys" | "otherGroupKeys" | "spans">;
 
+/** Without the content of values that are stored as they are. */
+const readJson = openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);
+
 /** Reads the body of a request, trajectory by trajectory. @throws Refusal 400, 413, 422 */
 const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
-  const root = readBody(bytes);
+  const root = readBody(bytes, readJson);
   const tally = new Tally();
   const spans: TrajectorySpan[] = [];
   const otherGroupKeys = new Map<number, string>();
   const faults: ValidationItem[] = [];
   const request = readMembers(root, { loc: ["body"], unique: ["split", "trajectory_groups"], faults });
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
-  if (groups === undefined || !isArray(groups)) faults.push(...findFaults(LogRequest, parseValue(root), ["body"]));
-  else if (split !== undefined)
-    faults.push(...findFaults(LogRequest.shape.split, parseValue(split), ["body", "split"]));
-  else faults.push(missingItem(["body", "split"], bytes.length > yieldBytes ? null : parseValue(root)));
+  if (!isArray(groups)) faults.push(...findFaults(LogRequest, parseBounded(root), ["body"]));
+  else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
   let nextYield = yieldBytes;
-  const yieldTurn = async (end: number): Promise<void> => {
+  const yieldTurn = async (value: JsonValue): Promise<void> => {
+    const { end } = spanOf(value);
+    if (end < nextYield) return;
     nextYield = end + yieldBytes;
     await new Promise((resolve) => setImmediate(resolve));
   };
-  let group = -1;
-  for (const [, place] of groups !== undefined && isArray(groups) ? childrenOf(groups) : []) {
+  for (const [group, value] of elementsOf(groups).entries()) {
     if (faults.length >= maxFaults) break;
-    group++;
     const loc = ["body", "trajectory_groups", group];
-    const own = readMembers(place, { loc, unique: ["trajectories"], faults });
-    const trajectories = own.get("trajectories");
-    if (trajectories === undefined || !isArray(trajectories)) {
-      faults.push(...findFaults(TrajectoryGroup, parseValue(place), loc, maxFaults - faults.length));
-    } else {
-      const rewards: number[] = [];
-      for (const [at, trajectory] of childrenOf(trajectories)) {
-        if (faults.length >= maxFaults) break;
-        if (!isTrajectory(trajectory)) {
-          const left = maxFaults - faults.length;
-          faults.push(...findFaults(Trajectory, parseValue(trajectory), [...loc, "trajectories", at], left));
-        }
-        if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory));
-        const span = spanOf(trajectory);
-        spans.push({ group, ...span });
-        if (span.end >= nextYield) await yieldTurn(span.end);
+    const members = readMembers(value, { loc, unique: ["trajectories"], faults });
+    const trajectories = members.get("trajectories");
+    if (!isArray(trajectories)) faults.push(...findFaults(TrajectoryGroup, parseBounded(value), loc));
+    const rewards: number[] = [];
+    for (const [at, trajectory] of elementsOf(trajectories).entries()) {
+      if (faults.length >= maxFaults) break;
+      if (!isTrajectory(trajectory)) {
+        faults.push(...findFaults(Trajectory, parseBounded(trajectory), [...loc, "trajectories", at]));
       }
-      tally.addGroup({ rewards, exceptions: elementsOf(own.get("exceptions")).length });
+      if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory));
+      spans.push({ group, ...spanOf(trajectory) });
+      await yieldTurn(trajectory);
     }
-    own.delete("trajectories");
-    if (own.size > 0) otherGroupKeys.set(group, formatMembers(own));
-    if (spanOf(place).end >= nextYield) await yieldTurn(spanOf(place).end);
+    tally.addGroup({ rewards, exceptions: elementsOf(members.get("exceptions")).length });
+    members.delete("trajectories");
+    if (members.size > 0) otherGroupKeys.set(group, formatMembers(members));
+    await yieldTurn(value);
   }
-  if (faults.length > 0) throw invalidRequest(faults);
-  const name = String(split && parseValue(split));
+  if (split === undefined || faults.length > 0) throw invalidRequest(faults);
   request.delete("split");
   request.delete("trajectory_groups");
+  const name = String(parseValue(split));
   const metrics = JSON.stringify(tally.metrics(name));
   return { split: name, metrics, otherKeys: formatMembers(request), otherGroupKeys, spans };
 };
 
-const isArray = (place: JsonValue): boolean => firstByteOf(place) === openBracket;
+const isArray = (value: JsonValue | undefined): boolean => value !== undefined && firstByteOf(value) === openBracket;
 
 /** Returns the members of an object, the last one of each key. A second `unique` key is a fault. */
 const readMembers = (
@@ -141,33 +146,33 @@ const readMembers = (
   { loc, unique, faults }: { readonly loc: Loc; readonly unique: readonly string[]; readonly faults: ValidationItem[] },
 ): Map<string, JsonValue> => {
   const members = new Map<string, JsonValue>();
-  const duplicates = new Set<string>();
+  const repeated = new Set<string>();
   for (const [key, value] of firstByteOf(object) === openBrace ? childrenOf(object) : []) {
     const name = String(key);
-    if (unique.includes(name) && members.has(name)) duplicates.add(name);
+    if (unique.includes(name) && members.has(name)) repeated.add(name);
     members.set(name, value);
     checkNameCount(members.size);
   }
-  for (const key of duplicates) {
+  for (const key of repeated) {
     faults.push({ loc: [...loc, key], msg: "Key should occur once", type: "duplicate_key", input: null });
   }
   return members;
 };
 
 const formatMembers = (members: ReadonlyMap<string, JsonValue>): string =>
-  composeMembers(Array.from(members, ([key, place]) => [key, sliceText(place.text.bytes, spanOf(place))] as const));
+  composeMembers(Array.from(members, ([key, value]) => [key, sliceText(value.text.bytes, spanOf(value))] as const));
 
 /** Adds a valid trajectory to the tally. Returns its reward. @throws Refusal 413 */
 const addTrajectory = (tally: Tally, trajectory: JsonValue): number => {
-  const valueAt = (key: string): unknown => {
-    const place = memberAt(trajectory, key);
-    return place && parseValue(place);
-  };
-  const [reward, metrics] = [Number(valueAt("reward")), valueAt("metrics")];
-  checkNameCount(isObject(metrics) ? Object.keys(metrics).length : 0);
-  tally.addTrajectory({ reward, metrics: isObject(metrics) ? metrics : null });
+  const [reward, metrics] = ["reward", "metrics"].map((key) => {
+    const value = memberAt(trajectory, key);
+    return value && parseValue(value);
+  });
+  const own = isObject(metrics) ? metrics : {};
+  checkNameCount(Object.keys(own).length);
+  tally.addTrajectory({ reward: Number(reward), metrics: own });
   checkNameCount(tally.names);
-  return reward;
+  return Number(reward);
 };
 
 /** @throws Refusal 413 */

@@ -5,8 +5,8 @@ import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
 import type { ValidationItem } from "../contract/errors.ts";
 import { findFirstIssues, type Issue } from "../contract/first-issues.ts";
 import { findFault } from "../json/reader.ts";
-import { type JsonValue, parseValue, readRoot } from "../json/table.ts";
-import { getValue, sliceText } from "../json/walk.ts";
+import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
+import { countNested, getValue, sliceText } from "../json/walk.ts";
 import type { Caller } from "./access.ts";
 
 /** An answer. A text is JSON. */
@@ -32,17 +32,19 @@ export class Refusal extends Error {
   }
 }
 
-/** Faults that the message names. `detail` has all of them. */
+/** Faults in an answer, and faults that its message names. */
+export const maxFaults = 100;
 const maxNamedFaults = 5;
 
 /** Returns the refusal of a request that does not match the interface: 422 with an item for each fault. */
-export const invalidRequest = (items: readonly ValidationItem[]): Refusal => {
-  const faults = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
-  return new Refusal(422, faults.join("; "), { items });
+export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
+  const items = faults.slice(0, maxFaults);
+  const named = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
+  return new Refusal(422, named.join("; "), { items });
 };
 
 /** Formats the error body of an operation. */
-type ErrorFormat = (refusal: Pick<Refusal, "status" | "message" | "items">) => unknown;
+type ErrorFormat = (refusal: Refusal) => unknown;
 
 /** Interface 7: `detail` with items. Assumed: `detail` is a sentence if there are no items. */
 export const detailError: ErrorFormat = ({ message, items }) => ({
@@ -57,10 +59,10 @@ export const openAiError: ErrorFormat = ({ message, status }) => ({
 /** Assumed: an error of a call read has a reason. */
 export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
-export const answerRefusal = ({ status, headers, message, items }: Refusal, format: ErrorFormat): Answer => ({
-  status,
-  headers,
-  body: JSON.stringify(format({ status, message, items })),
+export const answerRefusal = (refusal: Refusal, format: ErrorFormat): Answer => ({
+  status: refusal.status,
+  headers: refusal.headers,
+  body: JSON.stringify(format(refusal)),
 });
 
 interface RawRequest {
@@ -93,27 +95,38 @@ export const defineOperation = <P extends Schema, B extends Schema, R>(
   errorFormat,
   answer: async ({ bytes, ...request }) => {
     const parameters = parseOrRefuse(endpoint.parameters, request.parameters, "path");
-    const body = parseOrRefuse(endpoint.body, bytes === undefined ? undefined : parseValue(readBody(bytes)), "body");
+    const value = bytes === undefined ? undefined : parseBounded(readBody(bytes));
+    const body = parseOrRefuse(endpoint.body, value, "body");
     return await answer({ ...request, parameters, body, bytes });
   },
 });
 
 /** Parses the JSON of a body into a table. @throws Refusal 400, 422 */
-export const readBody = (bytes: Uint8Array): JsonValue => {
+export const readBody = (bytes: Uint8Array, readJson = readRoot): JsonValue => {
   if (bytes.length === 0) throw invalidRequest([missingItem(["body"], null)]);
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
-  const root = readRoot(bytes);
+  const root = readJson(bytes);
   if (root !== undefined) return root;
   // `loc` counts characters.
   const position = Array.from(sliceText(bytes, { start: 0, end: findFault(bytes)?.at ?? 0 })).length;
   throw invalidRequest([{ loc: ["body", position], msg: "Invalid JSON", type: "json_invalid", input: null }]);
 };
 
+/** Objects and arrays of a parsed value, because each takes memory, whatever it contains. */
+const maxParsedValues = 2 ** 22;
+
+/** Parses a value of a body. @throws Refusal 413 */
+export const parseBounded = (value: JsonValue): unknown => {
+  const { start, end } = spanOf(value);
+  const bytes = value.text.bytes.subarray(start, end);
+  if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
+    throw new Refusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
+  }
+  return parseValue(value);
+};
+
 /** The position of a value in a request. It starts with "body" or "path". */
 export type Loc = readonly (string | number)[];
-
-/** Faults in an answer. */
-export const maxFaults = 100;
 
 /** Parses a value with a schema. @throws Refusal 422 */
 export const parseOrRefuse = <Of extends Schema>(
@@ -127,13 +140,11 @@ export const parseOrRefuse = <Of extends Schema>(
 };
 
 /** Finds the first faults of a value at a position. */
-export const findFaults = (schema: Schema, value: unknown, at: Loc, max = maxFaults): readonly ValidationItem[] =>
-  findFirstIssues(schema, value, max)
-    .flatMap((issue) => validationItems(issue, value, at))
-    .slice(0, max);
+export const findFaults = (schema: Schema, value: unknown, at: Loc): readonly ValidationItem[] =>
+  findFirstIssues(schema, value, maxFaults).flatMap((issue) => validationItems(issue, value, at));
 
 /** Returns the item for a field that an object lacks. */
-export const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
+const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   loc: [...loc],
   msg: "Field required",
   type: "missing",

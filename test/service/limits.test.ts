@@ -218,19 +218,21 @@ describe("a body with more values than the limit", () => {
   const names = (count: number): string => `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join(",")}}`;
 
   it.each([
-    ["objects and arrays", bodyOf(`,"logs":[${"{},".repeat(300_000)}{}]`)],
-    ["objects and arrays", bodyOf(`,"logs":${"[".repeat(300_000)}${"]".repeat(300_000)}`)],
+    ["objects and arrays", `{"split":"a","trajectory_groups":{"x":[${"{},".repeat(2 ** 22)}{}]}}`],
+    ["objects and arrays", bodyOf(`,"tools":${"[".repeat(2 ** 22)}${"]".repeat(2 ** 22)}`)],
     ["metrics, or keys", bodyOf(`,"metrics":${names(10_001)}`)],
     ["metrics, or keys", bodyOf("").replace("}]}]}", `}]}],${names(10_003).slice(1)}`)],
     ["metrics, or keys", bodyOf("").replace("}]}]}", `}],${names(10_003).slice(1)}]}`)],
     ["metrics, or keys", bodyOf(`,"metrics":${names(10_001)},"tools":null,"x":1,"x":2`)],
   ])("gets a 413 that names %s", async (what, body) => {
-    const service = await running({ maxBodyBytes: 2_000_000 });
+    const service = await running();
     expect(await service.log(body)).toMatchObject({ status: 413, body: { detail: expect.stringContaining(what) } });
   });
 
   it.each([
-    ["braces inside text", bodyOf(`,"logs":["${"{[".repeat(200_000)}"]`)],
+    ["many logs", bodyOf(`,"logs":[${"{},".repeat(300_000)}{}]`)],
+    ["deep logs", bodyOf(`,"logs":${"[".repeat(300_000)}${"]".repeat(300_000)}`)],
+    ["braces inside text", bodyOf(`,"other":"${"{[".repeat(300_000)}"`)],
     ["as many metrics as the limit", bodyOf(`,"metrics":${names(10_000)}`)],
   ])("does not include a body with %s", async (_, body) => {
     const service = await running({ maxBodyBytes: 2_000_000 });
