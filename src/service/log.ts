@@ -8,11 +8,13 @@ import { composeMembers, composeObject } from "../json/compose.ts";
 import {
   childrenOf,
   elementsOf,
+  findMemberNode,
   firstByteOf,
   type JsonValue,
-  memberAt,
   openRootReader,
+  parseNode,
   parseValue,
+  readNumber,
   spanOf,
 } from "../json/table.ts";
 import { isObject, openBrace, openBracket, sliceText } from "../json/walk.ts";
@@ -54,8 +56,8 @@ export const logOperation = ({ store, project: ownProject, now }: LogOptions): O
     if (key !== undefined && key.length > maxKeyLength) {
       throw invalidKey(key, { msg: `String should have at most ${maxKeyLength} characters`, type: "string_too_long" });
     }
-    const digest = createHash("sha256").update(`${model}\0`).update(bytes).digest();
-    const idempotency = key === undefined ? undefined : { key, digest };
+    const digestOf = () => createHash("sha256").update(`${model}\0`).update(bytes).digest();
+    const idempotency = key === undefined ? undefined : { key, digest: digestOf() };
     const before = key === undefined ? undefined : await store.findByKey({ project, key });
     if (before !== undefined) return loggedAnswer(before, idempotency);
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
@@ -163,16 +165,15 @@ const formatMembers = (members: ReadonlyMap<string, JsonValue>): string =>
   composeMembers(Array.from(members, ([key, value]) => [key, sliceText(value.text.bytes, spanOf(value))] as const));
 
 /** Adds a valid trajectory to the tally. Returns its reward. @throws Refusal 413 */
-const addTrajectory = (tally: Tally, trajectory: JsonValue): number => {
-  const [reward, metrics] = ["reward", "metrics"].map((key) => {
-    const value = memberAt(trajectory, key);
-    return value && parseValue(value);
-  });
-  const own = isObject(metrics) ? metrics : {};
-  checkNameCount(Object.keys(own).length);
-  tally.addTrajectory({ reward: Number(reward), metrics: own });
+const addTrajectory = (tally: Tally, { text, node }: JsonValue): number => {
+  const at = findMemberNode(text, node, "metrics");
+  const value = at === undefined ? undefined : parseNode(text, at);
+  const metrics = isObject(value) ? value : {};
+  checkNameCount(Object.keys(metrics).length);
+  const reward = readNumber(text, findMemberNode(text, node, "reward") ?? 0);
+  tally.addTrajectory({ reward, metrics });
   checkNameCount(tally.names);
-  return Number(reward);
+  return reward;
 };
 
 /** @throws Refusal 413 */
