@@ -55,9 +55,19 @@ export const invalidFilter = (text: string, fault: string, position: string | un
   position === undefined
     ? new Failure("usage", "invalid-filter", `cannot parse --where ${text}: ${fault}`, {
         subject: fault,
-        hint: "use a CEL expression over reward, metrics, metadata, messages and group: --where 'reward > 0.5 && group.size >= 4'",
+        hint: "use a CEL expression over reward, metrics, metadata, messages, trajectory and group: --where 'reward > 0.5 && group.size >= 4'",
       })
     : new Failure("usage", "invalid-filter", `cannot evaluate --where ${text} at ${position}: ${fault}`, {
         subject: `${fault}, at ${position}`,
         hint: "test first that the key exists: --where 'has(metrics.score) && metrics.score > 1'",
       });
+
+export const nestedTooDeeply = (text: string, position: string): Failure =>
+  new Failure(
+    "invalid_input",
+    "nested-too-deeply",
+    `cannot evaluate --where ${text} at ${position}: nested too deeply`,
+    {
+      hint: "remove the nested value from the file, or use an expression that does not read it",
+    },
+  );

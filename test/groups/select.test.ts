@@ -67,6 +67,9 @@ describe("a selection of trajectories", () => {
       "group.reward_mean == 3.0 && group.reward_std_dev == 0.0": [3, 3],
       "group.reward_max < 1": [0.25, 0.75],
       "group.number == 2": [3, 3],
+      'group_id == "flat" && size(additional_histories) == 0': [0.25, 0.75],
+      "has(trajectory.metrics) && trajectory.messages_and_choices[1].index == 0": [1],
+      '"logs" in trajectory && trajectory.logs[0] == "b"': [3],
     };
     const rewards = (line: string) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward);
     const kept: Record<string, readonly number[]> = {};
@@ -212,6 +215,14 @@ describe("a selection of trajectories", () => {
     const slow = `{"messages_and_choices":[${'{"role":"user","content":"q"},'.repeat(3000)}{"role":"user","content":"q"}],"reward":1,"metadata":{"text":"${"a".repeat(60)}!"}}`;
     const { code, stderr } = await runRollcall(["check", fileOf(slow), "--where", where]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("evaluation takes longer than 2 s")]);
+  });
+
+  it("exits with 3 at data that is nested too deeply to evaluate", async () => {
+    const deep = `,"metadata":{"x":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+    const file = fileOf(`${trajectory(1)}\n${trajectory(0, deep)}`);
+    const { code, stderr } = await runHere(["check", file, "--where", "has(metadata.x) && metadata.x == 1"]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`${file}:2: nested too deeply`)]);
+    expect((await runHere(["check", file, "--where", "reward == 1.0"])).code).toBe(0);
   });
 
   it("still reports and rejects invalid groups", async () => {

@@ -7,9 +7,9 @@ import { formatLine } from "../../check/rules/positions.ts";
 import { Failure } from "../../failure.ts";
 import { inputChanged } from "../../input/index.ts";
 import { listSpellings } from "../../json/spellings.ts";
-import { elementsOf, memberAt, readRoot } from "../../json/table.ts";
-import { getMember, isObject, type JsonObject } from "../../json/walk.ts";
-import { invalidFilter } from "../failures.ts";
+import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
+import { isObject, type JsonObject } from "../../json/walk.ts";
+import { invalidFilter, nestedTooDeeply } from "../failures.ts";
 import { findPart, listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
 import { computeMoments } from "../metrics/sums.ts";
 import { type IndexedGroups, locateGroup } from "../positions.ts";
@@ -53,8 +53,7 @@ export const selectGroups = async (
   const filteredOut: { readonly [Option in keyof FilteredOut]: { trajectories: number; groups: number } } =
     Object.fromEntries(options.map((option) => [option, { trajectories: 0, groups: 0 }]));
   const countOut = (by: keyof FilteredOut, trajectories: number, whole: number): void => {
-    const left = filteredOut[by];
-    if (left === undefined) return;
+    const { [by]: left = { trajectories: 0, groups: 0 } } = filteredOut;
     left.trajectories += trajectories;
     left.groups += whole;
   };
@@ -73,9 +72,9 @@ export const selectGroups = async (
     else if (!isSampled || !isOfShard(group)) countOut(isSampled ? "shard" : "sample", count, 1);
     else if (filterGroup === undefined) kept.push(group);
     else {
-      const { trajectories, wanted } = await filterGroup(group);
+      const { rewards, wanted } = await filterGroup(group);
       countOut("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
-      const byReward = wanted.toSorted((a, b) => getReward(trajectories[b]) - getReward(trajectories[a]) || a - b);
+      const byReward = wanted.toSorted((a, b) => (rewards[b] ?? 0) - (rewards[a] ?? 0) || a - b);
       const positions = byReward.slice(0, best).sort((a, b) => a - b);
       countOut("best", wanted.length - positions.length, 0);
       if (positions.length > 0 || count === 0) kept.push(group);
@@ -166,19 +165,24 @@ type GroupFacts = Readonly<
   Record<"number" | "size" | "exceptions" | "reward_mean" | "reward_std_dev" | "reward_min" | "reward_max", number>
 >;
 
-/** Fields of a trajectory in expressions: absent ones are empty, or null. */
-const listFields = ["tools", "metrics", "metadata", "logs"] as const;
-const plainFields = ["start_time", "initial_policy_version", "final_policy_version"] as const;
+/** Fields of a trajectory in expressions, with their values if they are absent. */
+const fieldDefaults: JsonObject = {
+  ...{ tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
+  ...{ group_id: null, start_time: null, initial_policy_version: null, final_policy_version: null },
+};
+const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
 
-/** @throws Failure `invalid-filter`, at `place` */
+/** @throws Failure `invalid-filter`, `nested-too-deeply`, at `place` */
 type TrajectoryFilter = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
 
-/** Runs a function. @throws Failure `invalid-filter` for any error */
+/** Runs a function. @throws Failure `invalid-filter`, `nested-too-deeply` for any error */
 const withFilterFailure = <Result>(text: string, run: () => Result, place?: () => string): Result => {
   try {
     return run();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
+    // An expression has a maximum depth, so only data can be too deep for the stack.
+    if (thrown instanceof RangeError && place !== undefined) throw nestedTooDeeply(text, place());
     const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
     throw invalidFilter(text, wrong, place?.());
   }
@@ -208,75 +212,66 @@ const runBounded = (run: () => void, timeout: number): void => {
 /** @throws Failure `invalid-filter` */
 export const parseFilter = (text: string): TrajectoryFilter => {
   const environment = new Environment({ limits: { maxDepth: 100 } });
-  for (const name of ["reward", "messages", "group", ...listFields, ...plainFields]) {
-    environment.registerVariable(name, "dyn");
-  }
+  for (const name of variableNames) environment.registerVariable(name, "dyn");
   const expression = withFilterFailure(text, () => {
     const parsed = environment.parse(text);
     const { valid, error } = parsed.check();
     if (!valid) throw error;
     return parsed;
   });
-  return (trajectory, group, place) =>
-    withFilterFailure(
-      text,
-      () => {
-        const value: unknown = expression(toVariables(trajectory, group));
-        if (typeof value === "boolean") return value;
-        throw new EvaluationError("the result is not true or false");
-      },
-      place,
-    );
+  return (trajectory, group, place) => {
+    const evaluate = () => {
+      const value: unknown = expression({ ...toVariables(trajectory), group });
+      if (typeof value === "boolean") return value;
+      throw new EvaluationError("the result is not true or false");
+    };
+    return withFilterFailure(text, evaluate, place);
+  };
 };
 
-const toVariables = (trajectory: JsonObject, group: GroupFacts): JsonObject => {
-  const turns = getMember(trajectory, "messages_and_choices");
-  return {
-    reward: trajectory.reward,
-    // A choice counts as its message.
-    messages: Array.isArray(turns) ? turns.map((one) => (isObject(getMember(one, "message")) ? one.message : one)) : [],
-    tools: trajectory.tools ?? [],
-    metrics: trajectory.metrics ?? {},
-    metadata: trajectory.metadata ?? {},
-    logs: trajectory.logs ?? [],
-    group,
-    ...Object.fromEntries(plainFields.map((name) => [name, trajectory[name] ?? null])),
-  };
+const toVariables = (trajectory: JsonObject): JsonObject => {
+  const { reward, messages_and_choices: turns } = trajectory;
+  const fields = Object.entries(fieldDefaults).map(([name, absent]) => [name, trajectory[name] ?? absent] as const);
+  // A choice counts as its message.
+  const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
+  const messages = Array.isArray(turns) ? turns.map(toMessage) : [];
+  return { ...Object.fromEntries(fields), reward, messages, trajectory };
 };
 
 /** Rewards of a group that are in memory. */
 export type KnownRewards = (group: number) => Float64Array | undefined;
 
-/** A group with the members that an expression names. */
+/** The rewards of a group, and the positions of the trajectories that the expression is true of. */
 interface FilteredGroup {
-  readonly trajectories: readonly JsonObject[];
-  /** Positions of the trajectories that the expression is true of. */
+  readonly rewards: readonly number[];
   readonly wanted: readonly number[];
 }
 
 /** Matches an expression that can read a group's exceptions. */
 const mentionsExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
 
-/** Opens a filter of valid groups; without an expression, all trajectories match. @throws Failure `invalid-filter` */
+/** Opens a filter of valid groups; by default all trajectories match. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
-  where: string | undefined,
+  where = "true",
   knownRewards: KnownRewards = () => undefined,
 ): ((group: number) => Promise<FilteredGroup>) => {
-  const isTrue = where === undefined ? undefined : parseFilter(where);
-  const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where ?? "");
-  const named = [...listFields, ...plainFields].filter(isNamed);
-  const members = [...named, ...(isNamed("messages") ? ["messages_and_choices"] : [])];
-  const needsExceptions = mentionsExceptions.test(where ?? "");
+  const isTrue = parseFilter(where);
+  const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
+  const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
+  if (isNamed("messages")) members.push("messages_and_choices");
+  const needsExceptions = mentionsExceptions.test(where);
+  const toObject = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
+  const needsOnlyRewards = members.length === 1 && !needsExceptions && !isNamed("trajectory");
   const window = new ReadWindow();
-  const read = async (group: number) => {
-    const known = members.length > 0 || needsExceptions ? undefined : knownRewards(group);
+  const readGroup = async (group: number) => {
+    const known = needsOnlyRewards ? knownRewards(group) : undefined;
     if (known !== undefined) return { trajectories: Array.from(known, (reward) => ({ reward })), exceptions: 0 };
     const trajectories: JsonObject[] = [];
     let exceptions = 0;
     for (const own of listParts(dataset, group)) {
       const bytes = await window.readPart(own);
-      for (const one of listTrajectories(bytes, own.part)) trajectories.push(pickMembers(one, [...members, "reward"]));
+      for (const one of listTrajectories(bytes, own.part)) trajectories.push(toObject(one));
       if (needsExceptions && own.part.kind === "group") {
         exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
       }
@@ -284,32 +279,24 @@ const openFilter = (
     return { trajectories, exceptions };
   };
   return async (group) => {
-    const { trajectories, exceptions } = await read(group);
-    const positions = trajectories.map((_, at) => at);
-    if (isTrue === undefined) return { trajectories, wanted: positions };
-    const { mean, deviation, least, most } = computeMoments(trajectories.map(getReward).filter(Number.isFinite));
-    const facts = {
-      number: group + 1,
-      size: trajectories.length,
-      exceptions,
-      reward_mean: mean,
-      reward_std_dev: deviation,
-      reward_min: least,
-      reward_max: most,
-    };
+    const { trajectories, exceptions } = await readGroup(group);
+    const rewards = trajectories.map(({ reward }) => (typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY));
+    const { mean, deviation, least, most } = computeMoments(rewards.filter(Number.isFinite));
+    const size = trajectories.length;
+    const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: least, reward_max: most };
+    const facts = { number: group + 1, size, exceptions, ...moments };
     const place = () => formatLine(locateGroup(dataset, group));
     let wanted: readonly number[] = [];
     const evaluate = () => {
-      wanted = positions.filter((at) => isTrue(trajectories[at] ?? {}, facts, place));
+      wanted = trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, place) ? [at] : []));
     };
-    if (!canBeSlow.test(where ?? "")) evaluate();
-    else withFilterFailure(where ?? "", () => runBounded(evaluate, maxEvaluationMs + trajectories.length), place);
-    return { trajectories, wanted };
+    if (!canBeSlow.test(where)) evaluate();
+    else withFilterFailure(where, () => runBounded(evaluate, maxEvaluationMs + size), place);
+    return { rewards, wanted };
   };
 };
 
-/** Returns a trajectory's reward; minus infinity if it has none. */
-const getReward = (trajectory: JsonObject | undefined): number => {
-  const reward = trajectory?.reward;
-  return typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY;
+const parseObject = (value: JsonValue): JsonObject => {
+  const object = parseValue(value);
+  return isObject(object) ? object : {};
 };
