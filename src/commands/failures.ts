@@ -77,16 +77,16 @@ export const loginRefused = (
 
 /** Not every group of the files has exactly one logged request. */
 export const ledgerDiffers = (
-  groups: { read: number; logged: number; repeated: number; unknown: number; missing: number },
+  facts: { read: number; logged: number; repeated: number; unknown: number; missing: number; isInvalid: boolean },
   details: FailureDetails,
 ): Failure => {
-  const { read, logged, repeated, unknown, missing } = groups;
+  const { read, logged, repeated, unknown, missing, isInvalid } = facts;
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
   const hint =
     missing > 0
-      ? "send the missing groups with `rollcall log`, or pass the --group-by and --ledger of the earlier run"
+      ? `${isInvalid ? "fix the errors that `rollcall check` reports, then " : ""}send the missing groups with \`rollcall log\`, or pass the --group-by and --ledger of the earlier run`
       : repeated > 0
         ? "list the requests with `rollcall ledger status <file>`, or verify some with --model, --split and --batch"
         : `${resolveHint}, or find it with \`rollcall ledger status\` and decide with \`rollcall ledger resolve\``;

@@ -115,8 +115,8 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     },
     /** The time in milliseconds since 1970, by the clock of a shared ledger. */
     now,
-    /** The largest body to send; undefined without a known limit. */
-    get maxBodyBytes(): number | undefined {
+    /** The limit of bodies; undefined if none is known. */
+    get sizeLimit(): SizeLimit | undefined {
       return findSizeLimit(destinationFacts.sizes, now());
     },
 
@@ -194,8 +194,12 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     recordKeyEcho: async (): Promise<void> => await saveFacts({ ...destinationFacts, echoesKey: true }),
     /** Records that a body was accepted, or was too large. */
     async recordSize(bytes: number, outcome: "passed" | "refused"): Promise<void> {
-      const sizes = addSize(destinationFacts.sizes, { bytes, outcome, now: now() });
-      if (sizes !== destinationFacts.sizes) await saveFacts({ ...destinationFacts, sizes });
+      const before = destinationFacts.sizes;
+      const sizes = addSize(before, { bytes, outcome, now: now() });
+      destinationFacts = { ...destinationFacts, sizes };
+      // Accepted sizes are saved only if another size was too large.
+      const isNeeded = before.refused !== undefined || sizes.refused !== undefined;
+      if (sizes !== before && isNeeded) await saveFacts(destinationFacts);
     },
     /** Returns the rest of the longest lease of another run in a shared ledger. */
     readLeaseMs: async (): Promise<number | undefined> => await ledger?.readLeaseMs(),
@@ -206,10 +210,15 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
 /** The time after which a refused size is attempted again, because services raise their limits. */
 const refusedMs = 24 * 60 * 60 * 1000;
 
-/** Returns the largest body to attempt; undefined if no body was too large. */
-const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number): number | undefined => {
+/** The largest body to attempt, and the smallest that was too large. */
+interface SizeLimit {
+  readonly bytes: number;
+  readonly refusedBytes: number;
+}
+
+const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number): SizeLimit | undefined => {
   if (refused === undefined || now < refused.at || now - refused.at > refusedMs) return undefined;
-  return Math.max(passed, Math.ceil(refused.bytes / 2));
+  return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
 };
 
 /** Adds a size; returns the same object if nothing changes. */
@@ -223,7 +232,6 @@ const addSize = (
     if (isKnown) return sizes;
     return { passed: passed !== undefined && passed < bytes ? passed : undefined, refused: { bytes, at: now } };
   }
-  // Accepted sizes are needed only if another size was too large.
-  if (refused === undefined || (passed !== undefined && bytes <= passed)) return sizes;
-  return bytes >= refused.bytes ? { passed: undefined, refused: undefined } : { passed: bytes, refused };
+  if (passed !== undefined && bytes <= passed) return sizes;
+  return { passed: bytes, refused: refused !== undefined && bytes < refused.bytes ? refused : undefined };
 };

@@ -15,6 +15,8 @@ export interface Verification {
   /** Refused, and not logged since. */
   readonly refused: number;
   readonly not_sent: number;
+  /** True if the input has errors, so that `log` refuses it. */
+  readonly isInvalid: boolean;
   /** Entries with any of the groups. */
   readonly entries: readonly Entry[];
   /** The first groups that are not logged exactly once, and at least one of each outcome. */
@@ -56,6 +58,7 @@ export const verifyDataset = async (
     }
     if (isMatch) matchingEntries.push(entry);
   }
+  const isInvalid = dataset.problems.errors > 0;
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   const problems: Problem[] = [];
   const files = new Map<string, { file: string; read: number; logged: number }>();
@@ -67,13 +70,14 @@ export const verifyDataset = async (
     files.set(location.file, own);
     own.read++;
     if (outcome === "logged") own.logged++;
-    else if (problems.length < maxProblems || counts[outcome] === 1) problems.push(problemMakers[outcome](location));
+    else if (problems.length < maxProblems || counts[outcome] === 1)
+      problems.push(problemMakers[outcome](location, isInvalid));
   }
   const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
-    return { rule: problemMakers[outcome]({}).rule, severity: "error", count: counts[outcome] };
+    return { rule: problemMakers[outcome]({}, isInvalid).rule, severity: "error", count: counts[outcome] };
   });
   const byName = [...files.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
-  return { ...counts, entries: matchingEntries, problems, problemCounts, files: byName };
+  return { ...counts, isInvalid, entries: matchingEntries, problems, problemCounts, files: byName };
 };
 
 /** Consecutive files with the same state. */
@@ -106,7 +110,8 @@ const problemMakers = {
   repeated: (location: ProblemLocation) => createProblem("duplicate-group", undefined, location),
   unknown: (location: ProblemLocation) => createProblem("unresolved-group", undefined, location),
   refused: (location: ProblemLocation) => createProblem("group-refused", { text: undefined }, location),
-  not_sent: (location: ProblemLocation) => createProblem("group-not-logged", undefined, location),
+  not_sent: (location: ProblemLocation, isInvalid: boolean) =>
+    createProblem("group-not-logged", { isInvalid }, location),
 };
 
 /** Bits for the facts of a group. */

@@ -71,7 +71,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
     envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
     // The service may accept a size now that it refused before, so one request is sent anyway.
-    limit: oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : delivery.limit(),
+    limit: { ...delivery.limit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
   // `--strict` makes warnings of the ledger and the plan errors.

@@ -47,9 +47,10 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
 
     /** Returns the largest body: by `--max-request-size`, or by the sizes that the service accepted and refused. */
     limit(): BodyLimit {
-      const { maxBodyBytes = options.maxRequestBytes } = runLedger;
-      const bytes = Math.min(options.maxRequestBytes, maxBodyBytes);
-      return { bytes, isDiscovered: maxBodyBytes < options.maxRequestBytes };
+      const { maxRequestBytes: bytes } = options;
+      const { sizeLimit = { bytes } } = runLedger;
+      const isDiscovered = sizeLimit.bytes < bytes;
+      return { ...sizeLimit, bytes: Math.min(bytes, sizeLimit.bytes), isDiscovered };
     },
 
     /** Reads what other runs did since the last call. */

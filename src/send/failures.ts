@@ -25,12 +25,20 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
   return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });
 };
 
-export const oneRequestTooLarge = (size: { bytes: number; limit: number; requests: number }): Failure => {
-  const { bytes, limit, requests } = size;
+/** @param size `tooLarge` if the service refused a request of that size */
+export const oneRequestTooLarge = (size: {
+  bytes: number;
+  limit: number;
+  requests: number;
+  tooLarge: boolean;
+}): Failure => {
+  const { bytes, limit, requests, tooLarge } = size;
   const [needed, allowed] = [formatRoundedSize(bytes), formatRoundedSize(limit)];
   const message = `--one-request: the input needs ${needed}, over the limit of ${allowed}`;
   return new Failure("usage", "one-request-too-large", message, {
-    hint: `set --max-request-size ${bytes}, or drop --one-request to send ${requests} requests`,
+    hint: tooLarge
+      ? `drop --one-request to send ${requests} requests, because the service refused a request of that size (413)`
+      : `set --max-request-size ${bytes}, or drop --one-request to send ${requests} requests`,
   });
 };
 

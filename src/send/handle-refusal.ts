@@ -10,7 +10,7 @@ import { type Dataset, type GroupPart, locateGroup, locateValue, readPartValue }
 import { getValue, isObject, parseJson } from "../json/walk.ts";
 import { requestTooLarge } from "./failures.ts";
 import type { SendOptions } from "./options.ts";
-import { cutRequests, type PlannedRequest } from "./plan.ts";
+import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
 
 export interface RefusedGroup {
   readonly group: number;
@@ -34,14 +34,13 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   readonly attempt: Attempt;
 }
 
-/** Handles a 413: splits the request into halves, or refuses a single group. */
-export const handleTooLarge = (dataset: Dataset, refused: Refusal): NextStep => {
-  const { envelope, attempt, oneRequest, onRefused } = refused;
+/** Handles a 413: cuts the request into halves, or at the largest size that passed, or refuses a single group. */
+export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly knownLimit: number }): NextStep => {
+  const { envelope, attempt, oneRequest, onRefused, knownLimit } = refused;
   const { groups, bytes } = refused.request;
   const isAlone = groups.length === 1;
   if (!isAlone && !oneRequest) {
-    const around = envelope.opening.length + envelope.closing.length;
-    const limit = around + Math.ceil((bytes - around) / 2);
+    const limit = Math.max(findHalfBytes(dataset, { envelope, groups }), knownLimit < bytes ? knownLimit : 0);
     return { limit, requests: cutRequests(dataset, { envelope, groups, limit }) };
   }
   const [group = 0] = groups;

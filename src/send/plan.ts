@@ -23,7 +23,13 @@ export interface BodyLimit {
   readonly bytes: number;
   /** True if the limit follows from a 413. */
   readonly isDiscovered: boolean;
+  /** The smallest size that the service refused. Default: none. */
+  readonly refusedBytes?: number;
 }
+
+/** True if a larger `--max-request-size` would not help. */
+const isTooLarge = (bytes: number, { isDiscovered, refusedBytes = Number.POSITIVE_INFINITY }: BodyLimit): boolean =>
+  isDiscovered || bytes >= refusedBytes;
 
 interface EnvelopedGroups {
   readonly envelope: RequestEnvelope;
@@ -39,12 +45,12 @@ export const planRequests = (
   { limit, oneRequest, ...framed }: EnvelopedGroups & { readonly limit: BodyLimit; readonly oneRequest: boolean },
 ): readonly PlannedRequest[] => {
   const requests = cutRequests(dataset, { ...framed, limit: limit.bytes });
-  if (requests.length > 1 && oneRequest) {
-    const { bytes } = planRequest(dataset, framed);
-    throw oneRequestTooLarge({ bytes, limit: limit.bytes, requests: requests.length });
-  }
   if (requests.length > 1) {
-    dataset.problems.report("split-requests", { requests: requests.length, tooLarge: limit.isDiscovered }, () => ({}));
+    const { bytes } = planRequest(dataset, framed);
+    const tooLarge = isTooLarge(bytes, limit);
+    const size = { bytes, limit: limit.bytes, requests: requests.length, tooLarge };
+    if (oneRequest) throw oneRequestTooLarge(size);
+    dataset.problems.report("split-requests", size, () => ({}));
   }
   reportOversizedRequests(dataset, { requests, limit });
   return requests;
@@ -56,7 +62,7 @@ export const reportOversizedRequests = (
   { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: BodyLimit },
 ): void => {
   for (const { groups, bytes } of requests.filter(({ bytes }) => bytes > limit.bytes)) {
-    const data = { bytes, limit: limit.bytes, tooLarge: limit.isDiscovered };
+    const data = { bytes, limit: limit.bytes, tooLarge: isTooLarge(bytes, limit) };
     dataset.problems.report("group-over-limit", data, () => locateGroup(dataset, groups[0] ?? 0));
   }
 };
@@ -103,6 +109,13 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   const bytesOf = (from: number, end: number): number =>
     around + (before[end] ?? 0) - (before[from] ?? 0) - (end > from ? 1 : 0);
   return { count: groups.length, bytesOf };
+};
+
+/** Returns the largest request if groups are cut into halves. */
+export const findHalfBytes = (dataset: Dataset, { groups, ...framed }: EnvelopedGroups): number => {
+  const sizes = measureBodies(dataset, { groups, ...framed });
+  const [, middle = 0] = cutAtLimit(sizes, findSmallestLimit(sizes, sizes.bytesOf(0, groups.length), 3));
+  return Math.max(sizes.bytesOf(0, middle), sizes.bytesOf(middle, groups.length));
 };
 
 /** Returns the cuts, from 0 to the number of groups, that make each request as full as possible. */

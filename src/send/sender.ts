@@ -63,6 +63,13 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const sendNext = (requests: readonly PlannedRequest[]) => {
     queue.unshift(...requests.map((request) => ({ request })));
   };
+  /** Cuts the groups of a request and of the queue again, because the limit is smaller now. */
+  const fillRequests = (groups: Uint32Array) => {
+    const planned = queue.filter(({ recorded }) => recorded === undefined);
+    const all = Uint32Array.from([groups, ...planned.map(({ request }) => request.groups)].flatMap((own) => [...own]));
+    queue = queue.filter(({ recorded }) => recorded !== undefined);
+    sendNext(cutRequests(dataset, { envelope, groups: all, limit }));
+  };
   const markUnknown = (request: SentRequest, last = request.unknownFailure) => {
     outcomes.setAll(request.request.groups, "unknown");
     unknown = { request, retryFailure: last === request.unknownFailure ? undefined : last };
@@ -99,7 +106,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
-      sendNext(cutRequests(dataset, { envelope, groups, limit }));
+      fillRequests(groups);
       return false;
     }
     reportProgress();
@@ -185,7 +192,9 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (outcome === "logged" || (outcome === "unknown" && options.onUnknown === "leave")) return;
     if (isUnknown || !isFinalOutcome(outcome)) return stopWith(findStop(attempt));
     const own = { ...options, request, attempt };
-    const next = outcome === "too-large" ? handleTooLarge(dataset, own) : await handleRefusal(dataset, own);
+    const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
+    const next =
+      outcome === "too-large" ? handleTooLarge(dataset, { ...own, knownLimit }) : await handleRefusal(dataset, own);
     for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
     refused.push(...(next.refused ?? []));
     limit = Math.min(limit, next.limit ?? limit);

@@ -343,11 +343,11 @@ describe("the ledger of a run", () => {
     const run = await openRun(path);
     await run.recordSize(150, "refused");
     await run.recordSize(100, "passed");
-    expect(run.maxBodyBytes).toBe(100);
+    expect(run.sizeLimit?.bytes).toBe(100);
     await run.recordSize(80, "refused");
-    expect(run.maxBodyBytes).toBe(40);
+    expect(run.sizeLimit?.bytes).toBe(40);
     await run.close();
-    expect((await openRun(path)).maxBodyBytes).toBe(40);
+    expect((await openRun(path)).sizeLimit?.bytes).toBe(40);
   });
 
   it("forgets a size that the service refused after 24 hours", async () => {
@@ -360,7 +360,7 @@ describe("the ledger of a run", () => {
     const limits: (number | undefined)[] = [];
     for (const later of [dayMs, dayMs + 1]) {
       const next = await openRun(path, now + later);
-      limits.push(next.maxBodyBytes);
+      limits.push(next.sizeLimit?.bytes);
       await next.close();
     }
     expect(limits).toEqual([75, undefined]);
@@ -419,6 +419,7 @@ describe("the verification of a group", () => {
     const found = await verifyDataset(reading, entries, { perScope: false });
     const { problems, problemCounts, ...counts } = found;
     expect(counts).toEqual({
+      isInvalid: false,
       ...{ read: 30, logged: 4, repeated: 1, unknown: 2, refused: 2, not_sent: 21, entries },
       files: [
         { file: files[0], read: 23, logged: 2 },

@@ -263,7 +263,7 @@ describe("a plan", () => {
   it("is refused if one request was asked for", async () => {
     const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
     expect(() => plan(dataset, { limit: 120, oneRequest: true })).toThrow(
-      oneRequestTooLarge({ bytes: 155, limit: 120, requests: 2 }),
+      oneRequestTooLarge({ bytes: 155, limit: 120, requests: 2, tooLarge: false }),
     );
   });
 });
@@ -440,7 +440,7 @@ describe("an outcome", () => {
     });
     const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
     onTestFinished(async () => await next.close());
-    expect(next.maxBodyBytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
+    expect(next.sizeLimit?.bytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
   });
 
   it("halves a request after a 413 whatever the sizes of its groups", async () => {
@@ -450,6 +450,40 @@ describe("an outcome", () => {
     const answer = (_: Buffer, at: number) => answered(at === 1 ? 413 : 200);
     const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
     expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
+  });
+
+  it("fills requests up to the largest size that passed, also in the next run", async () => {
+    const sizes: string[] = [];
+    const answer = (body: Buffer) => {
+      const groups = JSON.parse(body.toString()).trajectory_groups.length;
+      sizes.push(groups > 3 ? `${groups},413` : String(groups));
+      return answered(groups > 3 ? 413 : 200);
+    };
+    const sizeOf = (groups: number) => group(10).length * groups + groups + 40;
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const run = async (from: number, groups: number) => {
+      const lines = Array.from({ length: groups }, (_, at) => group(from + at));
+      await send(await read(filesOf(lines.join("\n"))), { answer, limit: sizeOf(5), ledger });
+      return sizes.splice(0).join(" ");
+    };
+    expect(await run(10, 20)).toBe("5,413 3 2 3 3 3 3 3");
+    expect(await run(40, 24)).toBe("3 3 3 3 3 3 3 3");
+  });
+
+  it("recommends no size that the service refused", async () => {
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
+    await send(await read(file), { answer, ledger });
+    const again = { ...usualDelivery(), ledger, batch: "2", maxRequestBytes: 120 };
+    const split = await deliverGroups(await read(file), { ...again, dryRun: true });
+    expect(split.warnings).toMatchObject([
+      { rule: "split-requests", advice: "raise the limit of the service, which refused a larger request (413)" },
+    ]);
+    await expect(deliverGroups(await read(file), { ...again, oneRequest: true })).rejects.toMatchObject({
+      kind: "one-request-too-large",
+      details: { hint: expect.stringMatching(/^drop --one-request to send \d requests, because the service refused/) },
+    });
   });
 
   it("cuts the requests after a 413 before they are sent", async () => {

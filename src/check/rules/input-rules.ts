@@ -192,11 +192,14 @@ export const runRules = {
     why: "`ledger verify` found only requests of unknown outcome that contain the group.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
-  "group-not-logged": error({
+  "group-not-logged": error<{ isInvalid: boolean }>({
     message: "this group was not logged",
-    advice: "run `rollcall log` with the file, which sends only the missing groups",
+    advice: ({ isInvalid }) =>
+      isInvalid
+        ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
+        : "run `rollcall log` with the file, which sends only the missing groups",
     why: "`ledger verify` found no accepted request that contains the group.",
-    example: problemExample(undefined, "step.jsonl", 3),
+    example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),
   "group-rejected": error({
     message: "this group has errors that rollcall counted but did not list",

@@ -70,7 +70,8 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
 export const verifyGroups = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
   const verification = await compareFiles(context, typed, { perScope: false });
-  const { read, logged, repeated, unknown, refused, not_sent, problems, problemCounts, files } = verification;
+  const { read, logged, repeated, unknown, refused, not_sent, isInvalid, problems, problemCounts, files } =
+    verification;
   const isSame = logged === read;
   if (screen.isForProgram) {
     await printDocument(screen, {
@@ -88,7 +89,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
     if (isSame) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isSame) return;
-  const differs = { read, logged, repeated, unknown, missing: not_sent + refused };
+  const differs = { read, logged, repeated, unknown, missing: not_sent + refused, isInvalid };
   // The lines themselves are valid, so they have no excerpts.
   throw await withExcerpts(context, [], failures.ledgerDiffers(differs, { problems }), problemCounts);
 };
