@@ -93,12 +93,18 @@ export type Attempt = { readonly isBodySent: boolean } & (
 );
 
 /** The remaining time of `--max-wait` for all waits together. */
+/** A wait before another attempt, and the rest of the budget after it. */
+export interface RetryWait {
+  readonly waitMs: number;
+  readonly leftMs: number;
+}
+
 export interface RetryBudget {
   /**
    * Waits before another attempt, with exponential backoff and full jitter, but at least `minMs`, as the service asked.
    * Returns false immediately if the budget does not allow it. Calls `onWait` before the wait.
    */
-  wait(minMs: number | undefined, onWait?: () => void): Promise<boolean>;
+  wait(minMs: number | undefined, onWait?: (wait: RetryWait) => void): Promise<boolean>;
 }
 
 export interface EndpointRequest<P extends Schema, B extends Schema> {

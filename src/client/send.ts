@@ -272,7 +272,7 @@ export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" 
       if (leftMs <= 0 || ms > leftMs) return false;
       tries++;
       leftMs -= ms;
-      onWait?.();
+      onWait?.({ waitMs: ms, leftMs });
       await host.sleep(ms, host.signal);
       return true;
     },

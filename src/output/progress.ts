@@ -62,6 +62,8 @@ interface MeterState {
   /** Undefined for a growing file. */
   readonly ofBytes: number | undefined;
   readonly groups: number | undefined;
+  /** The reason why nothing moves until the next state. */
+  readonly waiting?: string | undefined;
 }
 
 interface MeterEvent {
@@ -96,12 +98,16 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   let running: ProgressIndicator | undefined;
   let phase = "";
   let since = 0;
+  let waitingSince: number | undefined;
   const show = (state: MeterState): void => {
     const isNew = state.phase !== phase;
     phase = state.phase;
     const { bytes, ofBytes = null, groups = null } = state;
     if (format === "bar") {
       if (isNew) since = elapsed();
+      // The rate excludes waits.
+      else if (waitingSince !== undefined) since += elapsed() - waitingSince;
+      waitingSince = state.waiting === undefined ? undefined : elapsed();
       const text = formatBar(state, { ms: elapsed() - since, columns });
       if (running === undefined) running = spinner(text);
       else running.update(text);
@@ -128,7 +134,7 @@ const minCells = 5;
 
 /** The text of a bar, with its parts in the order of importance. The last parts are omitted if they do not fit. */
 export const formatBar = (
-  { phase, bytes, ofBytes, groups }: MeterState,
+  { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: { readonly ms: number; readonly columns: number },
 ): string => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
@@ -136,10 +142,10 @@ export const formatBar = (
   const left = formatDuration(((ofBytes ?? 0) - bytes) / rate);
   const parts = [
     share === undefined ? "" : `${Math.floor(share * 100)}%`,
-    share !== undefined && share > 0 && rate > 0 ? `${left} left` : "",
+    waiting ?? (share !== undefined && share > 0 && rate > 0 ? `${left} left` : ""),
     ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
     // A growing file has the rate of its writer.
-    rate > 0 && ofBytes !== undefined ? `${formatMegabytes(rate)}/s` : "",
+    rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMegabytes(rate)}/s` : "",
     groups === undefined ? "" : pluralize(groups, "group"),
   ].filter((part) => part !== "");
   const texts = parts.map((_, at) => [phase, ...parts.slice(0, at + 1)].join(" "));

@@ -1,5 +1,5 @@
 /** Attempts one request until its outcome is known or no attempt may follow, and records each step. */
-import type { Attempt, RetryBudget } from "../client/index.ts";
+import type { Attempt, RetryBudget, RetryWait } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
 import type { Dataset } from "../groups/index.ts";
@@ -8,7 +8,7 @@ import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/inde
 import { compress, readBody } from "./body.ts";
 import type { OnUnknown, SendOptions } from "./options.ts";
 import type { PlannedRequest } from "./plan.ts";
-import { type CallListLimits, emptyCallList, findCallList } from "./send-result.ts";
+import { type CallListLimits, emptyCallList, findCallList, type Retry } from "./send-result.ts";
 
 /**
  * The outcome of a request. `logged`: the service has it. `not-sent`, `not-processed`: the service does not have it,
@@ -76,7 +76,7 @@ interface RequestContext extends SendOptions {
   /** True if another request ended the run. */
   readonly isOver: () => boolean;
   /** Called before the wait for another attempt. */
-  readonly onRetry: (attempt: Attempt, outcome: Outcome) => void;
+  readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
   /** Called with the bytes that were handed over; negative for those that no longer count. */
   readonly onBytesSent: (bytes: number) => void;
 }
@@ -90,7 +90,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
   const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
   let firstEndMs: number | undefined;
-  for (;;) {
+  for (let next = 2; ; next++) {
     const attempt = await attemptOnce(sent, { ...run, length, chunks: () => pieces ?? chunks() });
     const outcome = classifyAttempt(attempt);
     sent.lastOutcome = toRecordedOutcome(attempt, { maxCalls, redact: run.redact });
@@ -105,7 +105,8 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     const isLate = run.isOver() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
     if (!may || isLate) return attempt;
     const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-    if (!(await run.patience.wait(askedMs, () => run.onRetry(attempt, outcome)))) return attempt;
+    const onWait = (wait: RetryWait) => run.onRetry(attempt, outcome, { ...wait, attempt: next });
+    if (!(await run.patience.wait(askedMs, onWait))) return attempt;
     if (!(await runLedger.recordRetry(recorded))) return attempt;
   }
 };

@@ -1,5 +1,5 @@
 /** The progress of sending, the replies of the service, and how sending ended. */
-import type { Attempt } from "../client/index.ts";
+import type { Attempt, RetryWait } from "../client/index.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { findFault } from "../json/reader.ts";
 import { childrenOf, firstByteOf, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
@@ -19,10 +19,17 @@ export interface SendProgress {
   readonly change: RequestChange | undefined;
 }
 
+/** The next attempt of a request. */
+export interface Retry extends RetryWait {
+  /** Its number, from 2. */
+  readonly attempt: number;
+}
+
 /** The outcome of an attempt. */
 export interface RequestChange {
   readonly outcome: Outcome;
-  readonly again: boolean;
+  /** Undefined if the request is not retried. */
+  readonly retry: Retry | undefined;
   readonly groups: number;
   readonly bytes: number;
   /** The status of the answer, or the code of the transport error. */

@@ -17,7 +17,14 @@ import {
   type SentRequest,
   sendUntilResolved,
 } from "./request.ts";
-import { addReply, emptyCallList, emptySendResult, type RequestChange, type SendResult } from "./send-result.ts";
+import {
+  addReply,
+  emptyCallList,
+  emptySendResult,
+  type RequestChange,
+  type Retry,
+  type SendResult,
+} from "./send-result.ts";
 
 /** After a slower first request, a notice recommends `--concurrency`. */
 const slowMs = 1000;
@@ -143,9 +150,9 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
         signals: until,
         patience,
         isOver,
-        onRetry: (attempt, outcome) => {
+        onRetry: (attempt, outcome, retry) => {
           sent.obstacle = attempt.failure;
-          reportProgress(toRequestChange(request.request, { attempt, outcome, again: true }));
+          reportProgress(toRequestChange(request.request, { attempt, outcome, retry }));
         },
         onBytesSent: (bytes) => {
           inFlightBytes += bytes;
@@ -188,7 +195,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
     // A 413 for a single group also rules out requests of several groups of that size.
     if (outcome === "too-large") await runLedger.recordSize(request.bytes, "refused");
-    reportProgress(toRequestChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome, again: false }));
+    reportProgress(toRequestChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome }));
     if (outcome === "logged" || (outcome === "unknown" && options.onUnknown === "leave")) return;
     if (isUnknown || !isFinalOutcome(outcome)) return stopWith(findStop(attempt));
     const own = { ...options, request, attempt };
@@ -256,10 +263,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
 
 const toRequestChange = (
   { groups, bytes }: PlannedRequest,
-  { attempt, ...change }: { readonly attempt: Attempt; readonly outcome: Outcome; readonly again: boolean },
+  { attempt, outcome, retry }: { readonly attempt: Attempt; readonly outcome: Outcome; readonly retry?: Retry },
 ): RequestChange => {
   const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
-  return { ...change, groups: groups.length, bytes, reason, failure: attempt.failure };
+  return { outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure };
 };
 
 /** Converts the known outcome of a request to its state in the ledger. */

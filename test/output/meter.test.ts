@@ -36,6 +36,13 @@ describe("the progress bar", () => {
     );
   });
 
+  it("shows the next attempt during a wait, and no remaining time", () => {
+    const waiting = "attempt 2 in 9 s, 290 s of --max-wait left";
+    expect(formatBar({ ...half, waiting }, { ms: 1500, columns: 100 })).toBe(
+      `sending ███████░░░░░░░ 50% ${waiting} 25.0 MB of 50.0 MB 4558 groups`,
+    );
+  });
+
   it("uses the singular for one group", () => {
     expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).toContain(" 1 group");
     expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).not.toContain("groups");

@@ -18,7 +18,7 @@ import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { requestRefused } from "../../src/client/failures.ts";
-import type { Attempt } from "../../src/client/index.ts";
+import type { Attempt, RetryWait } from "../../src/client/index.ts";
 import { isFailure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import type { Dataset } from "../../src/groups/index.ts";
@@ -475,7 +475,7 @@ describe("an outcome", () => {
     const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
     await send(await read(file), { answer, ledger });
-    const again = { ...usualDelivery(), ledger, batch: "2", maxRequestBytes: 120 };
+    const again = { ...usualDelivery(), client: async () => keepingClient(), ledger, batch: "2", maxRequestBytes: 120 };
     const split = await deliverGroups(await read(file), { ...again, dryRun: true });
     expect(split.warnings).toMatchObject([
       { rule: "split-requests", advice: "raise the limit of the service, which refused a larger request (413)" },
@@ -641,8 +641,8 @@ describe("a run of several requests", () => {
     const client = keepingClient((_, at) =>
       answered(statuses[at - 1] ?? 200, statuses[at - 1] === 200 ? {} : { failure }),
     );
-    const wait = async (_: unknown, onWait?: () => void) => {
-      onWait?.();
+    const wait = async (_: unknown, onWait?: (wait: RetryWait) => void) => {
+      onWait?.({ waitMs: 5, leftMs: 95 });
       return true;
     };
     await send(dataset, {
@@ -650,18 +650,19 @@ describe("a run of several requests", () => {
       client: async () => ({ ...client, retryBudget: () => ({ wait }) }),
       onProgress: ({ requests, of, bytes, ofBytes, groups, change }) => {
         if (change === undefined) return;
-        const { outcome, again, reason, failure: why, ...size } = change;
-        const changed = [outcome, again, reason, why?.kind ?? "", size.groups, size.bytes].join(" ");
+        const { outcome, retry, reason, failure: why, ...size } = change;
+        const next = retry === undefined ? "" : Object.values(retry).join("/");
+        const changed = [outcome, next, reason, why?.kind ?? "", size.groups, size.bytes].join(" ");
         told.push(`${requests}/${of} ${bytes}/${ofBytes} ${groups}: ${changed}`);
       },
     });
     expect(told).toEqual([
-      "0/3 0/407 0: not-processed true 429 request-refused 2 155",
-      "1/3 155/407 2: logged false 200  2 155",
-      "2/3 155/407 2: too-large false 413 request-refused 2 155",
-      "3/5 252/407 3: logged false 200  1 97",
-      "4/5 349/407 4: logged false 200  1 97",
-      "5/5 349/407 4: refused false 400 request-refused 1 97",
+      "0/3 0/407 0: not-processed 5/95/2 429 request-refused 2 155",
+      "1/3 155/407 2: logged  200  2 155",
+      "2/3 155/407 2: too-large  413 request-refused 2 155",
+      "3/5 252/407 3: logged  200  1 97",
+      "4/5 349/407 4: logged  200  1 97",
+      "5/5 349/407 4: refused  400 request-refused 1 97",
     ]);
   });
 

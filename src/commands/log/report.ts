@@ -4,7 +4,7 @@ import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
 import { composeMembers } from "../../json/compose.ts";
 import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
-import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
+import type { FollowEvent, LogResult, Retry, SendProgress } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
@@ -165,28 +165,32 @@ const serviceArgs = (flags: GlobalFlags): readonly string[] => [
 const optionArgs = (name: string, value: string | boolean | undefined): readonly string[] =>
   typeof value === "string" ? [name, value] : [];
 
-/** Prints outcomes of requests, and each new reason of a retry. */
-export const openReporter = (
-  screen: Screen,
-  meter: Meter,
-  { isEvent, maxWaitMs }: { isEvent: boolean; maxWaitMs: number },
-) => {
-  let last = "";
-  return ({ requests, of, change }: SendProgress): void => {
+/** Prints outcomes of requests, and retries. @param isEvent true if the meter prints both */
+export const openReporter =
+  (screen: Screen, meter: Meter, isEvent: boolean) =>
+  ({ requests, of, change }: SendProgress): void => {
     if (change === undefined) return;
-    const { outcome, again, groups, bytes, reason, failure } = change;
-    const label = `${outcomeLabels[outcome]} (${reason})${again ? ", retrying" : ""}`;
-    const request = `request ${again ? requests + 1 : requests} of ${of}`;
+    const { outcome, retry, groups, bytes, reason, failure } = change;
+    const next = retry === undefined ? "" : formatRetry(retry);
+    const request = `request ${retry === undefined ? requests : requests + 1} of ${of}`;
+    const size = `${pluralize(groups, "group")}, ${bytes} bytes`;
+    const { attempt, waitMs = 0, leftMs = 0 } = retry ?? {};
+    const waits = { attempt, retry_in_ms: Math.round(waitMs), max_wait_left_ms: Math.round(leftMs) };
     meter.report({
       event: `request_${outcome.replaceAll("-", "_")}`,
-      text: `${request}, ${pluralize(groups, "group")}, ${bytes} bytes: ${label}`,
-      facts: { again, groups, bytes, reason, requests, of_requests: of },
+      text: `${request}, ${size}: ${outcomeLabels[outcome]} (${reason})${retry === undefined ? "" : `; ${next}`}`,
+      facts: {
+        ...{ again: retry !== undefined, groups, bytes, reason, requests, of_requests: of },
+        ...(retry === undefined ? {} : waits),
+      },
     });
-    // The printed line or event already has the reason.
-    if (!again || failure === undefined || isEvent || failure.message === last) return;
-    last = failure.message;
-    void screen.noticeRetry(failure, maxWaitMs);
+    if (retry !== undefined && failure !== undefined && !isEvent) screen.notice(`${failure.message}; ${next}`);
   };
+
+/** The number and time of the next attempt, and the rest of `--max-wait`. */
+export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
+  const [wait, left] = [waitMs, leftMs].map((ms) => Math.ceil(ms / 1000));
+  return `attempt ${attempt} in ${wait} s, ${left} s of --max-wait left`;
 };
 
 const outcomeLabels = {

@@ -21,7 +21,7 @@ import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/file
 import { printWarnings } from "../inputs/problems.ts";
 import { printConversion, printGrouping, readInputs, useReading } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
-import { followNotices, openReporter, type PlanTarget, printResult, withNextCommand } from "./report.ts";
+import { followNotices, formatRetry, openReporter, type PlanTarget, printResult, withNextCommand } from "./report.ts";
 
 export interface LogRun {
   readonly context: Context;
@@ -184,7 +184,7 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   const maxWaitMs = settings.require("max_wait");
   const { onInvalid = "stop", onRefused = "stop", onUnknown = "stop", concurrency = 1, progress: form } = typed;
   const { dryRun, oneRequest, rejects, resendLogged, modelId, follow } = typed;
-  const tell = openReporter(screen, meter, { isEvent: form === "lines" || form === "json", maxWaitMs });
+  const tell = openReporter(screen, meter, form === "lines" || form === "json");
   return {
     ...{ dryRun, oneRequest, onInvalid, onRefused, onUnknown, rejects, resendLogged, ledger, concurrency, modelId },
     ...{ host, maxWaitMs, compression: compress, redact: screen.safe.verbatimJson },
@@ -211,8 +211,9 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
       screen.notice(`cannot reach the ledger database (${code}); sending nothing, retrying until --max-wait elapses`),
     onWait: () => screen.notice("waiting for another run that logs the same model and split"),
     onProgress: (progress) => {
-      const { bytes, ofBytes, groups } = progress;
-      if (!follow) meter.show({ phase: "sending", bytes, ofBytes, groups });
+      const { bytes, ofBytes, groups, change } = progress;
+      const waiting = change?.retry && formatRetry(change.retry);
+      if (!follow) meter.show({ phase: "sending", bytes, ofBytes, groups, waiting });
       tell(progress);
     },
   };
