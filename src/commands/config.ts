@@ -2,11 +2,11 @@
 import { command, flag, repeated, required, text } from "../cli/index.ts";
 import { toSettingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
+import type { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
 import {
   canAsk,
   exportSettings,
-  findMissingProfile,
   findSettingsFile,
   importSettings,
   listSettings,
@@ -73,7 +73,9 @@ const set = command({
   options: { create },
   examples: [`rollcall config set base_url ${exampleUrl}`, "rollcall config set split train --profile work --create"],
   run: async (context, typed) =>
-    await saveChange(context, typed, async () => await setSetting(toSettingsSources(context), typed)),
+    await saveChange(context, typed, async (confirm) => {
+      return await setSetting(toSettingsSources(context), typed, confirm);
+    }),
 });
 
 /**
@@ -83,16 +85,14 @@ const set = command({
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },
-  save: () => Promise<SettingsChange>,
+  save: (confirm: (unknown: Failure) => Promise<void>) => Promise<SettingsChange>,
 ): Promise<void> => {
   const { host, screen } = context;
-  const unknown = typed.create ? undefined : findMissingProfile(toSettingsSources(context));
-  if (unknown !== undefined) {
-    if (!canAsk(host)) throw unknown;
+  const { profile, isNew, file, names, overriding } = await save(async (unknown) => {
+    if (!typed.create && !canAsk(host)) throw unknown;
     const what = `create the profile ${unknown.details.subject}`;
-    await requireConfirmation(context, { what, option: "--create", yes: false });
-  }
-  const { profile, isNew, file, names, overriding } = await save();
+    await requireConfirmation(context, { what, option: "--create", yes: typed.create });
+  });
   screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
   if (overriding.length > 0) screen.notice(`overridden by the environment: ${overriding.join(", ")}`);
   if (names.includes("credential_command")) {
@@ -144,7 +144,9 @@ const importCommand = command({
   options: { create },
   examples: ["rollcall config export | rollcall config import - --profile copy --create"],
   run: async (context, typed) =>
-    await saveChange(context, typed, async () => await importSettings(toSettingsSources(context), typed.file)),
+    await saveChange(context, typed, async (confirm) => {
+      return await importSettings(toSettingsSources(context), typed.file, confirm);
+    }),
 });
 
 /** `config` and its verbs. */

@@ -88,10 +88,16 @@ export const databaseRefused = ({ path, title, code }: FileError): Failure => {
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
-/** @param wanted the valid form of the URL */
-export const invalidDatabaseUrl = ({ path, title, wanted }: TitledFile & { readonly wanted: string }): Failure => {
+/** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
+export const invalidDatabaseUrl = (wrong: { path: string | undefined; title: string; wanted: string }): Failure => {
+  const { path, title, wanted } = wrong;
   const hint = `use ${wanted} (set passwords only in ${urlVariable(title)}, with %2F for /, PGPASSWORD or ~/.pgpass)`;
-  return new Failure("usage", "invalid-database-url", `invalid URL of ${title}: ${path}`, { hint });
+  return new Failure(
+    "usage",
+    "invalid-database-url",
+    `invalid URL of ${title}${path === undefined ? "" : `: ${path}`}`,
+    { hint },
+  );
 };
 
 export const databaseFailed = ({ path, title, code }: FileError, about: FailureDetails = {}): Failure => {

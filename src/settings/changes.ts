@@ -1,19 +1,19 @@
 /** Shows and changes what is saved: settings, and profiles with their credentials. */
 import type { CredentialUse } from "../contract/endpoint.ts";
-import type { Failure, FailureLocation, Problem } from "../failure.ts";
+import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { conflictingOptions } from "../failures.ts";
 import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
+import type { JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
-import { credentialUses, findSavedUses, findSecretVariables, readBounded } from "./credentials.ts";
+import { didYouMean } from "../sentences.ts";
+import { credentialUses, findSavedUses, findSecretVariables, readFileUpTo, readUpTo } from "./credentials.ts";
 import {
   invalidImportFile,
   invalidImportSettings,
   invalidSetting,
   profileExists,
-  secretAsSetting,
   unknownProfile,
-  unknownSetting,
   unreadableImport,
 } from "./failures.ts";
 import {
@@ -29,17 +29,8 @@ import {
   type SettingsSources,
   toSettingText,
 } from "./layers.ts";
-import { readStdin } from "./login.ts";
-import { addMembers, changeSaved, type Members, parseDocument, readSaved } from "./saved.ts";
-import {
-  findSettingName,
-  type ParseError,
-  redactSetting,
-  type SettingName,
-  settingNames,
-  settings,
-  toVariableName,
-} from "./values.ts";
+import { addMembers, changeSaved, parseDocument, readSaved } from "./saved.ts";
+import { isSettingName, redactSetting, type SettingName, settingNames, settings, toVariableName } from "./values.ts";
 
 type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
 
@@ -49,8 +40,8 @@ export type SettingRow = ReturnType<typeof toSettingRow>;
 /** Returns every setting, and unknown names in the profile. @throws Failure `unknown-profile`, and as `readSaved` */
 export const listSettings = (sources: ChangeSources) => {
   const layers = findLayers(sources);
-  const { profile } = layers;
-  return { profile, rows: settingNames.map((name) => toSettingRow(layers, name)), unknown: findUnknownNames(layers) };
+  const rows = settingNames.map((name) => toSettingRow(layers, name));
+  return { profile: layers.profile, rows, unknown: findUnknownNames(layers) };
 };
 
 /** @throws Failure `setting-unknown`, `setting-invalid`, and as `listSettings` */
@@ -64,39 +55,35 @@ export const showSetting = (sources: ChangeSources, typed: string) => {
 const toSettingRow = (layers: Layers, name: SettingName) => {
   const found = resolveSetting(layers, name);
   if (found === undefined) return { name, value: null, source: null, from: null, problem: null };
-  const { text, source } = found;
-  const where = found.where();
-  const parsed = settings[name].parse(text, layers);
-  const problem: Problem | null = parsed.ok
-    ? null
-    : { ...toPosition(where), severity: "warning", ...toInvalidValueProblem(name, text, parsed) };
+  const { text, source, where } = found;
+  const invalid = findInvalidValue(name, text, layers);
+  const problem: Problem | null = invalid ? { ...toPosition(where), severity: "warning", ...invalid } : null;
   const from = where.option ?? where.environment ?? where.file ?? null;
   return { name, value: redactSetting(name, text), source, from, problem };
 };
 
 type SettingProblem = Pick<Problem, "rule" | "message" | "advice">;
 
-const toInvalidValueProblem = (
+const findInvalidValue = (
   name: SettingName,
   text: string,
-  { wanted, suggestion }: ParseError,
-): SettingProblem => ({
-  rule: "setting-invalid",
-  message: `invalid ${name} "${redactSetting(name, text)}": expected ${wanted}`,
-  advice:
-    suggestion === undefined
-      ? `correct the value, or run \`rollcall config set ${name} …\``
-      : `did you mean ${suggestion}?`,
-});
+  machine: Pick<Layers, "windows">,
+): SettingProblem | undefined => {
+  const parsed = settings[name].parse(text, machine);
+  if (parsed.ok) return undefined;
+  const message = `invalid ${name} "${redactSetting(name, text)}": expected ${parsed.wanted}`;
+  const { hint } = didYouMean(parsed.suggestion, `correct the value, or run \`rollcall config set ${name} …\``);
+  return { rule: "setting-invalid", message, advice: hint };
+};
 
 const toPosition = ({ file, line, column }: FailureLocation): Pick<Problem, "file" | "line" | "column"> => ({
-  ...(file === undefined ? {} : { file }),
-  ...(line === undefined ? {} : { line }),
-  ...(column === undefined ? {} : { column }),
+  ...(file !== undefined && { file }),
+  ...(line !== undefined && { line }),
+  ...(column !== undefined && { column }),
 });
 
 const findUnknownNames = ({ saved }: Layers): readonly string[] =>
-  Object.keys(saved).filter((name) => findSettingName(name) === undefined);
+  Object.keys(saved).filter((name) => !isSettingName(name));
 
 /** Names that people use for secrets and user names. */
 const secretNames = ["api_key", "token", "password", "key", "apikey", "secret", "username"];
@@ -110,23 +97,38 @@ const normalizeName = (typed: string): string =>
 
 const isSecretName = (name: string): boolean => secretNames.includes(normalizeName(name).replace(/_file$/, ""));
 
+/** Returns the problem of a name that is not a setting. */
+const toUnknownName = (name: string): SettingProblem => {
+  if (isSecretName(name)) {
+    const advice = "save a key with `rollcall auth login`";
+    return { rule: "secret-in-settings", message: `${name} is a secret, not a setting`, advice };
+  }
+  const near = findNearest(name.replaceAll("-", "_"), settingNames);
+  const { hint } = didYouMean(near, "list the settings with `rollcall config list`");
+  return { rule: "setting-unknown", message: `unknown setting "${name}"`, advice: hint };
+};
+
 const findSetting = (typed: string): SettingName => {
-  const name = findSettingName(typed) ?? findSettingName(normalizeName(typed));
+  const name = [typed, normalizeName(typed)].find(isSettingName);
   if (name !== undefined) return name;
-  if (isSecretName(typed)) throw secretAsSetting(typed);
-  throw unknownSetting(typed, findNearest(typed.replaceAll("-", "_"), settingNames));
+  const { rule, message, advice } = toUnknownName(typed);
+  throw new Failure("usage", rule, message, { hint: advice });
 };
 
 /** A change of settings. `overriding` are environment variables that override it. */
 export type SettingsChange = Awaited<ReturnType<typeof setSetting>>;
 
+/** Called before a profile is created, with the failure for a mistyped name. */
+type Confirm = (failure: Failure) => Promise<void>;
+
 /** Saves one setting. @throws Failure `setting-unknown`, `setting-invalid`, `conflicting-options`, and as `changeSaved` */
 export const setSetting = async (
   sources: ChangeSources,
   { name: typed, value: text }: { readonly name: string; readonly value: string },
+  confirm?: Confirm,
 ) => {
+  const layers = await openProfile(sources, confirm);
   const name = findSetting(typed);
-  const layers = findLayers({ ...sources, canBeNew: true });
   if (layers.local && settings[name].isOfService) {
     const why = "the local service has its own URL and its own key";
     throw conflictingOptions({ first: `the profile ${localProfile}`, second: name, why });
@@ -139,12 +141,18 @@ export const setSetting = async (
 };
 
 /** Saves the settings of a file, or with `-` of standard input, or none. @throws Failure `…-import…`, and as `changeSaved` */
-export const importSettings = async (sources: ChangeSources, from: string) => {
-  const layers = findLayers({ ...sources, canBeNew: true });
+export const importSettings = async (sources: ChangeSources, from: string, confirm?: Confirm) => {
+  const layers = await openProfile(sources, confirm);
   return await save(sources.host, layers, await readImport(sources.host, from, layers));
 };
 
-const save = async (host: Host, layers: Layers, added: Members) => {
+const openProfile = async (sources: ChangeSources, confirm?: Confirm): Promise<Layers> => {
+  const layers = findLayers({ ...sources, canBeNew: true });
+  if (layers.isNew) await confirm?.(layers.toUnknownFailure("--create"));
+  return layers;
+};
+
+const save = async (host: Host, layers: Layers, added: JsonObject) => {
   const { profile, isNew } = layers;
   const file = await changeSaved(host, "settings", addMembers(profile, added));
   const after = { ...layers, saved: added, flags: {} };
@@ -155,7 +163,7 @@ const save = async (host: Host, layers: Layers, added: Members) => {
 };
 
 /** Returns the entries without some keys. */
-const omit = (members: Members = {}, keys: readonly string[]): Members =>
+const omit = (members: JsonObject = {}, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([name]) => !keys.includes(name)));
 
 /** Deletes settings, also those of other versions. */
@@ -175,7 +183,7 @@ export const unsetSettings = async (sources: ChangeSources, typed: readonly stri
 export const exportSettings = (sources: ChangeSources) => {
   const layers = findLayers(sources);
   const { profile, saved } = layers;
-  const names = settingNames.filter((name) => saved[name] !== undefined && saved[name] !== null);
+  const names = settingNames.filter((name) => (saved[name] ?? null) !== null);
   for (const name of names) findValue({ ...layers, flags: {}, env: {} }, name);
   const exported = Object.fromEntries(names.map((name) => [name, saved[name]]));
   return { profile, settings: exported, unknown: findUnknownNames(layers) };
@@ -184,9 +192,9 @@ export const exportSettings = (sources: ChangeSources) => {
 /** A larger file does not contain settings. */
 const maxImportBytes = 1024 * 1024;
 
-const readImport = async (host: Host, from: string, layers: Layers): Promise<Members> => {
+const readImport = async (host: Host, from: string, layers: Layers): Promise<JsonObject> => {
   const name = from === "-" ? "(standard input)" : from;
-  const reading = from === "-" ? readStdin(host, maxImportBytes) : readBounded(from, maxImportBytes, host);
+  const reading = from === "-" ? readUpTo(host.stdin, maxImportBytes, host) : readFileUpTo(from, maxImportBytes, host);
   const bytes = await reading.catch((cause: unknown) => {
     host.signal.throwIfAborted();
     throw unreadableImport(name, getErrorCode(cause), cause);
@@ -203,20 +211,11 @@ const readImport = async (host: Host, from: string, layers: Layers): Promise<Mem
 
 /** Finds the problem of one member of an import. It does not show a value that may be secret. */
 export const findImportProblem = (
-  key: string,
+  name: string,
   value: unknown,
   layers: Pick<Layers, "local" | "windows">,
 ): SettingProblem | undefined => {
-  const name = findSettingName(key);
-  if (name === undefined && isSecretName(key)) {
-    const advice = "remove it from the file, and save it with `rollcall auth login`";
-    return { rule: "secret-in-settings", message: `${key} is a secret, not a setting`, advice };
-  }
-  if (name === undefined) {
-    const meant = findNearest(key, settingNames);
-    const advice = meant === undefined ? "list the settings with `rollcall config list`" : `did you mean ${meant}?`;
-    return { rule: "setting-unknown", message: `unknown setting ${key}`, advice };
-  }
+  if (!isSettingName(name)) return toUnknownName(name);
   if (layers.local && settings[name].isOfService) {
     const advice = "remove it, or import into another profile with --profile <name>";
     return { rule: "built-in-setting", message: `the local service has its own ${name}`, advice };
@@ -225,40 +224,31 @@ export const findImportProblem = (
     const message = `${name} is not a string, a number, true or false`;
     return { rule: "setting-invalid", message, advice: "write it as a string, as `rollcall config export` does" };
   }
-  const text = toSettingText(value);
-  const parsed = settings[name].parse(text, layers);
-  return parsed.ok ? undefined : toInvalidValueProblem(name, text, parsed);
+  return findInvalidValue(name, toSettingText(value), layers);
 };
 
-const readSavedFiles = ({ host, warn }: ChangeSources) => {
+const readProfiles = ({ host, flags, warn }: ChangeSources) => {
   const [settings, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
-  return { settings, credentials, known: knownProfiles(settings, credentials) };
+  return { settings, credentials, known: knownProfiles(settings, credentials), flags, env: host.env };
 };
 
 /** Returns every profile. `keys` are the uses of its saved keys. @throws as `readSaved` */
 export const listProfiles = (sources: ChangeSources) => {
-  const { settings, credentials, known } = readSavedFiles(sources);
+  const { settings, credentials, known } = readProfiles(sources);
   const { profile } = findProfileName(sources.flags, sources.host.env, settings);
   return known.map((name) => {
     const url = settings.profiles.get(name)?.base_url;
     const shown = typeof url === "string" ? redactSetting("base_url", url) : null;
-    return { name, in_use: name === profile, base_url: shown, keys: findSavedUses(credentials.profiles, name) };
+    return { name, in_use: name === profile, base_url: shown, keys: findSavedUses(credentials.profiles.get(name)) };
   });
-};
-
-/** Returns the failure for a selected profile that does not exist. */
-export const findMissingProfile = (sources: ChangeSources): Failure | undefined => {
-  const { settings, known } = readSavedFiles(sources);
-  const { profile, where } = findProfileName(sources.flags, sources.host.env, settings);
-  return known.includes(profile) ? undefined : unknownProfile(profile, { known, where, create: "--create" });
 };
 
 /** Returns the names of a profile's settings, and the uses of its keys. @throws Failure `unknown-profile` */
 export const describeProfile = (sources: ChangeSources, profile: string) => {
-  const { settings, credentials, known } = readSavedFiles(sources);
+  const { settings, credentials, known } = readProfiles(sources);
   if (!known.includes(profile)) throw unknownProfile(profile, { known, where: {} });
   const names = Object.keys(settings.profiles.get(profile) ?? {});
-  return { settings: names, keys: findSavedUses(credentials.profiles, profile) };
+  return { settings: names, keys: findSavedUses(credentials.profiles.get(profile)), known };
 };
 
 /** Makes a profile the default for later runs. @throws Failure `unknown-profile`, and as `changeSaved` */
@@ -287,16 +277,14 @@ export const deleteProfile = async (sources: ChangeSources, name: string): Promi
 /** Deletes the saved credentials of a profile, or of one use. `left` are variables that still contain credentials. */
 export const logout = async (sources: ChangeSources, { only }: { readonly only: CredentialUse | undefined }) => {
   const { host, warn } = sources;
-  const { profiles } = readSaved(host, "credentials", warn);
-  const { profile, isNew } = findLayers({ ...sources, canBeNew: true });
-  // A profile without settings may have credentials.
-  if (isNew && !profiles.has(profile)) findLayers(sources);
-  const removed = findSavedUses(profiles, profile).filter((use) => only === undefined || use === only);
+  const { profile } = findLayers(sources);
+  const saved = findSavedUses(readSaved(host, "credentials", warn).profiles.get(profile));
+  const removed = saved.filter((use) => only === undefined || use === only);
   if (removed.length > 0) {
-    await changeSaved(host, "credentials", (saved) => {
-      const kept = omit(saved.get(profile), removed);
-      if (Object.keys(kept).length > 0) saved.set(profile, kept);
-      else saved.delete(profile);
+    await changeSaved(host, "credentials", (profiles) => {
+      const kept = omit(profiles.get(profile), removed);
+      if (Object.keys(kept).length > 0) profiles.set(profile, kept);
+      else profiles.delete(profile);
     });
   }
   return { profile, removed, left: findSecretVariables(host, only === undefined ? credentialUses : [only]) };
@@ -311,13 +299,13 @@ export const renameProfile = async (
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<{ readonly account: string }> => {
   const { host } = sources;
-  const { keys } = describeProfile(sources, from);
+  const { keys, known } = describeProfile(sources, from);
   checkProfileName(to, {});
   if (from === localProfile || to === localProfile) {
     const why = `${localProfile} belongs to the local service`;
     throw conflictingOptions({ first: "profile rename", second: localProfile, why });
   }
-  const { settings, credentials, known } = readSavedFiles(sources);
+  const { settings, credentials } = readProfiles(sources);
   const isUnused = to === defaultProfile && !settings.profiles.has(to) && !credentials.profiles.has(to);
   if (from !== to && known.includes(to) && !isUnused) throw profileExists(to);
   // Keys first, so a killed run leaves no key without a profile.

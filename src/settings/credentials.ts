@@ -1,10 +1,12 @@
 /** Finds the credential of a request in the environment, saved by a login, or from a command, in this order. */
 import { spawn } from "node:child_process";
+import { createReadStream } from "node:fs";
+import { addAbortSignal, type Readable } from "node:stream";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
-import type { FailureLocation } from "../failure.ts";
+import type { Failure, FailureLocation } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
-import { isObject } from "../json/walk.ts";
+import { isObject, type JsonObject } from "../json/walk.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import {
@@ -19,7 +21,7 @@ import {
   unreadableCredentialFile,
 } from "./failures.ts";
 import { findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
-import { type Members, readSaved } from "./saved.ts";
+import { readSaved } from "./saved.ts";
 import { toVariableName } from "./values.ts";
 
 /** The variables with a secret. Each has a `…_FILE` for a file with the secret. */
@@ -37,8 +39,6 @@ export const useTargets: Readonly<
 /** The uses, in the order in which they are shown. */
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-const commandVariable = toVariableName("credential_command");
-
 /** Returns the variables that are set and contain the secret for some uses, or its file. */
 export const findSecretVariables = ({ env }: Host, uses: readonly CredentialUse[]): readonly string[] => {
   const names = uses.flatMap((use) => useTargets[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
@@ -52,19 +52,19 @@ interface CredentialSource {
   readonly from?: string;
   /** The user name of call reads. */
   readonly username?: string | undefined;
-  /** The origin of a saved one. */
-  readonly boundOrigin?: string;
+  /** Why the credential cannot be sent. */
+  readonly failure?: Failure;
 }
 
-/** A source that returns its secret, or fails. */
 interface FoundCredential extends CredentialSource {
-  readonly secret: () => string | Promise<string>;
+  readonly secret?: () => string | Promise<string>;
 }
 
 /** Opens the credentials of one run. Each is found once. */
 export const openCredentials = (sources: SettingsSources, layers: Layers) => {
-  const { host, hide, warn } = sources;
+  const { host, hide, notice, warn } = sources;
   const { profile, isNamed } = layers;
+  const commandVariable = toVariableName("credential_command");
   // A file may be a pipe, which can be read only once.
   const secrets = new Map<SecretVariable, Promise<Secret | undefined>>();
   const findUsername = (use: CredentialUse, saved?: string): string | undefined => {
@@ -99,39 +99,34 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, username, secret: () => key };
-    const failure = credentialWrongOrigin({ use, origin, profile }, boundOrigin);
-    return { state: "elsewhere", from, boundOrigin, secret: () => Promise.reject(failure) };
+    return { state: "elsewhere", from, failure: credentialWrongOrigin({ use, origin, profile }, boundOrigin) };
   };
-  const findInCommand = (use: CredentialUse, origin: string): FoundCredential | undefined => {
+  const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): FoundCredential | undefined => {
     const line = findValue(layers, "credential_command");
-    if (line === undefined) return undefined;
-    const isInEnvironment = resolveSetting(layers, "credential_command")?.source === "environment";
+    const isOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
+    if (line === undefined || (onlyOfProfile && !isOfProfile)) return undefined;
     return {
       state: "command",
-      from: isInEnvironment ? commandVariable : `credential_command of the profile ${profile}`,
+      from: isOfProfile ? `credential_command of the profile ${profile}` : commandVariable,
       username: findUsername(use),
       secret: () => runCredentialCommand(line, { host, hide, use, origin }),
     };
   };
   const find = async (use: CredentialUse, origin: string): Promise<FoundCredential> => {
-    if (isNamed) {
-      // The credential or command of a named profile overrides the environment.
-      const hasCommand = resolveSetting(layers, "credential_command")?.source === "profile";
-      const own = findInLogin(use, origin) ?? (hasCommand ? findInCommand(use, origin) : undefined);
+    // The credential or command of a named profile overrides the environment.
+    const own = isNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
+    if (own !== undefined) {
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      if (own !== undefined && unused.length > 0) {
-        sources.notice(
-          `${unused.join(", ")} not used, because the profile ${profile} has its own credential for ${use}`,
-        );
-      }
-      if (own !== undefined) return own;
+      const why = `because the profile ${profile} has its own credential for ${use}`;
+      if (unused.length > 0) notice(`${unused.join(", ")} not used, ${why}`);
+      return own;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
-    const missing = () => Promise.reject(credentialMissing({ use, origin, profile }));
-    return found ?? { state: "missing", secret: missing };
+    return found ?? { state: "missing", failure: credentialMissing({ use, origin, profile }) };
   };
   const resolveCredential = async (use: CredentialUse, origin: string): Promise<Credential> => {
-    const { secret, from = "", username } = await find(use, origin);
+    const { secret, from = "", username, failure } = await find(use, origin);
+    if (secret === undefined) throw failure;
     return toCredential(use, { text: await secret(), from, username });
   };
   const resolved = new Map<string, Promise<Credential>>();
@@ -163,7 +158,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
 /** Converts a secret to the credential of a use (interface 5). */
 export const toCredential = (
   use: CredentialUse,
-  { text, from, username = "api" }: Pick<Secret, "text" | "from"> & { readonly username?: string | undefined },
+  { text, from, username = "api" }: Omit<Secret, "where"> & { readonly username?: string | undefined },
 ): Credential =>
   use === "calls" ? { scheme: "basic", username, password: text, from } : { scheme: "bearer", token: text, from };
 
@@ -175,8 +170,8 @@ export const checkUsername = (name: string, where: FailureLocation): string => {
 };
 
 /** Returns the uses that a profile has a saved credential for. */
-export const findSavedUses = (profiles: ReadonlyMap<string, Members>, profile: string): readonly CredentialUse[] =>
-  credentialUses.filter((use) => profiles.get(profile)?.[use] !== undefined);
+export const findSavedUses = (logins: JsonObject | undefined): readonly CredentialUse[] =>
+  credentialUses.filter((use) => logins?.[use] !== undefined);
 
 /** A secret, and its source without any part of it. */
 interface Secret {
@@ -200,7 +195,7 @@ const readSecret = async (variable: SecretVariable, { host, hide }: SettingsSour
   if (!file) return undefined;
   const from = `the file in ${fileVariable}`;
   const where = { environment: fileVariable, file };
-  const bytes = await readBounded(file, maxSecretBytes, host).catch((cause: unknown) => {
+  const bytes = await readFileUpTo(file, maxSecretBytes, host).catch((cause: unknown) => {
     host.signal.throwIfAborted();
     throw unreadableCredentialFile(fileVariable, file, { code: getErrorCode(cause), where, cause });
   });
@@ -229,33 +224,33 @@ const findSecretFault = (text: string, uses: readonly string[]): keyof typeof se
   return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;
 };
 
-/** The pause before an empty pipe is read again. */
-const pipePauseMs = 5;
+/** Reads all of a stream; undefined for more than `maxBytes`. @throws the stream's errors */
+export const readUpTo = async (
+  stream: Readable,
+  maxBytes: number,
+  { signal }: Pick<Host, "signal">,
+): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of addAbortSignal(signal, stream)) {
+      chunks.push(Buffer.from(chunk));
+      length += chunk.length;
+      if (length > maxBytes) return undefined;
+    }
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw thrown;
+  }
+  return Buffer.concat(chunks);
+};
 
 /** Reads a file, a pipe or a device; undefined for more than `maxBytes`. @throws the system's errors */
-export const readBounded = async (
+export const readFileUpTo = async (
   file: string,
   maxBytes: number,
-  { sleep, signal }: Pick<Host, "sleep" | "signal">,
-): Promise<Buffer | undefined> => {
-  const { constants, open } = await import("node:fs/promises");
-  // A pipe without a writer must not block.
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  const buffer = Buffer.alloc(maxBytes + 1);
-  try {
-    for (let length = 0; length <= maxBytes; ) {
-      const read = await handle.read(buffer, length).catch((thrown: unknown) => {
-        if (getErrorCode(thrown) !== "EAGAIN") throw thrown;
-      });
-      if (read?.bytesRead === 0) return buffer.subarray(0, length);
-      if (read === undefined) await sleep(pipePauseMs, signal);
-      else length += read.bytesRead;
-    }
-    return undefined;
-  } finally {
-    await handle.close();
-  }
-};
+  host: Pick<Host, "signal">,
+): Promise<Buffer | undefined> => await readUpTo(createReadStream(file, { end: maxBytes }), maxBytes, host);
 
 /** The time for a command: a person may have to touch a security key. */
 const maxCommandMs = 60_000;

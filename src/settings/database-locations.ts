@@ -14,18 +14,16 @@ interface LocationSources {
   readonly hide: (secret: string) => void;
   /** Returns a function that runs `credential_command`; undefined if none is set. */
   readonly findCommand: () =>
-    | ((about: { readonly use: DatabaseKind["use"]; readonly origin: string }) => Promise<string>)
+    | ((about: { readonly use: DatabaseUse; readonly origin: string }) => Promise<string>)
     | undefined;
 }
 
-interface DatabaseKind {
-  readonly use: "ledger" | "store";
-  readonly title: string;
-  readonly variable: "ROLLCALL_LEDGER" | "ROLLCALL_STORE";
-}
+type DatabaseUse = "ledger" | "store";
 
-const ledger: DatabaseKind = { use: "ledger", title: "the ledger", variable: "ROLLCALL_LEDGER" };
-const store: DatabaseKind = { use: "store", title: "the store of the local service", variable: "ROLLCALL_STORE" };
+const kinds = {
+  ledger: { title: "the ledger", variable: "ROLLCALL_LEDGER" },
+  store: { title: "the store of the local service", variable: "ROLLCALL_STORE" },
+} as const;
 
 /** Returns the file of the ledger, from the environment or in the data folder; undefined without a folder. */
 export const findLedgerFile = (host: FolderHost): string | undefined => {
@@ -35,40 +33,45 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
 };
 
 /** Returns the typed location, that of the environment, or the file. @throws Failure `database-address` */
-export const findLedgerLocation = (sources: LocationSources, typed: string | undefined): DatabaseLocation | undefined =>
-  findLocation(sources, ledger, typed) ?? toFileLocation(findLedgerFile(sources.host));
-
-/** Returns the typed location or that of the environment; undefined for the file in the data folder. */
-export const findStoreLocation = (
-  sources: LocationSources,
-  typed: string | undefined,
-): DatabaseLocation | undefined => {
-  const { ROLLCALL_STORE: path } = sources.host.env;
-  return findLocation(sources, store, typed) ?? toFileLocation(path ? resolve(path) : undefined);
+export const findLedgerLocation = (sources: LocationSources, typed?: string): DatabaseLocation | undefined => {
+  const path = typed ?? findLedgerFile(sources.host);
+  return findDatabase(sources, "ledger", typed) ?? (path === undefined ? undefined : { path });
 };
 
-const toFileLocation = (path: string | undefined): DatabaseLocation | undefined =>
-  path === undefined ? undefined : { path };
+/** Returns the typed location or that of the environment; undefined for the file in the data folder. */
+export const findStoreLocation = (sources: LocationSources, typed?: string): DatabaseLocation | undefined => {
+  const { ROLLCALL_STORE: file } = sources.host.env;
+  const path = typed ?? (file ? resolve(file) : undefined);
+  return findDatabase(sources, "store", typed) ?? (path === undefined ? undefined : { path });
+};
 
-/** Finds a typed location, or the URL in the environment. */
-const findLocation = (
+/** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
+const findDatabase = (
   { host, hide, findCommand }: LocationSources,
-  kind: DatabaseKind,
+  use: DatabaseUse,
   typed?: string,
 ): DatabaseLocation | undefined => {
   const { PGPASSWORD = "" } = host.env;
+  const { title, variable } = kinds[use];
   hide(PGPASSWORD);
-  const text = (typed ?? readVariable(host, kind))?.trim();
-  if (text === undefined || !urlPattern.test(text)) return toFileLocation(typed);
-  const { url, secret } = parseDatabaseUrl(text) ?? refuseUrl(text, kind);
+  const text = (typed ?? readVariable(host, variable))?.trim();
+  if (text === undefined || !urlPattern.test(text)) return undefined;
+  const parsed = parseDatabaseUrl(text);
+  if (parsed === undefined) {
+    // Any part of an invalid URL may be a password.
+    const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
+    const wanted = "a path, or postgres://user@host/database without parameters except sslmode";
+    throw invalidDatabaseUrl({ path: scheme === undefined ? undefined : `${scheme}//…`, title, wanted });
+  }
+  const { url, secret } = parsed;
   const path = url.href;
   hide(secret);
   hide(encodeURIComponent(secret));
   if (typed !== undefined && secret !== "") {
-    throw invalidDatabaseUrl({ path, title: kind.title, wanted: "a URL without its password" });
+    throw invalidDatabaseUrl({ path, title, wanted: "a URL without its password" });
   }
   // A typed URL has no password, but the same URL in the environment may have one.
-  const own = typed === undefined ? undefined : parseDatabaseUrl(readVariable(host, kind)?.trim() ?? "");
+  const own = typed === undefined ? undefined : parseDatabaseUrl(readVariable(host, variable)?.trim() ?? "");
   if (own !== undefined) hide(own.secret);
   const known = (own?.url.href === path ? own.secret : secret) || PGPASSWORD;
   const inFile = known ? undefined : findInPasswordFile(host, url);
@@ -76,9 +79,9 @@ const findLocation = (
   hide(password ?? "");
   if (password !== undefined) return { path, password };
   const run = findCommand();
-  if (run !== undefined) return { path, passwordCommand: async () => await run({ use: kind.use, origin: path }) };
+  if (run !== undefined) return { path, passwordCommand: async () => await run({ use, origin: path }) };
   if (inFile === undefined) return { path };
-  const failure = passwordFileNotPrivate({ file: inFile.file, title: kind.title, path });
+  const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
   return { path, passwordCommand: async () => await Promise.reject(failure) };
 };
 
@@ -97,16 +100,8 @@ const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: s
   return { url, secret };
 };
 
-/** Refuses an invalid URL without showing it, because any part may be a password. */
-const refuseUrl = (text: string, { title }: DatabaseKind): never => {
-  const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-  const path = scheme === undefined ? `the URL of ${title}` : `${scheme}//…`;
-  const wanted = "a path, or postgres://user@host/database without parameters except sslmode";
-  throw invalidDatabaseUrl({ path, title, wanted });
-};
-
-/** Returns the value of the variable, or the content of the file in `…_FILE`. */
-const readVariable = ({ env }: FolderHost, { variable }: DatabaseKind): string | undefined => {
+/** Returns the value of a variable, or the content of the file in `…_FILE`. */
+const readVariable = ({ env }: FolderHost, variable: string): string | undefined => {
   const { [variable]: value, [`${variable}_FILE`]: file } = env;
   if (value || !file) return value || undefined;
   try {
@@ -116,17 +111,13 @@ const readVariable = ({ env }: FolderHost, { variable }: DatabaseKind): string |
   }
 };
 
-/** The bits of a mode that let others read. */
-const othersModeBits = 0o077;
-
 /** Finds the password in PostgreSQL's password file, which PostgreSQL's programs ignore if others can read it. */
 const findInPasswordFile = ({ env }: FolderHost, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
-  const database = decodePercent(url.pathname.slice(1));
-  const wanted = [url.hostname, url.port || "5432", database, decodePercent(url.username)];
+  const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
   try {
-    const isReadableByOthers = (statSync(file).mode & othersModeBits) !== 0;
+    const isReadableByOthers = (statSync(file).mode & 0o077) !== 0;
     for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
       const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
       const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));

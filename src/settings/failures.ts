@@ -12,18 +12,14 @@ const formatWhere = ({ option, environment, file, line, column }: FailureLocatio
   return `${file}${position}${profile === undefined ? "" : `, profile ${profile}`}`;
 };
 
-/** @param ways to set it @param isLocal true if the local service does not need it */
-export const settingUnset = (setting: string, ways: readonly string[], isLocal: boolean): Failure => {
-  const all = isLocal ? [...ways, "use the local service with --local"] : ways;
-  const hint = `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
+/** @param ways two or more ways to set it */
+export const settingUnset = (setting: string, ways: readonly string[]): Failure => {
+  const hint = `${ways.slice(0, -1).join(", ")} or ${ways.at(-1)}`;
   return new Failure("usage", "setting-missing", `${setting} is not set`, { hint, where: { setting } });
 };
 
 /** An invalid value of a setting, without secrets, and the profile that it is saved in. */
-interface InvalidValue {
-  setting: string;
-  value: string;
-  wanted: string;
+interface InvalidValue extends Record<"setting" | "value" | "wanted", string> {
   suggestion?: string | undefined;
   where: FailureLocation;
   profile?: string | undefined;
@@ -34,16 +30,6 @@ export const invalidSetting = ({ setting, value, wanted, suggestion, where, prof
   const message = `invalid ${setting} "${value}"${from === "" ? "" : ` (${from})`}: expected ${wanted}`;
   return new Failure("usage", "setting-invalid", message, { ...didYouMean(suggestion), where });
 };
-
-export const unknownSetting = (name: string, suggestion: string | undefined): Failure => {
-  const hint = didYouMean(suggestion, "list the settings with `rollcall config list`");
-  return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, hint);
-};
-
-export const secretAsSetting = (name: string): Failure =>
-  new Failure("usage", "setting-unknown", `${name} is a secret, not a setting`, {
-    hint: "save a key with `rollcall auth login`",
-  });
 
 const importHint = "give a file that `rollcall config export` wrote, or - for standard input";
 

@@ -5,7 +5,6 @@ export {
   describeProfile,
   exportSettings,
   findImportProblem,
-  findMissingProfile,
   importSettings,
   listProfiles,
   listSettings,
@@ -22,7 +21,6 @@ export { credentialUses } from "./credentials.ts";
 export { findLedgerFile } from "./database-locations.ts";
 export {
   localProfile,
-  readProfileNames,
   readSavedTexts,
   type SettingFlags,
   type SettingsSources,
@@ -37,12 +35,7 @@ export {
   saveLogin,
 } from "./login.ts";
 export { readSettings, type ServiceSettings, type Settings, settingMissing } from "./read.ts";
-export {
-  canCreate,
-  findDataFolder,
-  findSavedProblems,
-  findSettingsFile,
-} from "./saved.ts";
+export { canCreate, findDataFolder, findSettingsFile, readSaved } from "./saved.ts";
 export {
   parseDuration,
   parseProject,

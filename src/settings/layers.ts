@@ -2,8 +2,9 @@
 import type { FailureLocation, Problem } from "../failure.ts";
 import { conflictingOptions } from "../failures.ts";
 import type { Host } from "../host.ts";
+import type { JsonObject } from "../json/walk.ts";
 import { invalidSetting, unknownProfile } from "./failures.ts";
-import { type FolderHost, type Members, readSaved, type SavedFile } from "./saved.ts";
+import { type FolderHost, readSaved, type SavedFile } from "./saved.ts";
 import {
   redactSetting,
   type SettingName,
@@ -62,21 +63,17 @@ export const knownProfiles = (...files: readonly SavedFile[]): readonly string[]
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
-/** Reads the settings file for completion, for which a broken file is empty. */
-const readSettingsFile = (host: FolderHost): SavedFile => {
+/** Returns the names of the profiles, and the texts of a setting in any of them, for completion. */
+export const readSavedTexts = (host: FolderHost, name: SettingName | "profile"): readonly string[] => {
   try {
-    return readSaved(host, "settings");
+    const file = readSaved(host, "settings");
+    if (name === "profile") return knownProfiles(file);
+    const texts = [...file.profiles.values()].map((members) => members[name]);
+    return [...new Set(texts.filter((text) => typeof text === "string"))];
   } catch {
-    return { members: {}, profiles: new Map(), where: () => ({}) };
+    // A run reports the broken file.
+    return name === "profile" ? builtInProfiles : [];
   }
-};
-
-export const readProfileNames = (host: FolderHost): readonly string[] => knownProfiles(readSettingsFile(host));
-
-/** Returns the texts of a setting that are saved in any profile. */
-export const readSavedTexts = (host: FolderHost, name: SettingName): readonly string[] => {
-  const texts = [...readSettingsFile(host).profiles.values()].map((members) => members[name]);
-  return [...new Set(texts.filter((text) => typeof text === "string"))];
 };
 
 /** Finds the name of the run's profile, which may not exist. @throws Failure `conflicting-options`, `setting-invalid` */
@@ -88,6 +85,7 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
   const toProfile = (name: string, where: FailureLocation, isNamed = false) => ({
     profile: checkProfileName(name, where),
     where,
+    /** True if the command line names the profile, whose URLs and credentials then override the environment. */
     isNamed,
   });
   if (local === true) return toProfile(localProfile, { option: "--local" }, true);
@@ -101,13 +99,8 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
 export type Layers = ReturnType<typeof findLayers>;
 
 /** @throws Failure `conflicting-options`, `unknown-profile`, `setting-invalid` */
-export const findLayers = ({
-  host,
-  flags,
-  warn,
-  defaults,
-  canBeNew = false,
-}: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>) => {
+export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>) => {
+  const { host, flags, warn, defaults, canBeNew = false } = sources;
   const file = readSaved(host, "settings", warn);
   const { profile, where, isNamed } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
@@ -116,57 +109,51 @@ export const findLayers = ({
     const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
     throw conflictingOptions({ first, second: toOptionName(typed), why: "the local service has its own URL" });
   }
-  const saved: Members | undefined = file.profiles.get(profile);
-  const isNew = saved === undefined && !builtInProfiles.includes(profile);
-  if (isNew && !canBeNew) throw unknownProfile(profile, { known: knownProfiles(file), where });
+  const saved: JsonObject | undefined = file.profiles.get(profile);
+  // A profile without settings may have credentials.
+  const isSaved = saved !== undefined || builtInProfiles.includes(profile);
+  const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", warn));
+  const isNew = !known.includes(profile);
+  if (isNew && !canBeNew) throw unknownProfile(profile, { known, where });
   return {
     flags,
     env: host.env,
     saved: saved ?? {},
     defaults,
     profile,
-    /** True if the command line names the profile, whose URLs and credentials then override the environment. */
     isNamed,
     local,
     isNew,
+    /** Returns the failure for a new profile. @param create the option that creates it */
+    toUnknownFailure: (create: string) => unknownProfile(profile, { known, where, create }),
     windows: host.platform === "win32",
     where: (name: string): FailureLocation => file.where(["profiles", profile, name]),
   };
 };
 
-/** The text of a setting, and its source. */
-interface ResolvedSetting {
-  readonly text: string;
-  readonly source: SettingSource;
-  readonly where: () => FailureLocation;
-}
-
 /** Returns a saved value as text: people also write numbers and booleans. */
 export const toSettingText = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
-/** Resolves a setting; undefined if no layer has it. */
+interface ResolvedSetting {
+  readonly text: string;
+  readonly source: SettingSource;
+  readonly where: FailureLocation;
+}
+
+/** Returns the text of a setting, and its source; undefined if no layer has it. */
 export const resolveSetting = (layers: Layers, name: SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isNamed, profile } = layers;
-  const { isOfService, derivedFrom, fallback } = settings[name];
-  const resolved = (
-    value: unknown,
-    source: SettingSource,
-    where: () => FailureLocation,
-  ): ResolvedSetting | undefined =>
-    value === undefined || value === null || value === ""
+  const { isOfService, derivedFrom, fallback, local: localDefault } = settings[name];
+  const found = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined =>
+    value === undefined || value === null || (value === "" && source !== "command line")
       ? undefined
-      : { text: toSettingText(value), source, where: () => ({ setting: name, ...where() }) };
-  const typed = flags[name];
-  if (typed !== undefined) {
-    const where = { setting: name, option: toOptionName(name) };
-    return { text: String(typed), source: "command line", where: () => where };
-  }
-  const fromProfile = Object.hasOwn(saved, name)
-    ? resolved(saved[name], "profile", () => layers.where(name))
-    : undefined;
-  const variable = toVariableName(name);
-  const fromEnvironment = resolved(env[variable], "environment", () => ({ environment: variable }));
+      : { text: toSettingText(value), source, where: { setting: name, ...where } };
+  const typed = found(flags[name], "command line", { option: toOptionName(name) });
+  if (typed !== undefined) return typed;
+  const environment = toVariableName(name);
+  const fromProfile = name in saved ? found(saved[name], "profile", layers.where(name)) : undefined;
+  const fromEnvironment = found(env[environment], "environment", { environment });
   const isProfileFirst = isOfService && isNamed;
   const effective = isProfileFirst ? (fromProfile ?? fromEnvironment) : (fromEnvironment ?? fromProfile);
   // A named profile with a base URL logs there, not to the log URL of the environment.
@@ -175,20 +162,19 @@ export const resolveSetting = (layers: Layers, name: SettingName): ResolvedSetti
   if (effective !== undefined && !isReplaced && !(isOfService && local)) return effective;
   const other = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");
   const ownDefault = typeof fallback === "function" ? fallback({ profile, other }) : fallback;
-  const localDefault = local ? settings[name].local : undefined;
-  return resolved(defaults?.[name] ?? localDefault ?? ownDefault, "default", () => ({}));
+  return found(defaults?.[name] ?? (local ? localDefault : undefined) ?? ownDefault, "default");
 };
 
 /** Returns the value of a setting; undefined if no layer has it. @throws Failure `setting-invalid` */
 export const findValue = <Name extends SettingName>(layers: Layers, name: Name): SettingValues[Name] | undefined => {
   const found = resolveSetting(layers, name);
   if (found === undefined) return undefined;
-  const { text, source } = found;
+  const { text, source, where } = found;
   const { derivedFrom, parse } = settings[name];
   // A default is invalid only if the setting that it is derived from is: the failure names that setting.
   if (source === "default" && derivedFrom !== undefined) findValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (parsed.ok) return parsed.value;
   const profile = source === "profile" ? layers.profile : undefined;
-  throw invalidSetting({ ...parsed, setting: name, value: redactSetting(name, text), where: found.where(), profile });
+  throw invalidSetting({ ...parsed, setting: name, value: redactSetting(name, text), where, profile });
 };

@@ -1,14 +1,16 @@
 /** Prompts, and plans and saves a login: takes a key, and asks for missing settings. */
-import { addAbortSignal, Writable } from "node:stream";
+import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { conflictingOptions, interrupted } from "../failures.ts";
 import type { Host } from "../host.ts";
+import type { JsonObject } from "../json/walk.ts";
 import {
   checkSecret,
   checkUsername,
   credentialUses,
   findSecretVariables,
   maxSecretBytes,
+  readUpTo,
   toCredential,
   useTargets,
   withoutLineEnd,
@@ -16,82 +18,53 @@ import {
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings } from "./read.ts";
-import { addMembers, changeSaved, type Members, readSaved } from "./saved.ts";
+import { addMembers, changeSaved, readSaved } from "./saved.ts";
 import { type SettingName, settings as table, urlSettingName, urlSettingNames } from "./values.ts";
-
-/** Reads all of standard input; undefined for more than `maxBytes`. */
-export const readStdin = async ({ stdin, signal }: Host, maxBytes: number): Promise<Buffer | undefined> => {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of addAbortSignal(signal, stdin)) {
-      const bytes = Buffer.from(chunk);
-      length += bytes.length;
-      if (length > maxBytes) return undefined;
-      chunks.push(bytes);
-    }
-  } catch (thrown) {
-    signal.throwIfAborted();
-    throw thrown;
-  }
-  return Buffer.concat(chunks);
-};
 
 /** True if a person can answer a prompt. */
 export const canAsk = (host: Host): boolean => host.terminal.stdin;
 
 /** Prompts for a line, which the terminal shows; undefined at the end of the input (Ctrl-D). */
-export const askLine = async (host: Host, label: string): Promise<string | undefined> => {
-  let lines: readonly string[] | undefined;
-  try {
-    lines = await readLines(host, label, { isHidden: false });
-  } finally {
-    // The next output starts on its own line.
-    if (lines === undefined) host.stderr.write("\n");
-  }
-  return lines?.[0]?.trim();
-};
+export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
+  (await readLines(host, label, { isHidden: false }))?.[0]?.trim();
 
-/** Prompts for a secret, which the terminal does not show; undefined at the end of the input. */
-const askHidden = async (host: Host, label: string): Promise<string | undefined> => {
-  if (!("setRawMode" in host.stdin)) throw loginKeyMissing("no-terminal");
-  try {
-    // A pasted key of two lines is refused. Its first line alone would be a wrong key.
-    return (await readLines(host, label, { isHidden: true }))?.join("\n");
-  } finally {
-    host.stderr.write("\n");
-  }
-};
-
-/** Reads a line, and the lines that were pasted with it. @throws Failure `interrupted` */
+/**
+ * Prompts for a line, and returns it with the lines that were pasted with it; undefined at the end of the input. The
+ * terminal does not show a hidden line. @throws Failure `interrupted`
+ */
 const readLines = async (
   { stdin, stderr, signal, terminal }: Host,
   label: string,
   { isHidden }: { readonly isHidden: boolean },
 ): Promise<readonly string[] | undefined> => {
-  signal.throwIfAborted();
-  if (stdin.readableEnded) return undefined;
-  const { createInterface } = await import("node:readline");
-  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // The terminal is silent before the label appears, even for the first key of a fast typist.
-  const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
-  stderr.write(foldPrompt(label, terminal.columns));
   const lines: string[] = [];
   try {
-    await new Promise<void>((resolve, reject) => {
-      reader.on("line", (line) => {
-        lines.push(line);
-        setImmediate(resolve);
-      });
-      reader.on("close", resolve);
-      reader.on("SIGINT", () => reject(interrupted({ signal: "SIGINT" })));
-    });
     signal.throwIfAborted();
+    if (stdin.readableEnded) return undefined;
+    const { createInterface } = await import("node:readline");
+    const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+    // The terminal is silent before the label appears, even for the first key of a fast typist.
+    const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
+    stderr.write(foldPrompt(label, terminal.columns));
+    try {
+      await new Promise<void>((resolve, reject) => {
+        reader.on("line", (line) => {
+          lines.push(line);
+          setImmediate(resolve);
+        });
+        reader.on("close", resolve);
+        reader.on("SIGINT", () => reject(interrupted({ signal: "SIGINT" })));
+      });
+      signal.throwIfAborted();
+    } finally {
+      reader.close();
+    }
+    const [first, ...others] = lines;
+    return first === undefined ? undefined : [first, ...[...others, reader.line].filter((line) => line.trim() !== "")];
   } finally {
-    reader.close();
+    // The terminal has not shown a line end, and the next output starts on its own line.
+    if (isHidden || lines.length === 0) stderr.write("\n");
   }
-  const [first, ...others] = lines;
-  return first === undefined ? undefined : [first, ...[...others, reader.line].filter((line) => line.trim() !== "")];
 };
 
 /** Folds a prompt between words, because a terminal folds at any character. */
@@ -180,6 +153,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     toCredential(use, { text: key, from: "this login", username });
   const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
   const targets = findTargets();
+  const targetUses = targets.map(({ use }) => use);
   return {
     /** The settings of the run with all answers. Each credential is the new key. */
     settings: { ...settings, credential },
@@ -188,10 +162,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     targets,
     /** Typed URLs, project and providers, which are saved with the key. */
     given: Object.fromEntries(given.map((name) => [name, flags[name]])),
-    overriding: findSecretVariables(
-      host,
-      targets.map(({ use }) => use),
-    ),
+    overriding: findSecretVariables(host, targetUses),
   };
 };
 
@@ -227,24 +198,22 @@ const readKey = async (
 ): Promise<string> => {
   // A terminal would show a key that is typed to standard input, so even `--with-token` prompts there.
   const isTyped = canAsk(host);
-  if (!withToken && !isTyped) throw loginKeyMissing("no-terminal");
+  if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
   const label = `key for ${targets.map(({ use, origin }) => `${use} at ${origin}`).join(", ")}: `;
-  let notice = "";
-  for (;;) {
+  for (let notice = ""; ; ) {
+    // A pasted key of two lines is refused. Its first line alone would be a wrong key.
     const text = isTyped
-      ? await askHidden(host, `${notice}${label}`)
-      : (await readStdin(host, maxSecretBytes))?.toString("utf8");
-    if (text === undefined && !isTyped) throw invalidCredential(from, "long");
-    const key = withoutLineEnd(text ?? "");
+      ? ((await readLines(host, `${notice}${label}`, { isHidden: true }))?.join("\n") ?? "")
+      : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
+    if (text === undefined) throw invalidCredential(from, "long");
+    const key = withoutLineEnd(text);
     if (key.trim() === "") throw loginKeyMissing("empty");
     const mistake = findMistakenKey(key);
     if (mistake === undefined) {
+      const uses = targets.map(({ use }) => use);
       hide(key);
-      checkSecret(
-        { text: key, from, where: {} },
-        targets.map(({ use }) => use),
-      );
+      checkSecret({ text: key, from, where: {} }, uses);
       return key;
     }
     if (!isTyped) throw invalidCredential(from, mistake);
@@ -259,9 +228,8 @@ export const saveLogin = async (host: Host, plan: LoginPlan): Promise<string> =>
   const { profile } = plan.settings;
   const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
   if (!isKnown || Object.keys(given).length > 0) await changeSaved(host, "settings", addMembers(profile, given));
-  const logins = targets.map(({ use, origin }): [string, Members] => {
-    const name = use === "calls" && username !== undefined ? { username } : {};
-    return [use, { key, origin, ...name }];
+  const logins = targets.map(({ use, origin }): [string, JsonObject] => {
+    return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
   });
   return await changeSaved(host, "credentials", addMembers(profile, Object.fromEntries(logins)));
 };

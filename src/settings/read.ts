@@ -7,15 +7,7 @@ import { requireSafeOwnership } from "../files.ts";
 import { credentialUses, findSecretVariables, openCredentials, runCredentialCommand } from "./credentials.ts";
 import { findLedgerLocation, findStoreLocation } from "./database-locations.ts";
 import { folderUnknown, settingUnset } from "./failures.ts";
-import {
-  defaultProfile,
-  findLayers,
-  findValue,
-  type Layers,
-  resolveSetting,
-  type SettingSource,
-  type SettingsSources,
-} from "./layers.ts";
+import { defaultProfile, findLayers, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { findDataFolder } from "./saved.ts";
 import {
   type SettingName,
@@ -35,15 +27,16 @@ export type ServiceSettings = ReturnType<Settings["service"]>;
 
 /** Reads the settings. @throws Failure `unknown-profile`, `conflicting-options`, `invalid-settings-file`, `inaccessible-file` */
 export const readSettings = async (given: SettingsSources) => {
-  const sources = {
-    ...given,
-    notice: tellOnce(given.notice, String),
-    warn: tellOnce(given.warn, ({ message }) => message),
-  };
-  const { host, flags, hide, notice } = sources;
+  const [notice, warn] = [tellOnce(given.notice, String), tellOnce(given.warn, ({ message }) => message)];
+  const sources = { ...given, notice, warn };
+  const { host, flags, hide } = sources;
   const layers = findLayers(sources);
   const { profile, local } = layers;
-  if (local) noteUnusedVariables(sources);
+  if (local) {
+    const names = [...urlSettingNames.map(toVariableName), toVariableName("credential_command")];
+    const set = [...names.filter((name) => host.env[name]), ...findSecretVariables(host, credentialUses)];
+    if (set.length > 0) notice(`not used with the local service: ${set.join(", ")}`);
+  }
   const requireSetting = <Name extends SettingName>(name: Name): SettingValues[Name] => {
     const value = findValue(layers, name);
     if (value === undefined) throw settingMissing(name, profile);
@@ -62,7 +55,7 @@ export const readSettings = async (given: SettingsSources) => {
     /** True if the local service is used. */
     local,
     get: <Name extends SettingName>(name: Name) => findValue(layers, name),
-    source: (name: SettingName): SettingSource | undefined => resolveSetting(layers, name)?.source,
+    source: (name: SettingName) => resolveSetting(layers, name)?.source,
     /** @throws Failure `setting-missing` */
     require: requireSetting,
     /** Returns the URL of a host of the contract, without a trailing slash. @throws Failure `setting-missing` */
@@ -80,8 +73,7 @@ export const readSettings = async (given: SettingsSources) => {
       return folder;
     },
     /** Returns the location of the ledger; undefined if there is none. @throws Failure `database-address` */
-    ledgerPlace: (typed?: string): DatabaseLocation | undefined =>
-      findLedgerLocation({ host, hide, findCommand }, typed),
+    ledgerPlace: (typed?: string) => findLedgerLocation({ host, hide, findCommand }, typed),
     storePlace,
     /** @throws Failure `unsafe-ownership`, `folder-unknown` */
     service() {
@@ -89,15 +81,10 @@ export const readSettings = async (given: SettingsSources) => {
       if (dataDir === undefined) throw folderUnknown("data");
       requireSafeOwnership(dataDir);
       const allowHosts: readonly string[] = [];
-      return {
-        dataDir,
-        store: storePlace(),
-        project: requireSetting("project"),
-        /** Overrides the key in the data folder. */
-        key: host.env.ROLLCALL_LOCAL_KEY || undefined,
-        allowHosts,
-        maxBodyBytes: requireSetting("max_body_size"),
-      };
+      // The variable overrides the key in the data folder.
+      const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
+      const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
+      return { dataDir, store: storePlace(), project, key, allowHosts, maxBodyBytes };
     },
   };
 };
@@ -109,13 +96,6 @@ const tellOnce = <Item>(tell: (item: Item) => void, idOf: (item: Item) => string
     if (!ids.has(idOf(item))) tell(item);
     ids.add(idOf(item));
   };
-};
-
-/** Notes the URLs and credentials of the environment that the local service does not use. */
-const noteUnusedVariables = ({ host, notice }: SettingsSources): void => {
-  const names = [...urlSettingNames.map(toVariableName), toVariableName("credential_command")];
-  const set = [...names.filter((name) => host.env[name]), ...findSecretVariables(host, credentialUses)];
-  if (set.length > 0) notice(`not used with the local service: ${set.join(", ")}`);
 };
 
 /** Notes that a URL is not the one in the environment, or not the typed one. */
@@ -141,6 +121,7 @@ export const settingMissing = (missing: SettingName, profile: string = defaultPr
     ...(hasOption ? [`pass ${toOptionName(name)} ${example}`] : []),
     `set ${toVariableName(name)}=${example}`,
     `run \`rollcall config set ${name} ${example}${inProfile}\``,
+    ...(local !== undefined || name.endsWith("base_url") ? ["use the local service with --local"] : []),
   ];
-  return settingUnset(name, ways, local !== undefined || name.endsWith("base_url"));
+  return settingUnset(name, ways);
 };

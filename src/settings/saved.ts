@@ -1,4 +1,4 @@
-/** The folders of rollcall's files, and the two files with settings and credentials, which have one reader and one writer. */
+/** The folders of rollcall's files, and the two files with settings and credentials: one reader and one writer. */
 import { isUtf8 } from "node:buffer";
 import { accessSync, constants, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -6,14 +6,14 @@ import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { checkFileMode, getErrorCode, makeFolder, requireSafeOwnership } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
-import { findSpan, isObject, locateOffset } from "../json/walk.ts";
+import { findSpan, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
 import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile, settingsLocked } from "./failures.ts";
 
 /** The part of a host that determines folders. */
 export type FolderHost = Pick<Host, "env" | "platform">;
 
 const folders = {
-  config: {
+  settings: {
     variable: "ROLLCALL_CONFIG_DIR",
     xdg: "XDG_CONFIG_HOME",
     home: ".config",
@@ -31,14 +31,14 @@ const folders = {
 
 const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): string | undefined => {
   const { variable, xdg, home, mac, windows } = folders[kind];
-  const customFolder = env[variable];
-  if (customFolder) return resolve(customFolder);
-  const base = env[xdg];
+  const [own, base] = [env[variable], env[xdg]];
+  if (own) return resolve(own);
   // The base directory specification ignores relative paths.
   if (base && isAbsolute(base)) return join(base, "rollcall");
-  const below = (folder: string | undefined, ...parts: readonly string[]) => folder && join(folder, ...parts);
-  if (platform !== "win32") return below(env.HOME, platform === "darwin" ? mac : home, "rollcall") || undefined;
-  return below(env[windows.variable] || below(env.USERPROFILE, windows.home), "rollcall", windows.name) || undefined;
+  if (platform !== "win32")
+    return env.HOME ? join(env.HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
+  const folder = env[windows.variable] || (env.USERPROFILE && join(env.USERPROFILE, windows.home));
+  return folder ? join(folder, "rollcall", windows.name) : undefined;
 };
 
 /** Finds the folder of the ledger and of the local service; undefined without `ROLLCALL_DATA_DIR` and a home. */
@@ -55,42 +55,34 @@ export const canCreate = (path: string): boolean => {
   }
 };
 
-/** The members of a JSON object. */
-export type Members = Readonly<Record<string, unknown>>;
-
 type SavedKind = "settings" | "credentials";
-
-const findSavedFile = (host: FolderHost, kind: SavedKind): string | undefined => {
-  const folder = findFolder(host, "config");
-  return folder === undefined ? undefined : join(folder, `${kind}.json`);
-};
-
-/** Returns the path of a saved file, which may not exist. @throws Failure `folder-unknown` */
-export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
-  const file = findSavedFile(host, kind);
-  if (file === undefined) throw folderUnknown("settings");
-  return file;
-};
 
 /** The content of a saved file, including members of newer versions. */
 export interface SavedFile extends ReturnType<typeof parseDocument> {
-  readonly profiles: ReadonlyMap<string, Members>;
+  readonly profiles: ReadonlyMap<string, JsonObject>;
 }
+
+/** Returns the path of a saved file, which may not exist. @throws Failure `folder-unknown` */
+export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
+  const folder = findFolder(host, "settings");
+  if (folder === undefined) throw folderUnknown("settings");
+  return join(folder, `${kind}.json`);
+};
 
 /**
  * Reads a saved file. A missing one is empty.
  * @throws Failure `invalid-settings-file`, `inaccessible-file`, `unsafe-ownership`
  */
 export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
-  const file = findSavedFile(host, kind);
-  const bytes = file === undefined ? undefined : readIfExists(file);
-  if (file === undefined || bytes === undefined) return { members: {}, profiles: new Map(), where: () => ({}) };
+  const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
+  const bytes = file === "" ? undefined : readIfExists(file);
+  if (bytes === undefined) return { members: {}, profiles: new Map(), where: () => ({}) };
   const problems = host.platform === "win32" ? [] : [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")];
   for (const problem of problems) if (problem !== undefined) warn?.(problem);
   const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
-  const found = new Map<string, Members>();
+  const found = new Map<string, JsonObject>();
   for (const [name, saved] of Object.entries(profiles)) {
     if (!isObject(saved)) {
       throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
@@ -98,13 +90,6 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
     found.set(name, saved);
   }
   return { members, where, profiles: found };
-};
-
-/** Returns the problems of the mode of a saved file. @throws as `readSaved` */
-export const findSavedProblems = (host: FolderHost, kind: SavedKind): readonly Problem[] => {
-  const problems: Problem[] = [];
-  readSaved(host, kind, (problem) => problems.push(problem));
-  return problems;
 };
 
 const readIfExists = (file: string): Buffer | undefined => {
@@ -144,8 +129,8 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
 
 /** Returns the change that adds members to a profile. */
 export const addMembers =
-  (profile: string, added: Members) =>
-  (profiles: Map<string, Members>): void =>
+  (profile: string, added: JsonObject) =>
+  (profiles: Map<string, JsonObject>): void =>
     void profiles.set(profile, { ...profiles.get(profile), ...added });
 
 /** Other writers take milliseconds each. */
@@ -159,11 +144,14 @@ const maxWaitMs = 20_000;
 export const changeSaved = async (
   host: Host,
   kind: SavedKind,
-  change: (profiles: Map<string, Members>, others: Record<string, unknown>) => void,
+  change: (profiles: Map<string, JsonObject>, others: Record<string, unknown>) => void,
 ): Promise<string> => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
-  const write = await loadWriter();
+  // conf requires a home folder when it is loaded.
+  const { default: Conf } = await import("conf").catch((cause: unknown) => {
+    throw getErrorCode(cause) === "ERR_SYSTEM_ERROR" ? homeMissing(cause) : cause;
+  });
   try {
     requireSafeOwnership(file);
     makeFolder(dirname(file));
@@ -175,7 +163,7 @@ export const changeSaved = async (
       const { members, profiles } = readSaved(host, kind);
       const [changed, { profiles: _, ...others }] = [new Map(profiles), members];
       change(changed, others);
-      write(file, { ...others, profiles: Object.fromEntries(changed) });
+      writeSaved(Conf, file, { ...others, profiles: Object.fromEntries(changed) });
     } finally {
       lock.release();
     }
@@ -187,29 +175,23 @@ export const changeSaved = async (
   return file;
 };
 
-/** Loads conf, which requires a home folder when it is loaded. */
-const loadWriter = async (): Promise<(file: string, document: Record<string, unknown>) => void> => {
-  const { default: Conf } = await import("conf").catch((cause: unknown) => {
-    throw getErrorCode(cause) === "ERR_SYSTEM_ERROR" ? homeMissing(cause) : cause;
-  });
-  return (file, document) => {
-    const text = `${JSON.stringify(document, undefined, 2)}\n`;
-    const target = readIfExists(file) === undefined ? file : realpathSync(file);
-    const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
-    // Under the lock, any draft is that of a killed writer.
-    const removeDrafts = (): void => {
-      for (const name of readdirSync(folder)) if (name.startsWith(draft)) rmSync(join(folder, name));
-    };
-    removeDrafts();
-    try {
-      const own = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
-      const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...own, serialize: () => text });
-      conf.store = document;
-      // On a full disk, conf writes a part and reports no error.
-      if (readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
-      renameSync(conf.path, target);
-    } finally {
-      removeDrafts();
-    }
+const writeSaved = (Conf: typeof import("conf").default, file: string, document: JsonObject): void => {
+  const text = `${JSON.stringify(document, undefined, 2)}\n`;
+  const target = readIfExists(file) === undefined ? file : realpathSync(file);
+  const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
+  // Under the lock, any draft is that of a killed writer.
+  const removeDrafts = (): void => {
+    for (const name of readdirSync(folder)) if (name.startsWith(draft)) rmSync(join(folder, name));
   };
+  removeDrafts();
+  try {
+    const own = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
+    const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...own, serialize: () => text });
+    conf.store = document;
+    // On a full disk, conf writes a part and reports no error.
+    if (readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
+    renameSync(conf.path, target);
+  } finally {
+    removeDrafts();
+  }
 };

@@ -3,21 +3,14 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-/** A parsed text, or what was expected instead. */
-type ParseResult<Value> = { readonly ok: true; readonly value: Value } | ParseError;
-
-export interface ParseError {
-  readonly ok: false;
-  /** The expected form, to follow "expected". */
-  readonly wanted: string;
-  readonly suggestion?: string | undefined;
-}
+/** A parsed text, or its expected form, to follow "expected". */
+type ParseResult<Value> = { readonly ok: true; readonly value: Value } | ReturnType<typeof reject>;
 
 type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => ParseResult<Value>;
 
-const accept = <Value>(value: Value): ParseResult<Value> => ({ ok: true, value });
+const accept = <Value>(value: Value) => ({ ok: true, value }) as const;
 
-const reject = (wanted: string, suggestion?: string): ParseError => ({ ok: false, wanted, suggestion });
+const reject = (wanted: string, suggestion?: string) => ({ ok: false, wanted, suggestion }) as const;
 
 /** Parses a number with a unit; NaN if it is not one. */
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>): number => {
@@ -218,12 +211,9 @@ export type SettingValues = {
 /** The settings, in the order of configuration.md. */
 export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = definitions;
 
-const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
+export const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
 
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
-
-/** Returns a name as that of a setting; undefined if there is none. */
-export const findSettingName = (name: string): SettingName | undefined => (isSettingName(name) ? name : undefined);
 
 /** Returns the setting with the URL of a host. */
 export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));

@@ -110,13 +110,10 @@ describe("a credential from the environment", () => {
     });
   });
 
-  it("comes from a pipe, which is read once and not waited for without a writer", async () => {
+  it("comes from a pipe, which is read once", async () => {
     const pipe = join(mkdtempSync(join(tmpdir(), "pipe-")), "key");
     execFileSync("mkfifo", [pipe]);
     const env = { ROLLCALL_API_KEY_FILE: pipe };
-    expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({
-      message: expect.stringMatching(/: it is empty$/),
-    });
     const writer = spawn("/bin/sh", ["-c", 'exec 3>"$1"; echo ready; sleep 0.2; echo key-1234 >&3', "sh", pipe]);
     const settings = await openHome({ env }).read();
     // The writer can open the pipe only while a reader has it open.
@@ -195,7 +192,7 @@ describe("a saved credential", () => {
     const settings = await openHome({ logins }).read();
     expect(await settings.credentialSource("log", "https://b.example")).toMatchObject({
       state: "elsewhere",
-      boundOrigin: origin,
+      failure: { kind: "credential-wrong-origin" },
     });
   });
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listSettings, readProfileNames, readSettings, settingNames } from "../../src/settings/index.ts";
+import { listSettings, readSavedTexts, readSettings, settingNames } from "../../src/settings/index.ts";
 import { testHost } from "../support/host.ts";
 import { failureOf, openHome } from "./open.ts";
 
@@ -163,11 +163,11 @@ describe("a profile", () => {
   );
 
   it("appears in completion if its name in the settings file is valid", () => {
-    const names = (home: ReturnType<typeof openHome>) => readProfileNames(home.sources.host);
+    const names = (home: ReturnType<typeof openHome>) => readSavedTexts(home.sources.host, "profile");
     expect(names(openHome({ profiles }))).toEqual(["default", "local", "work", "home"]);
     expect(names(openHome({ profiles: { "a b": {}, "\u001b[31m": {}, "$(id)": {} } }))).toEqual(["default", "local"]);
     expect(names(openHome())).toEqual(["default", "local"]);
-    expect(readProfileNames(testHost())).toEqual(["default", "local"]);
+    expect(readSavedTexts(testHost(), "profile")).toEqual(["default", "local"]);
   });
 });
 

@@ -120,7 +120,6 @@ describe("saved settings", () => {
     const home = openHome();
     for (const name of ["api_key", "token", "PASSWORD", "rollcall_api_key", "api-key-file", "username"]) {
       expect(await failureOf(() => set(home, name, "key-1234"))).toMatchObject({
-        kind: "setting-unknown",
         code: "usage",
         message: `${name} is a secret, not a setting`,
       });

@@ -4,13 +4,7 @@ import { listCachedIds, lockRules, modelFields, usualWords } from "../../catalog
 import type { Command, Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
-import {
-  findDataFolder,
-  readProfileNames,
-  readSavedTexts,
-  settingNames as settings,
-  settingTable,
-} from "../../settings/index.ts";
+import { findDataFolder, readSavedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
 import { rowColumns, useJsonNames } from "../catalog/columns.ts";
 
 /** A word that can be typed. */
@@ -67,7 +61,7 @@ const suggestNext = (names: readonly string[], { typed }: ValueRequest): Values 
 };
 
 const settingNames = settings.map((name) => ({ text: name, about: settingTable[name].about }));
-const savedProfiles: Source = ({ context }) => readProfileNames(context.host);
+const savedProfiles: Source = ({ context }) => readSavedTexts(context.host, "profile");
 
 const sources: Readonly<Record<string, Source>> = {
   "--profile": savedProfiles,

@@ -7,15 +7,14 @@ import { Failure, type FailureCode, isFailure } from "../../failure.ts";
 import { checkFileMode, getErrorCode, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { credentialMissing, credentialWrongOrigin } from "../../settings/failures.ts";
 import {
   canCreate,
   credentialUses,
   findDataFolder,
   findLedgerFile,
   findOrigin,
-  findSavedProblems,
   listSettings,
+  readSaved,
   type Settings,
   urlSettingName,
 } from "../../settings/index.ts";
@@ -113,9 +112,9 @@ const checkSettings: Check = async ({ context }) => {
     }),
     ...(["settings", "credentials"] as const).flatMap((kind) => {
       try {
-        return findSavedProblems(context.host, kind).map(({ message, advice }) =>
-          warning(`${kind} file`, message, advice),
-        );
+        const found: Finding[] = [];
+        readSaved(context.host, kind, ({ message, advice }) => found.push(warning(`${kind} file`, message, advice)));
+        return found;
       } catch (thrown) {
         return [toFinding(`${kind} file`, thrown)];
       }
@@ -146,14 +145,12 @@ const checkCredential = async (
   try {
     const origin = findOrigin(settings, use);
     if (origin === undefined) return skipped(check, `no URL is set for ${use} requests`, { state: "no address" });
-    const { state, from = null, username, boundOrigin: boundTo = "" } = await settings.credentialSource(use, origin);
+    const { state, from = null, username, failure: unusable } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
-    const target = { use, origin, profile: settings.profile };
-    if (state === "missing") {
-      const { message, details: about } = credentialMissing(target);
-      return warning(check, message, about.hint, facts);
+    if (unusable !== undefined) {
+      const { message, details } = unusable;
+      return state === "missing" ? warning(check, message, details.hint, facts) : toFinding(check, unusable, facts);
     }
-    if (state === "elsewhere") return toFinding(check, credentialWrongOrigin(target, boundTo), facts);
     const untried = (why: string) => ok(check, `from ${from}, not tested: ${why}`, { ...facts, accepted: null });
     if (isOffline) return untried("--offline");
     const tried = await testCredential(context, settings, [use]);
