@@ -60,9 +60,10 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   if (attempt.kind === "broken") return {};
   const { status, body, failure } = attempt;
   const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);
-  const items = (parsed.success ? parsed.data.detail : []).map((item) => toRefusalItem(request, item));
-  const isAlone = request.groups.length === 1;
   const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
+  const detail = parsed.success && isAboutContent ? parsed.data.detail : [];
+  const items = detail.map((item) => toRefusalItem(request, item));
+  const isAlone = request.groups.length === 1;
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
   const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);
   if (positions.size === 0) return { problems: await locateProblems(dataset, { request, items }) };

@@ -1,6 +1,6 @@
 /** The local service: the complete interface, stored on disk. */
 import { constants } from "node:buffer";
-import { Failure, type Problem } from "../failure.ts";
+import { type Problem, toFailure } from "../failure.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { loadLocalKey, openAuthenticator } from "./access.ts";
 import { createApp } from "./app.ts";
@@ -108,14 +108,14 @@ export const openService = async (options: ServiceOptions) => {
 };
 
 const unansweredProblem = (thrown: unknown): Problem => {
-  const isOfStore = isStoreFailure(thrown);
-  const why = thrown instanceof Failure ? thrown.kind : String(thrown);
-  const { file } = thrown instanceof Failure ? (thrown.details.where ?? {}) : {};
+  const { code, message, details } = toFailure(thrown);
+  const { file } = details.where ?? {};
+  const status = isStoreFailure(thrown) ? 503 : 500;
   return {
-    rule: isOfStore ? thrown.kind : "defect",
+    rule: code,
     severity: "warning",
-    ...(file === undefined ? {} : { file }),
-    message: `cannot answer a request (${isOfStore ? "503" : "500"}): ${why}`,
+    ...(file !== undefined && { file }),
+    message: `cannot answer a request (${status}): ${message}`,
   };
 };
 

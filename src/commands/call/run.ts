@@ -89,8 +89,8 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   ];
   if (first === undefined) return;
   throw first.withDetails({
-    problems: others.map(({ kind, message, details: { hint } }) => {
-      return { rule: kind, severity: "error", message, ...(hint === undefined ? {} : { advice: hint }) };
+    problems: others.map(({ code, message, details: { hint } }) => {
+      return { rule: code, severity: "error", message, ...(hint === undefined ? {} : { advice: hint }) };
     }),
   });
 };

@@ -4,7 +4,7 @@ import { choice, command, repeated, required, text } from "../../cli/index.ts";
 export const completion = command({
   words: "completion",
   about: "print a completion script for a shell",
-  args: { shell: required(choice("shell", ["bash", "zsh", "fish", "powershell"])) },
+  args: { shell: required(choice("name of the shell", ["bash", "zsh", "fish", "powershell"])) },
   examples: ["source <(rollcall completion bash)", "rollcall completion fish | source"],
   run: async (context, { shell }) => await (await import("./run.ts")).printScript(context, shell),
 });
