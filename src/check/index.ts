@@ -1,5 +1,6 @@
 /** Checks records against rules. */
 
+export { findGroupKey } from "./group-key.ts";
 export { createProblem, type RuleCount } from "./rules/problems.ts";
 export type { ExampleInputs } from "./rules/rule.ts";
 export {
