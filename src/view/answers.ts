@@ -27,8 +27,6 @@ export interface PageState {
   readonly progress: Progress;
   /** Absent until all was read. */
   readonly summary?: Summary;
-  /** Optional columns with values in this input. */
-  readonly recorded?: readonly ("tokens" | "cost" | "split")[];
   /** Only in an exported page: its time and its number of groups. */
   readonly written?: { readonly at: string; readonly groups: number };
 }
@@ -41,7 +39,7 @@ export interface Summary {
   readonly trajectories: { readonly read: number; readonly rejected: number };
   readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
   /** Number of trainable groups. */
-  readonly withSignal: number;
+  readonly trainable: number;
   readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
   readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
 }
@@ -74,7 +72,7 @@ export interface FileSummary {
   /** The number in the name of the file or its folder. */
   readonly step: number | null;
   readonly groups: number;
-  readonly withSignal: number;
+  readonly trainable: number;
   /** The mean of its groups' means; null if no group is measured. */
   readonly mean: number | null;
 }
@@ -90,24 +88,31 @@ export interface GroupRows {
   readonly searched: { readonly share: number; readonly found: number } | null;
 }
 
-/** A group in the table. Numbers are null if they are not measured yet, not recorded, or the group is invalid. */
-export interface GroupRow {
+/** The facts of a group in the table and in its own view. Numbers are null if not measured yet, or for an invalid group. */
+export interface GroupFacts {
   readonly group: number;
+  /** Its name in the data, such as a task id. */
+  readonly key: string | null;
   /** The start of its prompt. */
   readonly words: string;
-  readonly size: number;
   readonly mean: number | null;
   readonly spread: number | null;
-  readonly least: number | null;
-  readonly most: number | null;
   readonly untrainable: UntrainableReason | null;
+  /** The first match of the searched text; absent without a search. */
+  readonly match?: SearchMatch | null;
+}
+
+/** A group in the table. */
+export interface GroupRow extends GroupFacts {
+  readonly size: number;
+  /** Its rewards in ascending order, or an even selection of them. */
+  readonly rewards: readonly number[];
   readonly problems: number;
+  /** Sums of the trajectories; null if not recorded. */
   readonly tokens: number | null;
   readonly cost: number | null;
   /** The split of a group that was logged to the local service. */
   readonly split: string | null;
-  /** The first match of the searched text; absent without a search. */
-  readonly match?: SearchMatch | null;
 }
 
 /** A searched text in a trajectory of a group, with the text around it. */
@@ -148,31 +153,27 @@ export interface TrajectorySummary {
   readonly call: string | null;
   readonly bytes: number;
   readonly reward: number | null;
+  /** The reward minus the mean of the group, divided by their standard deviation; null if all rewards are equal. */
+  readonly advantage: number | null;
   readonly metrics: Readonly<Record<string, number>>;
   readonly messages: number;
 }
 
-export interface GroupDetail {
-  readonly group: number;
+export interface GroupDetail extends GroupFacts {
   readonly of: number;
   /** Its position in the table, and the adjacent groups there. */
   readonly at: number | null;
   readonly before: number | null;
   readonly after: number | null;
-  /** The start of its prompt. */
-  readonly words: string;
   readonly place: SourcePosition | null;
   readonly logged: { readonly model: string; readonly split: string; readonly at: string } | null;
   readonly valid: boolean;
   /** False if it is not JSON. Its bytes are then its only trajectory. */
   readonly isReadable: boolean;
-  readonly untrainable: UntrainableReason | null;
   readonly members: readonly TrajectorySummary[];
   /** Number of identical first messages of all trajectories. */
   readonly common: number;
   readonly findings: readonly Finding[];
-  /** The first match of the searched text; absent without a search. */
-  readonly match?: SearchMatch | null;
   /** The command that logs this group, or reads its calls; null for standard input and invalid groups. */
   readonly command: string | null;
 }

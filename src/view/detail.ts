@@ -1,10 +1,9 @@
 /** Reads a group: its trajectories, their common messages, and the command that logs it. */
-import { type Dataset, locateGroup, readGroupTrajectories } from "../groups/index.ts";
+import { computeMoments, type Dataset, locateGroup, readGroupTrajectories } from "../groups/index.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { GroupDetail, TrajectorySummary } from "./answers.ts";
-import { findUntrainableReason } from "./measures.ts";
 
 export interface ViewInput {
   readonly dataset: Dataset;
@@ -13,6 +12,7 @@ export interface ViewInput {
     readonly files: readonly string[];
     readonly options: readonly string[];
     readonly where: string | undefined;
+    readonly groupBy: string | undefined;
   };
   /** For each group of the local service. */
   readonly logged?: readonly LoggedGroup[] | undefined;
@@ -27,47 +27,57 @@ export interface LoggedGroup {
   readonly callIds: readonly string[];
 }
 
+type GroupContent = Pick<
+  GroupDetail,
+  "of" | "place" | "logged" | "valid" | "isReadable" | "members" | "common" | "command"
+>;
+
 /** @throws Failure `input-changed` */
-export const readGroupDetail = async (
-  shown: ViewInput,
-  group: number,
-): Promise<Omit<GroupDetail, "findings" | "at" | "before" | "after" | "words">> => {
+export const readGroupDetail = async (shown: ViewInput, group: number): Promise<GroupContent> => {
   const { dataset, logged: all } = shown;
+  const { groups, found } = dataset;
   const logged = all?.[group];
-  const { file, line } = locateGroup(dataset, group);
-  const found = await readGroupTrajectories(dataset, group);
-  const trajectories = found.map((one) => ({ ...one, root: readRoot(one.bytes) }));
+  const trajectories = (await readGroupTrajectories(dataset, group)).map((one) => ({
+    ...one,
+    root: readRoot(one.bytes),
+  }));
+  const values = trajectories.map(({ root }) => valuesOf(root));
+  const rewards = values.flatMap(({ reward }) => reward ?? []);
+  const { mean, deviation } = rewards.length === 0 ? { mean: 0, deviation: 0 } : computeMoments(rewards);
   return {
-    group,
-    of: dataset.groups.count,
-    place: all === undefined ? { file, line } : null,
+    of: groups.count,
+    place: all === undefined ? locateGroup(dataset, group) : null,
     logged: logged === undefined ? null : { ...logged, at: new Date(logged.loggedAt).toISOString() },
-    valid: dataset.groups.isValid(group),
-    isReadable: dataset.found.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
-    untrainable: findUntrainableReason(dataset, group) ?? null,
-    members: trajectories.map(({ bytes, place: own, root }, at): TrajectorySummary => {
-      const place = all === undefined ? own : null;
-      return { place, call: logged?.callIds[at] ?? null, bytes: bytes.length, ...measuresOf(root) };
+    valid: groups.isValid(group),
+    isReadable: found.parts.kindOf(groups.firstOf(group)) !== "unreadable",
+    members: trajectories.map(({ bytes, place, root }, at): TrajectorySummary => {
+      const { reward = null, metrics = {} } = values[at] ?? {};
+      return {
+        place: all === undefined ? place : null,
+        call: logged?.callIds[at] ?? null,
+        bytes: bytes.length,
+        reward,
+        advantage: reward === null || deviation === 0 ? null : (reward - mean) / deviation,
+        metrics,
+        messages: elementsOf(memberAt(root, "messages_and_choices")).length,
+      };
     }),
     common: commonOf(trajectories),
     command: commandOf(shown, group),
   };
 };
 
-const measuresOf = (root: JsonValue | undefined): Pick<TrajectorySummary, "reward" | "metrics" | "messages"> => {
+const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+
+const valuesOf = (root: JsonValue | undefined): Pick<TrajectorySummary, "reward" | "metrics"> => {
   const [reward, metrics] = ["reward", "metrics"].map((key) => {
-    const place = memberAt(root, key);
-    return place === undefined ? undefined : parseValue(place);
+    const value = memberAt(root, key);
+    return value === undefined ? undefined : parseValue(value);
   });
-  const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
   const numbers = Object.entries(isObject(metrics) ? metrics : {}).flatMap(([name, value]) =>
     isNumber(value) ? [[name, value] as const] : [],
   );
-  return {
-    reward: isNumber(reward) ? reward : null,
-    metrics: Object.fromEntries(numbers),
-    messages: elementsOf(memberAt(root, "messages_and_choices")).length,
-  };
+  return { reward: isNumber(reward) ? reward : null, metrics: Object.fromEntries(numbers) };
 };
 
 /** Counts the first messages that have equal bytes in all trajectories. */

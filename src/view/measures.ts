@@ -21,8 +21,7 @@ export const createMeasures = (read: IndexedGroups) => {
   const { groups } = read;
   const { count } = groups;
   const column = () => new Float64Array(count).fill(Number.NaN);
-  const moments = { mean: column(), spread: column(), least: column(), most: column() };
-  const columns = { ...moments, tokens: column(), cost: column() };
+  const columns = { mean: column(), spread: column(), tokens: column(), cost: column() };
   const measured = new Uint8Array(count);
   const firstTrajectories = new Float64Array(count + 1);
   for (let group = 0; group < count; group++) {
@@ -37,11 +36,9 @@ export const createMeasures = (read: IndexedGroups) => {
     const own = rewardsAt(group);
     own.set(found.slice(0, own.length));
     if (!found.every(Number.isFinite) || found.length === 0) return;
-    const { mean, deviation, least, most } = computeMoments(found);
+    const { mean, deviation } = computeMoments(found);
     columns.mean[group] = mean;
     columns.spread[group] = deviation;
-    columns.least[group] = least;
-    columns.most[group] = most;
   };
   const addUsage = (group: number, bytes: Buffer): void => {
     for (const { tokens, cost } of readUsages(bytes)) {
@@ -55,7 +52,8 @@ export const createMeasures = (read: IndexedGroups) => {
     /** The rewards of all trajectories, by group. */
     rewards,
     rewardsOf: rewardsAt,
-    isMeasured: (group: number): boolean => measured[group] === 1,
+    /** The rewards of a measured group. */
+    knownRewards: (group: number) => (measured[group] === 1 ? rewardsAt(group) : undefined),
     /** Number of measured groups. */
     done: (): number => measuredCount,
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */

@@ -21,12 +21,12 @@ export const summarizeFiles = (
   { mean, count }: Measures,
 ): readonly FileSummary[] => {
   if (names.length < 2) return [];
-  const summaries = new Map<string, { groups: number; withSignal: number; means: number[] }>();
+  const summaries = new Map<string, { groups: number; trainable: number; means: number[] }>();
   for (let group = 0; group < count; group++) {
-    const own = summaries.get(of(group)) ?? { groups: 0, withSignal: 0, means: [] };
+    const own = summaries.get(of(group)) ?? { groups: 0, trainable: 0, means: [] };
     summaries.set(of(group), own);
     own.groups++;
-    if (findUntrainableReason(dataset, group) === undefined) own.withSignal++;
+    if (findUntrainableReason(dataset, group) === undefined) own.trainable++;
     const value = mean[group] ?? Number.NaN;
     if (Number.isFinite(value)) own.means.push(value);
   }

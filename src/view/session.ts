@@ -6,26 +6,26 @@ import {
   collectDistributions,
   type Dataset,
   findProblemSubject,
-  type KnownRewards,
-  readGroupStart,
   readGroupTrajectories,
-  type SearchQuery,
-  searchGroups,
 } from "../groups/index.ts";
-import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
 import { checkResult } from "../send/index.ts";
-import type { Answers, Finding, Findings, GroupRow, GroupRows, PageState, SearchMatch, Summary } from "./answers.ts";
+import type { Answers, Finding, Findings, GroupFacts, GroupRow, SearchMatch, Summary } from "./answers.ts";
 import { computeBars, computeDots } from "./charts.ts";
 import { readGroupDetail, type ViewInput } from "./detail.ts";
 import { findMatch } from "./match.ts";
 import { createMeasures, findUntrainableReason } from "./measures.ts";
+import { readGroupHead } from "./prompt.ts";
 import { allGroups, type Query, rowsPerPage } from "./query.ts";
 import { type GroupFiles, indexFiles, summarizeFiles } from "./runs.ts";
+import { openSearches } from "./searches.ts";
 import { findNeighbors, type GroupColumns, selectGroups } from "./select.ts";
 
 /** Maximum names of files, and problems, in an answer. */
 const maxFiles = 200;
 const maxFindings = 500;
+
+/** Maximum rewards in a row, which are drawn in a strip. */
+const maxStripRewards = 24;
 
 /** Maximum matches in memory: several pages of the table. */
 const maxMatches = 1000;
@@ -38,8 +38,7 @@ export const openSession = (shown: ViewInput) => {
   const findings = indexFindings(dataset);
   const files = indexFiles(dataset);
   const { count } = measures;
-  const rewardsKnown = (group: number) => (measures.isMeasured(group) ? measures.rewardsOf(group) : undefined);
-  const searches = openSearches(dataset, rewardsKnown);
+  const searches = openSearches(dataset, measures.knownRewards);
   const summary = summaryOf(dataset, files);
   const columns: GroupColumns = {
     count,
@@ -68,55 +67,47 @@ export const openSession = (shown: ViewInput) => {
   };
   const matches = new Map<string, SearchMatch | null>();
   /** Finds the match of a searched text. The page polls, so recent matches stay in memory. */
-  const matchOf = async (group: number, text: string | undefined) => {
-    if (text === undefined) return {};
+  const matchOf = async (group: number, text: string): Promise<SearchMatch | null> => {
     const key = `${group} ${text}`;
     const known = matches.get(key);
-    if (known !== undefined) return { match: known };
+    if (known !== undefined) return known;
     const trajectories = await readGroupTrajectories(dataset, group);
     const match = findMatch(
-      trajectories.map(({ bytes }) => bytes.toString("utf8")),
+      Array.from(trajectories, ({ bytes }) => bytes.toString("utf8")),
       text,
     );
     if (matches.size >= maxMatches) matches.clear();
     matches.set(key, match);
-    return { match };
+    return match;
   };
-  const rowOf = async (group: number, text?: string): Promise<GroupRow> => {
-    const number = (column: Float64Array): number | null => {
-      const value = column[group] ?? Number.NaN;
-      return Number.isFinite(value) ? value : null;
-    };
-    const { mean, spread, least, most, tokens, cost } = measures;
-    return {
-      group,
-      words: await readPromptStart(dataset, group),
-      size: dataset.groups.trajectoriesOf(group),
-      mean: number(mean),
-      spread: number(spread),
-      least: number(least),
-      most: number(most),
-      untrainable: findUntrainableReason(dataset, group) ?? null,
-      problems: findings.of(group).length,
-      tokens: number(tokens),
-      cost: number(cost),
-      split: logged?.[group]?.split ?? null,
-      ...(await matchOf(group, text)),
-    };
+  const numberIn = (column: Float64Array, group: number): number | null => {
+    const value = column[group] ?? Number.NaN;
+    return Number.isFinite(value) ? value : null;
   };
+  const factsOf = async (group: number, { text }: Query): Promise<GroupFacts> => ({
+    group,
+    ...(await readGroupHead(dataset, group, shown.inputOptions.groupBy)),
+    mean: numberIn(measures.mean, group),
+    spread: numberIn(measures.spread, group),
+    untrainable: findUntrainableReason(dataset, group) ?? null,
+    ...(text === undefined ? {} : { match: await matchOf(group, text) }),
+  });
+  const rowOf = async (group: number, query: Query): Promise<GroupRow> => ({
+    ...(await factsOf(group, query)),
+    size: dataset.groups.trajectoriesOf(group),
+    rewards: selectEvenly(measures.rewardsOf(group).filter(Number.isFinite).sort(), maxStripRewards),
+    problems: findings.of(group).length,
+    tokens: numberIn(measures.tokens, group),
+    cost: numberIn(measures.cost, group),
+    split: logged?.[group]?.split ?? null,
+  });
   /** The position of a query's group; undefined if it does not exist. */
   const groupOf = ({ group = 0 }: Query): number | undefined => (group > 0 && group <= count ? group - 1 : undefined);
   const answers: Answers = {
-    state: async () => {
-      const recorded: PageState["recorded"] = (["tokens", "cost"] as const).filter(
-        (key) => isMeasured && measures[key].some((value) => !Number.isNaN(value)),
-      );
-      return {
-        progress: { phase: isMeasured ? "read" : "measuring", done: measures.done(), of: count },
-        summary,
-        recorded: logged === undefined ? recorded : [...recorded, "split"],
-      };
-    },
+    state: async () => ({
+      progress: { phase: isMeasured ? "read" : "measuring", done: measures.done(), of: count },
+      summary,
+    }),
     charts: async () => ({
       runs: summarizeFiles(dataset, files, measures),
       rewards: computeBars(measures.rewards),
@@ -128,7 +119,7 @@ export const openSession = (shown: ViewInput) => {
       const { searched, order: selected } = order(query);
       const from = (query.page - 1) * rowsPerPage;
       const rows: GroupRow[] = [];
-      for (const group of selected.subarray(from, from + rowsPerPage)) rows.push(await rowOf(group, query.text));
+      for (const group of selected.subarray(from, from + rowsPerPage)) rows.push(await rowOf(group, query));
       return { selected: selected.length, of: count, rows, searched };
     },
     async group(query) {
@@ -142,10 +133,8 @@ export const openSession = (shown: ViewInput) => {
           return findNeighbors(order(allGroups).order, group, count);
         }
       };
-      const { command, ...detail } = await readGroupDetail(shown, group);
-      const match = await matchOf(group, query.text);
-      const words = await readPromptStart(dataset, group);
-      return { ...detail, words, ...neighbors(), findings: findings.of(group), ...match, command };
+      const facts = await factsOf(group, query);
+      return { ...facts, ...(await readGroupDetail(shown, group)), ...neighbors(), findings: findings.of(group) };
     },
     async trajectory(query) {
       const group = groupOf(query);
@@ -166,13 +155,19 @@ export const openSession = (shown: ViewInput) => {
   };
 };
 
+/** Selects up to `max` of sorted values at even distances, with the first and the last. */
+const selectEvenly = (sorted: Float64Array, max: number): readonly number[] =>
+  sorted.length <= max
+    ? [...sorted]
+    : Array.from({ length: max }, (_, at) => sorted[Math.round((at * (sorted.length - 1)) / (max - 1))] ?? 0);
+
 const summaryOf = (dataset: Dataset, { names }: GroupFiles): Summary => {
   const { groups, trajectories } = checkResult(dataset);
   const { mean, spread, least, most } = collectDistributions(dataset).rewards;
   const read = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
-  let withSignal = 0;
+  let trainable = 0;
   for (let group = 0; group < dataset.groups.count; group++) {
-    if (findUntrainableReason(dataset, group) === undefined) withSignal++;
+    if (findUntrainableReason(dataset, group) === undefined) trainable++;
   }
   return {
     // Several files of another tool are one source.
@@ -181,7 +176,7 @@ const summaryOf = (dataset: Dataset, { names }: GroupFiles): Summary => {
     groups,
     trajectories,
     rules: dataset.problems.counts,
-    withSignal,
+    trainable,
     reward: { mean, spread, least, most },
     leftOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, left]) =>
       left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],
@@ -215,124 +210,4 @@ const toFinding = (dataset: Dataset, problem: Problem): Finding => {
   const place = file === undefined ? null : { file, line, column };
   const { group = null, trajectory = null, message: message_at = null } = findProblemSubject(dataset, problem) ?? {};
   return { rule, severity, message, advice, place, group, trajectory, message_at };
-};
-
-/** Bytes of a group that are searched for its prompt before the whole group is read. */
-const beginningBytes = 2 ** 16;
-
-/** Maximum characters of the prompt in a row. */
-const maxCharacters = 200;
-
-/** Reads the start of a group's prompt. @throws Failure `input-changed` */
-const readPromptStart = async (dataset: Dataset, group: number): Promise<string> => {
-  const early = parsePromptStart(await readGroupStart(dataset, group, beginningBytes));
-  if (early !== undefined || !dataset.groups.isValid(group)) return early ?? "";
-  const [first] = await readGroupTrajectories(dataset, group);
-  return first === undefined ? "" : (parsePromptStart(first.bytes) ?? "");
-};
-
-/** Parses the first user message, or the first message; undefined if the bytes end before its end. */
-const parsePromptStart = (bytes: Buffer): string | undefined => {
-  const own = listMemberSpans(bytes, { start: skipWhite(bytes, 0) });
-  const all = own.get("trajectories");
-  const [trajectory] = all === undefined ? [] : walkElements(bytes, all.start);
-  const messages = (trajectory === undefined ? own : listMemberSpans(bytes, trajectory)).get("messages_and_choices");
-  if (messages === undefined) return undefined;
-  let first = "";
-  for (const span of walkElements(bytes, messages.start)) {
-    const message = parseJson(sliceText(bytes, span))?.value;
-    if (message === undefined) return undefined;
-    if (!isObject(message)) continue;
-    const words = shorten(joinText(message.content));
-    if (message.role === "user" && words !== "") return words;
-    first ||= words;
-  }
-  return first;
-};
-
-const joinText = (content: unknown): string => {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
-};
-
-/** Shortens a text to one line, without splitting a surrogate pair. */
-const shorten = (text: string): string => {
-  const line = text
-    .slice(0, maxCharacters * 4)
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  return [...line].slice(0, maxCharacters).join("");
-};
-
-/** Maximum searches that run at once, for several tabs. */
-const maxSearches = 4;
-
-/** A search ends after this time without a request. A page sends several per second. */
-const searchTimeoutMs = 2000;
-
-/** Searches in the background. The page polls their progress. */
-const openSearches = (dataset: Dataset, rewardsKnown: KnownRewards) => {
-  const searches = new Map<string, ReturnType<typeof startSearch>>();
-  return {
-    /** Returns a search, which starts at the first call; undefined if the query has none. */
-    for({ text, where }: SearchQuery) {
-      if (text === undefined && where === undefined) return undefined;
-      const key = JSON.stringify([text, where]);
-      const known = searches.get(key);
-      const isRunning = known?.ending.signal.aborted === false;
-      const search = isRunning ? known : startSearch(dataset, { text, where }, rewardsKnown);
-      // The most recent search is last in the map.
-      searches.delete(key);
-      searches.set(key, search);
-      const [oldest = ""] = searches.keys();
-      if (searches.size > maxSearches) {
-        searches.get(oldest)?.ending.abort();
-        searches.delete(oldest);
-      }
-      return search;
-    },
-    end: (): void => {
-      for (const { ending } of searches.values()) ending.abort();
-    },
-  };
-};
-
-const startSearch = (dataset: Dataset, sought: SearchQuery, rewardsKnown: KnownRewards) => {
-  const ending = new AbortController();
-  const groups = new Set<number>();
-  let share = 0;
-  let failure: { readonly thrown: unknown } | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const run = async (): Promise<void> => {
-    const found = (group: number) => void groups.add(group);
-    const progress = (done: number): void => {
-      // 1 means that the search has ended.
-      share = Math.min(done, 0.999);
-    };
-    try {
-      await searchGroups(dataset, sought, {
-        signal: ending.signal,
-        onFound: found,
-        onProgress: progress,
-        knownRewards: rewardsKnown,
-      });
-      share = 1;
-    } catch (thrown) {
-      failure = { thrown };
-    }
-    clearTimeout(timer);
-  };
-  void run();
-  return {
-    has: (group: number): boolean => groups.has(group),
-    /** @throws its failure: `invalid-filter`, `input-changed` */
-    readProgress(): NonNullable<GroupRows["searched"]> {
-      if (failure !== undefined) throw failure.thrown;
-      clearTimeout(timer);
-      if (share < 1) timer = setTimeout(() => ending.abort(), searchTimeoutMs).unref();
-      return { share, found: groups.size };
-    },
-    ending,
-  };
 };

@@ -49,8 +49,8 @@ describe("a chart of the page", () => {
     await whenRead(page);
     const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect(runs).toEqual([
-      { file: first, run: "", step: 9, groups: 2, withSignal: 1, mean: 0.25 },
-      { file, run: "", step: 10, groups: 3, withSignal: 1, mean: 1.5 },
+      { file: first, run: "", step: 9, groups: 2, trainable: 1, mean: 0.25 },
+      { file, run: "", step: 10, groups: 3, trainable: 1, mean: 1.5 },
     ]);
     expect(rowsOf((await page.ask("/api/rows", { file: first })).body).selected).toBe(2);
   });

@@ -73,7 +73,7 @@ describe("the API of the page for groups", () => {
       files: [airline],
       groups: { read: 20, rejected: 0 },
       trajectories: { read: 80, rejected: 0 },
-      withSignal: 10,
+      trainable: 10,
       rules: expect.arrayContaining([{ rule: "zero-variance-group", severity: "warning", count: 10 }]),
       reward: { mean: 0.25, least: 0, most: 1 },
     });
@@ -85,7 +85,14 @@ describe("the API of the page for groups", () => {
     const { rows, selected, of } = rowsOf((await page.ask("/api/rows", { sort: "spread", descending: true })).body);
     expect([selected, of]).toEqual([3, 3]);
     expect(rows).toEqual([
-      expect.objectContaining({ group: 0, words: "2 + 2?", size: 3, mean: 0.5, least: 0, most: 1, untrainable: null }),
+      expect.objectContaining({
+        group: 0,
+        words: "2 + 2?",
+        size: 3,
+        mean: 0.5,
+        rewards: [0, 0.5, 1],
+        untrainable: null,
+      }),
       expect.objectContaining({ group: 1, words: "say hi", size: 2, spread: 0, untrainable: "equal rewards" }),
       expect.objectContaining({ group: 2, size: 1, mean: 3, untrainable: "one trajectory" }),
     ]);
@@ -113,7 +120,7 @@ describe("the API of the page for groups", () => {
     const lines = groups.map((trajectories) => JSON.stringify({ trajectories }));
     const single = (task: number) => JSON.stringify({ ...trajectory({ usage: used }), group_id: `${task}` });
     const page = await viewing([fileOf("used.jsonl", [...lines, single(1), single(2), single(2)].join("\n"))]);
-    expect((await whenRead(page)).recorded).toEqual(["tokens", "cost"]);
+    await whenRead(page);
     const { rows } = rowsOf((await page.ask("/api/rows")).body);
     expect(rows.map(({ tokens, cost }) => [tokens, cost])).toEqual([
       [null, null],
@@ -125,8 +132,6 @@ describe("the API of the page for groups", () => {
     ]);
     const sorted = rowsOf((await page.ask("/api/rows", { sort: "tokens", descending: true })).body).rows;
     expect(sorted.map(({ group }) => group)).toEqual([5, 2, 1, 4, 3, 0]);
-    const none = await viewing([fileOf("none.jsonl", groupLine([0, 1]))]);
-    expect((await whenRead(none)).recorded).toEqual([]);
   });
 
   it("filters by reward, mean, spread, trainability and rule", async () => {
@@ -159,7 +164,7 @@ describe("the API of the page for groups", () => {
       (_, message) => message,
     );
     const page = await viewing([fileOf("g.jsonl", ['{"trajectories":[]}', spoken, groupLine([0, 1])].join("\n"))]);
-    expect((await whenRead(page)).summary?.withSignal).toBe(1);
+    expect((await whenRead(page)).summary?.trainable).toBe(1);
     const { rows } = rowsOf((await page.ask("/api/rows")).body);
     expect(rows.map(({ untrainable }) => untrainable)).toEqual(["no trajectories", "no sampled turn", null]);
     expect(rowsOf((await page.ask("/api/rows", { trainable: true })).body).rows.map(({ group }) => group)).toEqual([2]);
@@ -222,8 +227,8 @@ describe("the API of the page for groups", () => {
       common: 1,
       place: { file, line: 2 },
       members: [
-        { place: { file, line: 2 }, reward: 0, metrics: { turns: 0 }, messages: 2 },
-        { place: { file, line: 2 }, reward: 1, metrics: { turns: 1 }, messages: 2 },
+        { place: { file, line: 2 }, reward: 0, advantage: -1, metrics: { turns: 0 }, messages: 2 },
+        { place: { file, line: 2 }, reward: 1, advantage: 1, metrics: { turns: 1 }, messages: 2 },
       ],
     });
     const quoted = file.replace("'", "'\\''");

@@ -16,14 +16,14 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
     const call = page.locator(".call", { hasText: "get_user_details" }).first();
     expect(await call.innerText()).toMatch(
-      /calls get_user_details[\s\S]*olivia_gonzalez_2305[\s\S]*result[\s\S]*Olivia/,
+      /calls\s*get_user_details[\s\S]*olivia_gonzalez_2305[\s\S]*result[\s\S]*Olivia/,
     );
     expect(await page.getByText(`${airline}:2`).count()).toBe(1);
     expect(await page.getByText("rollcall log").innerText()).toContain("--split train --where 'group.number == 2'");
     await typed(page, "r");
-    expect(await page.locator(".raw").innerText()).toBe(
-      (await served.ask("/api/trajectory", { group: 2, trajectory: 2 })).body,
-    );
+    const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
+    const raw = await page.locator(".raw").innerText();
+    expect([raw.split("\n").length > 100, JSON.parse(raw)]).toEqual([true, JSON.parse(body)]);
     expect(troubles).toEqual([]);
   });
 
@@ -185,6 +185,110 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await message(6).locator("pre").textContent()).toBe(long.join(""));
     expect(await message(6).locator("span.p1").count()).toBe(4000);
     expect(troubles).toEqual([]);
+  });
+
+  it("names a group by its key in the table and in its title", async () => {
+    const flat = (task: string, reward: number) => {
+      const messages = [{ role: "user", content: "play" }];
+      return JSON.stringify({ messages_and_choices: messages, reward, metadata: { task_id: task } });
+    };
+    const file = fileOf("g.jsonl", [flat("chess-7", 0), flat("chess-7", 1), flat("go", 0)].join("\n"));
+    const { page, viewing: served } = await shown([file, "--group-by", "task_id"]);
+    expect(await page.locator(".rows tbody tr").allInnerTexts()).toEqual([
+      expect.stringContaining("chess-7"),
+      expect.stringContaining("go"),
+    ]);
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    await page.getByRole("heading", { name: "play 2 trajectories · key chess-7" }).waitFor();
+  });
+
+  it("folds system prompts to three lines and results to ten, marks errors, and lists the turns", async () => {
+    const call = (id: string) => ({ id, type: "function", function: { name: "look", arguments: "{}" } });
+    const numbers = JSON.stringify(Array.from({ length: 50 }, (_, at) => at));
+    const messages = [
+      { role: "system", content: Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n") },
+      { role: "assistant", content: null, tool_calls: [call("a"), call("b"), call("c")] },
+      { role: "tool", tool_call_id: "a", content: numbers },
+      { role: "tool", tool_call_id: "b", content: "Error: no such flight" },
+      { role: "tool", tool_call_id: "c", content: '{"error": null, "found": 1}' },
+      { role: "user", content: "thanks" },
+    ];
+    const trajectories = [0, 1, 1].map((reward) => ({ messages_and_choices: messages, reward }));
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 2 })}`);
+    const prompt = page.getByRole("listitem", { name: "message 1, system" });
+    expect(await prompt.locator("pre").innerText()).toBe("line 0\nline 1\nline 2…");
+    await prompt.getByRole("button", { name: "show all 229 characters" }).click();
+    expect(await prompt.locator("pre").innerText()).toContain("line 29");
+    const results = page.locator(".result");
+    expect((await results.first().locator("pre").innerText()).split("\n")).toHaveLength(10);
+    expect(await results.locator(".who").allInnerTexts()).toEqual(["result", "error", "result"]);
+    expect(await page.locator(".outline button").allInnerTexts()).toEqual([
+      expect.stringMatching(/^1 system line 0/),
+      "2 assistant calls look, look, look",
+      "6 user thanks",
+    ]);
+    await page.getByRole("button", { name: "6 user thanks" }).click();
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("message 6, user");
+    await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+    await page.getByRole("heading", { name: "trajectory 2 of 3 reward 1 advantage +0.71" }).click();
+    await page.getByRole("button", { name: "next" }).click();
+    await page.getByText("trajectory 3 of 3").waitFor();
+    expect(await page.getByRole("button", { name: "next" }).isDisabled()).toBe(true);
+    await page.getByRole("button", { name: "previous" }).click();
+    await page.getByText("trajectory 2 of 3").waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  it("renders Markdown on request, and shows its links as text", async () => {
+    const prompt =
+      "# Rules\n\n- be **brief**\n  1. use `code` *well*\n\n```js\nlet a = **1**;\n```\n> see [x](https://x.example)";
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", groupLine([0, 1], { prompt }))]);
+    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+    const message = page.getByRole("listitem", { name: "message 1, user" });
+    expect(await message.locator("pre").innerText()).toBe(prompt);
+    await page.getByRole("button", { name: "render Markdown" }).click();
+    await message.getByRole("heading", { name: "Rules" }).waitFor();
+    expect(await message.getByRole("listitem").allInnerTexts()).toEqual(["• be brief", "1. use code well"]);
+    expect(await message.locator("pre").innerText()).toBe("let a = **1**;");
+    expect(await message.locator("blockquote").innerText()).toBe("see [x](https://x.example)");
+    await typed(page, "m");
+    expect(await message.locator("pre").innerText()).toBe(prompt);
+    expect(troubles).toEqual([]);
+  });
+
+  it("marks the words in which trajectories differ, and names equal messages", async () => {
+    const said = (answer: string, end: string) =>
+      ["go", answer, "so?", end].map((content, at) => ({ role: at % 2 === 0 ? "user" : "assistant", content }));
+    const trajectories = [said("it is red now", "no"), said("it is blue now", "yes"), said("it is blue now", "no")].map(
+      (messages, reward) => ({ messages_and_choices: messages, reward }),
+    );
+    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    const column = (at: number) => page.getByRole("region", { name: `trajectory ${at}`, exact: true });
+    await column(2).locator(".same").first().waitFor();
+    const marked = async (at: number) => (await column(at).locator("ins").allInnerTexts()).map((text) => text.trim());
+    expect([await marked(3), await marked(1), await marked(2)]).toEqual([["blue"], ["red"], ["yes"]]);
+    expect(await column(2).locator(".same").allInnerTexts()).toEqual([
+      "equal to trajectory 3",
+      "equal to trajectory 3",
+    ]);
+    expect(await column(1).locator(".same").count()).toBe(2);
+  });
+
+  it("names what each button copies, and copies it", async () => {
+    const { page, viewing: served } = await shown([airline]);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
+    const copied = async (name: string) => {
+      await page.getByRole("button", { name }).click();
+      await page.getByRole("button", { name: "copied" }).first().waitFor();
+      return await page.evaluate("navigator.clipboard.readText()");
+    };
+    expect(await copied("copy the file and line")).toBe(`${airline}:2`);
+    expect(await copied("copy the command")).toMatch(/^rollcall log .*'group.number == 2'/);
+    const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
+    expect(await copied("copy the JSON")).toBe(body);
   });
 
   it("shows hostile text as text", async () => {

@@ -15,7 +15,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   it("shows the groups, and removes the token from the URL", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
     await expect.poll(async () => await hash(page)).toBe("#/");
-    expect(await page.getByRole("region", { name: "summary" }).innerText()).toMatch(/20 groups[\s\S]*80 traj/);
+    expect(await page.getByRole("region", { name: "summary" }).innerText()).toMatch(
+      /10 of 20 groups[\s\S]*trajectories\s*80/,
+    );
     expect(await page.locator("tbody tr[data-at]").count()).toBe(20);
     expect(await page.locator("tbody tr[data-at] td.words").first().innerText()).toContain("Hi! I'm looking to book");
     // A tab that is opened later knows the token too.
@@ -78,6 +80,24 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       "run-b",
     ]);
     expect(troubles).toEqual([]);
+  });
+
+  it("draws the rewards of each group in one scale of colors, with axes, counts and a legend", async () => {
+    const { page } = await shown([airline]);
+    await page.locator("tbody tr").nth(1).getByRole("img", { name: "rewards 0, 0, 0, 1" }).waitFor();
+    const colorsOf = async (selector: string, property: string) =>
+      await page.evaluate<string[]>(
+        `[...document.querySelectorAll("${selector}")].map((one) => getComputedStyle(one).${property})`,
+      );
+    const bars = await colorsOf("tbody tr:nth-child(2) .strip i", "backgroundColor");
+    const chart = page.locator("figure", { has: page.getByRole("group", { name: "trajectories by reward" }) });
+    await expect.poll(async () => await chart.locator("text").allTextContents()).toEqual(["60", "0", "20", "1"]);
+    const drawn = await colorsOf("rect.bar", "fill");
+    expect(bars).toEqual([drawn[0], drawn[0], drawn[0], drawn[1]]);
+    expect(drawn[0]).not.toBe(drawn[1]);
+    expect(await chart.locator("figcaption").innerText()).toMatch(/0\s+1$/);
+    const spread = page.locator("figure", { has: page.getByRole("group", { name: "groups by mean and spread" }) });
+    expect(await spread.locator(".axis").allInnerTexts()).toEqual(["0.5\nspread\n0", "0\nmean\n1"]);
   });
 
   it("has columns for tokens and cost if they are recorded", async () => {
@@ -166,7 +186,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await typed(page, "p");
     await page.getByText("group 2 of 20").waitFor();
     await typed(page, "j", "Enter");
-    await page.getByRole("heading", { name: "reward 1" }).waitFor();
+    await page.getByRole("heading", { name: "trajectory 2 of 4 reward 1 advantage +1.73" }).waitFor();
     await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2, trajectory: 2 }));
     await typed(page, "j", "j");
     await expect
@@ -185,9 +205,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("restores the table on return, and steps through groups in its order", async () => {
-    const lines = Array.from({ length: 200 }, (_, at) => groupLine([at % 2, at], { prompt: `task ${at + 1}` }));
+    const lines = Array.from({ length: 200 }, (_, at) =>
+      groupLine([at < 2 ? at : 0, at], { prompt: `task ${at + 1}` }),
+    );
     const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
-    const query = addressOf({ sort: "most", descending: true, page: 2, trainable: true, text: "task" });
+    const query = addressOf({ sort: "mean", descending: true, page: 2, trainable: true, text: "task" });
     await page.evaluate(`location.hash = "${query}"`);
     await expect.poll(async () => await page.locator("tbody tr").first().innerText()).toContain("task 100");
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("198 of 200 groups");
@@ -239,7 +261,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const group = JSON.stringify({ trajectories: trajectories.map((one: object) => ({ ...one, metrics })) });
     const size = { width: 360, height: 740 };
     const { page, viewing: served, troubles } = await shown([fileOf("metrics.jsonl", group)], size);
-    const columns = ["group", "prompt", "size", "mean", "spread", "least", "most", "trainable", "problems"];
+    const columns = ["group", "prompt", "mean", "rewards", "spread", "size", "trainable", "problems"];
     const headings = page.locator(".rows th");
     expect((await headings.allInnerTexts()).map((text) => text.split(" ")[0])).toEqual(columns);
     await page.getByRole("columnheader", { name: "problems" }).scrollIntoViewIfNeeded();
@@ -334,10 +356,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("shows the mean reward of groups at 390 pixels without scrolling", async () => {
     const { page } = await shown([airline], { width: 390, height: 800 });
-    const [mean, rows] = await Promise.all(
-      ["tbody tr:first-child td:nth-child(4)", ".rows"].map((found) => page.locator(found).first().boundingBox()),
+    const [mean, strip, rows] = await Promise.all(
+      ["tbody .reward", "tbody .strip", ".rows"].map((found) => page.locator(found).first().boundingBox()),
     );
-    expect((mean?.x ?? 390) + (mean?.width ?? 0)).toBeLessThanOrEqual((rows?.x ?? 0) + (rows?.width ?? 0));
+    for (const one of [mean, strip]) {
+      expect((one?.x ?? 390) + (one?.width ?? 0)).toBeLessThanOrEqual((rows?.x ?? 0) + (rows?.width ?? 0));
+    }
   });
 
   it("opens a group in a new tab with Ctrl-click", async () => {

@@ -165,6 +165,7 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
       return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
     }),
     where,
+    groupBy,
   };
 };
 
@@ -217,7 +218,11 @@ const openLoggedSource = async (context: Context, typed: ViewOptions, listener: 
         onProgress: ({ bytes: done, of }) => listener.onRead(done, of),
       });
       const reading = { ...read, close: async () => await bytes.close() };
-      return { dataset: reading, inputOptions: { files: [name], options: [], where: undefined }, logged };
+      return {
+        dataset: reading,
+        inputOptions: { files: [name], options: [], where: undefined, groupBy: undefined },
+        logged,
+      };
     },
   };
 };

@@ -5,24 +5,38 @@ import { formatQuery, type Query, type Range } from "../query.ts";
 import { relativePosition } from "../select.ts";
 import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
 import { linkTo } from "./navigation.ts";
+import { RewardLegend, useRewardStyle } from "./rewards.tsx";
 
 interface ChartProps {
   readonly name: string;
-  readonly caption: string;
-  /** The texts at the start, in the middle and at the end of the axis. */
-  readonly axis: readonly ComponentChildren[];
+  /** Replaces the name above the chart. */
+  readonly caption?: string;
+  readonly isMeasured?: boolean;
+  /** The texts at the start, in the middle and at the end of the horizontal axis. */
+  readonly x: readonly ComponentChildren[];
+  /** The name of the vertical axis, and its texts from top to bottom. */
+  readonly y: readonly [name: string, top: string, bottom: string];
+  readonly legend?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-const Chart = ({ name, caption, axis, children }: ChartProps) => (
+const Chart = ({ name, caption = name, isMeasured = true, x, y, legend, children }: ChartProps) => (
   <figure>
-    <figcaption>{caption}</figcaption>
+    <figcaption>
+      <b>{caption}</b>
+      {!isMeasured && ", measuring…"} {legend}
+    </figcaption>
+    <div class="axis y">
+      {y[1]}
+      <span>{y[0]}</span>
+      {y[2]}
+    </div>
     {/* biome-ignore lint/a11y/useSemanticElements: a fieldset contains no drawing, and a picture no links */}
     <svg role="group" aria-label={name}>
       {children}
     </svg>
-    <div class="axis">
-      {axis.map((text, at) => (
+    <div class="axis x">
+      {x.map((text, at) => (
         <span key={at}>{text}</span>
       ))}
     </div>
@@ -56,25 +70,53 @@ interface ChartState {
 
 /** Positions in percent, with a margin so that dots are inside the chart. */
 const toX = (share: number): string => `${2 + share * 96}%`;
-const toY = (share: number): string => `${93 - share * 86}%`;
+const toY = (share: number): string => `${90 - share * 76}%`;
+
+const middleOf = ([from, to]: Range): number => from / 2 + to / 2;
+
+/** Bars up to this number have their own reward below them. */
+const maxNamedBars = 8;
 
 /** The number of trajectories by reward. */
 export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly bars: readonly Bar[] }) => {
+  const styleOf = useRewardStyle();
   const most = Math.max(1, ...bars.map(({ count }) => count));
   const width = 100 / Math.max(1, bars.length);
-  const name = "rewards of trajectories";
-  const axis = [formatEdge(bars[0]?.range[0]), "reward", formatEdge(bars.at(-1)?.range[1])];
+  const own = Math.min(width * 0.84, 12);
+  const edges = [formatEdge(bars[0]?.range[0]), "reward", formatEdge(bars.at(-1)?.range[1])];
+  const isNamed = bars.length <= maxNamedBars && bars.every(({ range: [from, to] }) => from === to);
   return (
-    <Chart name={name} caption={`${name}${isMeasured ? "" : ", measuring…"}`} axis={axis}>
+    <Chart
+      name="trajectories by reward"
+      isMeasured={isMeasured}
+      x={isNamed ? [] : edges}
+      y={["", formatCount(most), "0"]}
+      legend={<RewardLegend />}
+    >
       {bars.map(({ range, count }, at) => {
         if (count === 0) return null;
         const title = `${counted(count, "trajectory")} with a reward of ${formatRange(range)}`;
-        const height = Math.max(1.5, (count / most) * 94);
-        const [x, y, own] = [at * width + width * 0.08, 100 - height, width * 0.84].map((share) => `${share}%`);
+        const height = Math.max(1.5, (count / most) * 84);
+        const middle = `${(at + 0.5) * width}%`;
         return (
           <FilterLink key={at} name={title} query={query} filter={{ reward: range }}>
             <rect class="room" x={`${at * width}%`} y={0} width={`${width}%`} height="100%" />
-            <rect class="bar" x={x} y={y} width={own} height={`${height}%`} />
+            <rect
+              class="bar"
+              style={styleOf(middleOf(range))}
+              x={`${(at + 0.5) * width - own / 2}%`}
+              y={`${100 - height}%`}
+              width={`${own}%`}
+              height={`${height}%`}
+            />
+            <text x={middle} y={`${98 - height}%`}>
+              {formatCount(count)}
+            </text>
+            {isNamed && (
+              <text class="below" x={middle} y="100%" dy="1.3em">
+                {formatEdge(range[0])}
+              </text>
+            )}
           </FilterLink>
         );
       })}
@@ -82,28 +124,44 @@ export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly
   );
 };
 
+/** Dots up to this number have their count next to them. */
+const maxCountedDots = 24;
+
 /** Groups by the mean (x) and the spread (y) of their rewards. */
 export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly dots: readonly Dot[] }) => {
+  const styleOf = useRewardStyle();
   const means = dots.flatMap(({ mean: [from, to] }) => [from, to]);
   const [least, most] = [Math.min(...means), Math.max(...means)];
   const widest = Math.max(...dots.map(({ spread }) => spread[1]), 0);
   const largest = Math.max(...dots.map(({ groups }) => groups), 1);
-  const middle = ([from, to]: Range): number => from / 2 + to / 2;
-  const name = "groups by mean and spread";
-  const axis = [formatEdge(least), `mean (spread up to ${formatEdge(widest)})`, formatEdge(most)];
   return (
-    <Chart name={name} caption={`${name}${isMeasured ? "" : ", measuring…"}`} axis={axis}>
+    <Chart
+      name="groups by mean and spread"
+      isMeasured={isMeasured}
+      x={[formatEdge(least), "mean", formatEdge(most)]}
+      y={["spread", formatMeasure(widest), "0"]}
+      legend={"size: groups, hollow: equal rewards"}
+    >
       {dots.map(({ mean, spread, groups }) => {
         const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
         const title = `${counted(groups, "group")} with ${range}`;
+        const x = toX(relativePosition(middleOf(mean), least, most));
+        const y = toY(relativePosition(middleOf(spread), 0, widest || 1));
+        const radius = 3 + 6 * Math.sqrt(groups / largest);
         return (
           <FilterLink key={`${mean} ${spread}`} name={title} query={query} filter={{ mean, spread }}>
             <circle
-              class={spread[1] === 0 ? "dot flat" : "dot"}
-              cx={toX(relativePosition(middle(mean), least, most))}
-              cy={toY(relativePosition(middle(spread), 0, widest || 1))}
-              r={2.5 + 6 * Math.sqrt(groups / largest)}
+              class={spread[1] === 0 ? "dot hollow" : "dot"}
+              style={styleOf(middleOf(mean))}
+              cx={x}
+              cy={y}
+              r={radius}
             />
+            {dots.length <= maxCountedDots && (
+              <text x={x} y={y} dy={-radius - 3}>
+                {formatCount(groups)}
+              </text>
+            )}
           </FilterLink>
         );
       })}
@@ -142,19 +200,22 @@ export const RunChart = ({ files, of, query }: { files: readonly FileSummary[]; 
     <div>
       <Chart
         name="mean reward by file"
-        caption={`mean reward by file, ${formatMeasure(least)} to ${formatMeasure(most)}${some}`}
-        axis={
-          areSteps ? [formatCount(first), "by number", formatCount(last)] : [nameOf(files[0]), "", nameOf(files.at(-1))]
+        caption={`mean reward by file${some}`}
+        x={
+          areSteps
+            ? [formatCount(first), "number in the name", formatCount(last)]
+            : [nameOf(files[0]), nameOf(files.at(-1))]
         }
+        y={["mean", formatMeasure(most), formatMeasure(least)]}
       >
         {lines.map((line, run) => (
           <g key={line[0]?.file} {...colorOf(run)}>
             {line.slice(1).map(({ file, x, y }, at) => (
               <line key={file} class="step" x1={line[at]?.x} y1={line[at]?.y} x2={x} y2={y} />
             ))}
-            {line.map(({ file, mean, groups, withSignal, x, y }) => {
-              const trainable = `${withSignal} of ${counted(groups, "group")} trainable`;
-              const name = `${file}: a mean of ${formatMeasure(mean)}, ${trainable}`;
+            {line.map(({ file, mean, groups, trainable, x, y }) => {
+              const share = `${trainable} of ${counted(groups, "group")} trainable`;
+              const name = `${file}: a mean of ${formatMeasure(mean)}, ${share}`;
               return (
                 <FilterLink key={file} name={name} query={query} filter={{ file }}>
                   <circle class="dot" cx={x} cy={y} r={5} />

@@ -1,10 +1,13 @@
 /** A conversation, with tool results next to their calls. Long texts and reasoning are folded. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
-import { findValue, formatIndented, itemsOf, tryParseRawJson } from "../../json/raw-json.ts";
+import { findValue, formatIndented, isAbsent, itemsOf, type RawJson, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
+import { findDifferences } from "./differences.ts";
 import { formatCount } from "./format.ts";
-import { useSearchedText } from "./match.tsx";
+import { Markdown, useMarkdown } from "./markdown.tsx";
+import { MarkedText, useSearchedText } from "./match.tsx";
 import { ProblemList } from "./problems.tsx";
 import { maxTokens, TintedText, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
 
@@ -12,6 +15,8 @@ interface ParsedTrajectory {
   /** The turns from one position up to another. */
   readonly turns: (from: number, to?: number) => readonly Turn[];
   readonly others: readonly { readonly name: string; readonly text: string }[];
+  /** The JSON with a member per line. */
+  readonly indented: string;
 }
 
 /** Parses the JSON of a trajectory; undefined if it is not a JSON object. */
@@ -23,36 +28,65 @@ export const parseTrajectory = (json: string): ParsedTrajectory | undefined => {
   return {
     turns: (from, to) => toTurns(items.slice(0, to), from),
     others: others.map(({ key, value: own }) => ({ name: key, text: formatIndented(own) })),
+    get indented() {
+      return formatIndented(value);
+    },
   };
+};
+
+/** Lines of system prompts, of tool results and of other texts that are shown at first. */
+const maxLines = { prompt: 3, result: 10, text: 40 };
+
+const charactersPerLine = 95;
+
+/** Returns the end of the first lines of a text, or of the text if it is hardly longer. */
+const findFold = (text: string, lines: number): number => {
+  let end = -1;
+  for (let line = 0; line < lines && end < text.length; line++) {
+    const next = text.indexOf("\n", end + 1);
+    end = next < 0 ? text.length : next;
+  }
+  const fold = Math.min(end, lines * charactersPerLine);
+  return text.length <= fold * 1.2 ? text.length : fold;
 };
 
 interface LongTextProps {
   readonly text: string;
   readonly tokens?: readonly Token[];
-  readonly kind?: string;
-  readonly maxCharacters?: number;
+  /** Prose can be Markdown. Default: JSON or code. */
+  readonly kind?: "prose" | "raw";
+  /** Lines that are shown at first. */
+  readonly lines?: number;
+  /** The text of another trajectory, from which differences are marked. */
+  readonly other?: string | undefined;
 }
 
 /** A text. A long text is truncated until the user expands it. */
-export const LongText = ({ text, tokens = [], kind, maxCharacters = 2000 }: LongTextProps) => {
+export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other }: LongTextProps) => {
   const sought = useSearchedText();
-  const isFoldedMatch = sought !== "" && !text.slice(0, maxCharacters).includes(sought) && text.includes(sought);
-  const [isWhole, setWhole] = useState(isFoldedMatch);
-  const isLong = text.length > maxCharacters * 1.2;
-  const shown = isLong && !isWhole ? text.slice(0, maxCharacters) : text;
+  const isRendered = useMarkdown().isOn && kind === "prose";
+  const fold = findFold(text, lines);
+  const [isWhole, setWhole] = useState(sought !== "" && !text.slice(0, fold).includes(sought) && text.includes(sought));
+  const shown = isWhole ? text : text.slice(0, fold);
+  // A match can contain words of several pieces.
+  const isCompared = other !== undefined && !(sought !== "" && shown.includes(sought));
   return (
     <>
-      <pre class={kind ?? (tokens.length > 0 ? "tokens" : "")}>
-        <TintedText text={shown} tokens={tokens} />
-        {shown.length < text.length && "…"}
-      </pre>
+      {isRendered ? (
+        <Markdown text={shown} />
+      ) : (
+        <pre class={`${kind ?? ""}${tokens.length > 0 ? " tokens" : ""}`}>
+          {isCompared ? <Compared text={shown} other={other} /> : <TintedText text={shown} tokens={tokens} />}
+          {shown.length < text.length && "…"}
+        </pre>
+      )}
       {tokens.length > maxTokens && (
         <p class="quiet">
           the first {formatCount(maxTokens)} of {formatCount(tokens.length)} tokens are tinted
         </p>
       )}
-      {isLong && (
-        <button type="button" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+      {fold < text.length && (
+        <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${formatCount(text.length)} characters`}
         </button>
       )}
@@ -60,28 +94,81 @@ export const LongText = ({ text, tokens = [], kind, maxCharacters = 2000 }: Long
   );
 };
 
-export const Conversation = ({
-  turns,
-  findings = [],
-  isTinted = false,
-}: {
+const Compared = ({ text, other }: { readonly text: string; readonly other: string }) => (
+  <>
+    {findDifferences(text, other).map((piece, at) =>
+      piece.isNew ? <ins key={at}>{piece.text}</ins> : <MarkedText key={at} text={piece.text} />,
+    )}
+  </>
+);
+
+/** The texts of a part, by which turns are compared and listed. */
+const textOfPart = (part: Part): string => {
+  switch (part.kind) {
+    case "said":
+      return formatIndented(part.value);
+    case "call":
+      return [part.name ?? "?", part.callArguments?.text ?? "", textOfParts(part.result?.parts)].join("\n");
+    case "result":
+      return textOfParts(part.parts);
+    case "also":
+      return part.members.map(({ key, value }) => `${key}: ${formatIndented(value)}`).join("\n");
+    case "media":
+      return `${part.mediaType}: ${part.url ?? part.name ?? part.format ?? "unknown kind"}`;
+    default:
+      return part.text;
+  }
+};
+
+const textOfParts = (parts: readonly Part[] = []): string => parts.map(textOfPart).join("\n");
+
+/** Returns the start of a turn: the tools that it calls, or its text. */
+export const summarizeTurn = ({ parts }: Turn): string => {
+  const calls = parts.flatMap((part) => (part.kind === "call" ? (part.name ?? "?") : []));
+  const said = parts.filter(({ kind }) => kind !== "thought" && kind !== "also");
+  return calls.length > 0 ? `calls ${calls.join(", ")}` : textOfParts(said).slice(0, 200);
+};
+
+/** True if the result of a call is an error. Assumed: tools begin the text with such a word, or set such a key. */
+const isError = (parts: readonly Part[] = []): boolean => {
+  const text = textOfParts(parts).trimStart();
+  if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
+  const value = text.startsWith("{") ? tryParseRawJson(text) : undefined;
+  return ["error", "is_error", "isError"].some((key) => {
+    const found = findValue(value, key);
+    return !isAbsent(found) && !["false", ""].includes(found.text);
+  });
+};
+
+export const hasError = ({ parts }: Turn): boolean =>
+  parts.some((part) => (part.kind === "call" ? isError(part.result?.parts) : part.kind === "refusal"));
+
+interface ConversationProps {
   readonly turns: readonly Turn[];
   readonly findings?: readonly Finding[];
   readonly isTinted?: boolean;
-}) => (
+  /** The turns of another trajectory, from which differences are marked, and its name. */
+  readonly compared?: { readonly turns: readonly Turn[]; readonly name: string } | undefined;
+}
+
+export const Conversation = ({ turns, findings = [], isTinted = false, compared }: ConversationProps) => (
   <ol class="conversation">
-    {turns.map((turn) => {
+    {turns.map((turn, position) => {
       const about = [turn.at, ...turn.parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
       const { role = "?" } = turn;
+      const other = compared?.turns[position];
+      const isEqual = other?.role === turn.role && textOfParts(other?.parts) === textOfParts(turn.parts);
       return (
         <li
           key={turn.at}
           tabIndex={-1}
           onKeyDown={toggleDetails}
-          class={`entry ${roles.includes(role) ? role : "other"}`}
+          class={`entry ${roles.includes(role) ? role : "other"}${isEqual ? " equal" : ""}`}
           aria-label={`message ${turn.at + 1}, ${role}`}
         >
-          <Message turn={turn} role={role} isTinted={isTinted} />
+          <Message turn={turn} role={role} isTinted={isTinted} other={isEqual ? undefined : other}>
+            {isEqual && <span class="same">equal to {compared?.name}</span>}
+          </Message>
           <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && about.includes(at))} />
         </li>
       );
@@ -99,22 +186,31 @@ const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElem
   for (const one of folded) one.open = isAnyClosed;
 };
 
-const Message = ({ turn, role, isTinted }: { turn: Turn; role: string; isTinted: boolean }) => {
+interface MessageProps {
+  readonly turn: Turn;
+  readonly role: string;
+  readonly isTinted: boolean;
+  readonly other: Turn | undefined;
+  readonly children: ComponentChildren;
+}
+
+const Message = ({ turn, role, isTinted, other, children }: MessageProps) => {
   const { parts, around } = turn;
   const tokens = isTinted ? tokensOf(turn) : [];
   const byPart = tokens.length === 0 ? undefined : tokensByPart(parts, tokens);
   const finish = around.find(({ key }) => key === "finish_reason")?.value;
   const others = around.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
+  const lines = /^(?:system|developer)$/.test(role) ? maxLines.prompt : role === "tool" ? maxLines.result : undefined;
   return (
     <>
       <p class="who">
         <b>{role}</b>
-        {turn.name !== undefined && <span class="quiet"> {turn.name}</span>}
-        {turn.isSampled && <span class="quiet"> sampled</span>}
-        {finish !== undefined && <span class="quiet"> · {formatIndented(finish)}</span>}
+        {turn.name !== undefined && <span>{turn.name}</span>}
+        {turn.isSampled && <span>sampled{finish !== undefined && ` · ${formatIndented(finish)}`}</span>}
+        {children}
         <span class="at">{turn.at + 1}</span>
       </p>
-      <Parts parts={parts} tokens={byPart} />
+      <Parts parts={parts} tokens={byPart} lines={lines} others={other?.parts} />
       {tokens.length > 0 && byPart === undefined && (
         <p class="quiet">not tinted, because the tokens do not match the text</p>
       )}
@@ -126,44 +222,60 @@ const Message = ({ turn, role, isTinted }: { turn: Turn; role: string; isTinted:
 interface PartsProps {
   readonly parts: readonly Part[];
   readonly tokens?: ReadonlyMap<Part, readonly Token[]> | undefined;
+  readonly lines?: number | undefined;
+  /** The parts of another trajectory. */
+  readonly others?: readonly Part[] | undefined;
 }
 
-const Parts = ({ parts, tokens }: PartsProps) => (
+const Parts = ({ parts, tokens, lines, others }: PartsProps) => (
   <>
-    {parts.map((part, at) => (
-      <PartView key={at} part={part} tokens={tokens?.get(part) ?? []} />
-    ))}
+    {parts.map((part, at) => {
+      const other = others?.[at]?.kind === part.kind ? others[at] : undefined;
+      return <PartView key={at} part={part} tokens={tokens?.get(part) ?? []} lines={lines} other={other} />;
+    })}
   </>
 );
 
-const PartView = ({ part, tokens }: { readonly part: Part; readonly tokens: readonly Token[] }) => {
+interface PartProps {
+  readonly part: Part;
+  readonly tokens: readonly Token[];
+  readonly lines: number | undefined;
+  readonly other: Part | undefined;
+}
+
+const PartView = ({ part, tokens, lines = maxLines.text, other }: PartProps) => {
+  const text = textOfPart(part);
+  const shown = { text, tokens, lines, other: other && textOfPart(other) };
   switch (part.kind) {
-    case "said":
-      return <LongText text={formatIndented(part.value)} tokens={tokens} />;
+    case "said": {
+      const json = tokens.length === 0 ? parseText(part.value) : undefined;
+      if (json !== undefined) return <LongText {...shown} text={formatIndented(json)} other={undefined} />;
+      return <LongText {...shown} {...(part.value.kind === "text" && { kind: "prose" as const })} />;
+    }
     case "call":
-      return <Call call={part} />;
+      return <Call call={part} other={other?.kind === "call" ? other : undefined} />;
     case "result":
       return <Result parts={part.parts} />;
     case "also":
-      return (
-        <FoldedText
-          title="other fields"
-          text={part.members.map(({ key, value }) => `${key}: ${formatIndented(value)}`).join("\n")}
-        />
-      );
+      return <FoldedText title="other fields" text={text} />;
+    case "thought":
+      return <FoldedText title={`reasoning, ${formatCount(text.length)} characters`} {...shown} kind="prose" />;
     case "media": {
       const picture = imageSource(part);
-      if (picture !== undefined) return <img src={picture} alt="in the message" />;
-      return <LongText text={`${part.mediaType}: ${part.url ?? part.name ?? part.format ?? "unknown kind"}`} />;
+      return picture === undefined ? <LongText text={text} /> : <img src={picture} alt="in the message" />;
     }
-    case "thought":
-      return (
-        <FoldedText title={`reasoning, ${formatCount(part.text.length)} characters`} text={part.text} tokens={tokens} />
-      );
     default:
-      return <LongText text={`refusal: ${part.text}`} />;
+      return (
+        <div class="failed">
+          <LongText {...shown} text={`refusal: ${text}`} kind="prose" />
+        </div>
+      );
   }
 };
+
+/** Parses a text that is JSON of an object or a list. */
+const parseText = (value: RawJson): RawJson | undefined =>
+  value.kind === "text" && /^\s*[{[]/.test(value.text) ? tryParseRawJson(value.text) : undefined;
 
 /** The source of an image that the data contains. No URL is loaded. */
 const imageSource = ({ url, data, format }: Media): string | undefined => {
@@ -173,7 +285,7 @@ const imageSource = ({ url, data, format }: Media): string | undefined => {
 };
 
 /** A folded text. If it contains the searched text, it is unfolded. */
-export const FoldedText = ({ title, ...shown }: { title: string; text: string; tokens?: readonly Token[] }) => {
+export const FoldedText = ({ title, ...shown }: { title: string } & LongTextProps) => {
   const sought = useSearchedText();
   return (
     <details open={sought !== "" && shown.text.includes(sought)}>
@@ -183,25 +295,30 @@ export const FoldedText = ({ title, ...shown }: { title: string; text: string; t
   );
 };
 
-const Call = ({ call: { name, callArguments, result } }: { readonly call: Extract<Part, { kind: "call" }> }) => {
-  const parsed =
-    callArguments?.kind === "text" ? (tryParseRawJson(callArguments.text) ?? callArguments) : callArguments;
+type CallPart = Extract<Part, { kind: "call" }>;
+
+const Call = ({ call, other }: { readonly call: CallPart; readonly other: CallPart | undefined }) => {
+  const [given, others] = [call, other].map((one) => {
+    const own = one?.callArguments;
+    return own && formatIndented((own.kind === "text" ? tryParseRawJson(own.text) : undefined) ?? own);
+  });
   return (
     <div class="call">
-      <div>
-        <p class="who">
-          calls <b>{name ?? "?"}</b>
-        </p>
-        {parsed !== undefined && <LongText text={formatIndented(parsed)} />}
-      </div>
-      <Result parts={result?.parts} />
+      <p class="who">
+        calls <b>{call.name ?? "?"}</b>
+      </p>
+      {given !== undefined && <LongText text={given} other={others} />}
+      <Result parts={call.result?.parts} others={other?.result?.parts} />
     </div>
   );
 };
 
-const Result = ({ parts }: { readonly parts: readonly Part[] | undefined }) => (
-  <div>
-    <p class="who">{parts === undefined ? "no result" : "result"}</p>
-    {parts !== undefined && <Parts parts={parts} />}
-  </div>
-);
+const Result = ({ parts, others }: { parts: readonly Part[] | undefined; others?: readonly Part[] | undefined }) => {
+  const hasFailed = isError(parts);
+  return (
+    <div class={hasFailed ? "result failed" : "result"}>
+      <p class="who">{parts === undefined ? "no result" : hasFailed ? <b>error</b> : "result"}</p>
+      {parts !== undefined && <Parts parts={parts} lines={maxLines.result} others={others} />}
+    </div>
+  );
+};

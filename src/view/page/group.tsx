@@ -1,15 +1,19 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
+import { Bar } from "./bar.tsx";
 import { Conversation, LongText, parseTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
 import { counted, formatMeasure, formatSize } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
+import { MarkdownButton } from "./markdown.tsx";
 import { findMark, Snippet } from "./match.tsx";
 import { linkTo, replaceQuery } from "./navigation.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
+import { formatAdvantage, Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
@@ -49,11 +53,18 @@ export const Group = ({ query }: { readonly query: Query }) => {
   };
   useKeys({ n: step(1), p: step(-1) });
   if (value === undefined) return <PendingAnswer error={error} />;
-  return <GroupView key={group} detail={value} query={query} />;
+  return <GroupView key={group} detail={value} query={query} step={step} />;
 };
 
-const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly query: Query }) => {
-  const { group, of, words, place, logged, members, common, findings, untrainable, isReadable, match } = detail;
+interface GroupProps {
+  readonly detail: GroupDetail;
+  readonly query: Query;
+  readonly step: (by: 1 | -1) => () => void;
+}
+
+const GroupView = ({ detail, query, step }: GroupProps) => {
+  const { group, of, key, words, mean, spread, place, logged, members, findings, untrainable, isReadable, match } =
+    detail;
   const placed = rankTrajectories(members);
   const [sort, setSort] = useState<MemberSort>({ by: "reward", isDescending: true });
   const columns = columnsOf(detail, query);
@@ -62,17 +73,23 @@ const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly q
     j: () => moveFocus(list.current, "a", 1),
     k: () => moveFocus(list.current, "a", -1),
   });
+  const kind = isReadable ? counted(members.length, "trajectory") : "unreadable line";
   return (
     <article>
-      <p class="way">
-        <a href={linkTo({ ...query, group: undefined })}>groups</a> › group {group + 1} of {of}
-      </p>
+      <Bar step={step} hasBefore={detail.before !== null} hasAfter={detail.after !== null}>
+        <p class="way">
+          <a href={linkTo({ ...query, group: undefined })}>groups</a> › <b>{`group ${group + 1} of ${of}`}</b>
+        </p>
+        <RewardStrip rewards={members.flatMap(({ reward }) => reward ?? []).sort((a, b) => a - b)} />
+        {mean !== null && (
+          <span>
+            <span class="quiet">mean</span> {formatMeasure(mean)} ± {formatMeasure(spread)}
+          </span>
+        )}
+      </Bar>
       <h1>
         {words !== "" && <>{words} </>}
-        <span class="quiet">
-          {isReadable ? counted(members.length, "trajectory") : "unreadable line"}
-          {untrainable !== null && ` · ${untrainable}`}
-        </span>
+        <span class="quiet">{[kind, untrainable ?? [], key === null ? [] : `key ${key}`].flat().join(" · ")}</span>
       </h1>
       <Position place={place} />
       {logged !== null && (
@@ -94,12 +111,7 @@ const GroupView = ({ detail, query }: { readonly detail: GroupDetail; readonly q
           body={list}
         />
       </div>
-      {common > 0 && <CommonMessages query={query} at={placed[0]?.at ?? 0} common={common} />}
-      <section class="beside" aria-label="trajectories side by side">
-        {placed.map((member, position) => (
-          <TrajectoryColumn key={member.at} {...{ detail, member, query }} isShown={position < maxInitiallyShown} />
-        ))}
-      </section>
+      <SideBySide detail={detail} query={query} placed={placed} />
       <Command detail={detail} />
     </article>
   );
@@ -158,7 +170,12 @@ const columnsOf = ({ members, findings, logged }: GroupDetail, query: Query): re
   numberColumn(
     "reward",
     ({ reward }) => reward,
-    ({ reward }) => <b>{formatMeasure(reward)}</b>,
+    ({ reward }) => <Reward value={reward} />,
+  ),
+  numberColumn(
+    "advantage",
+    ({ advantage }) => advantage,
+    ({ advantage }) => formatAdvantage(advantage),
   ),
   ...[...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].map((name) =>
     numberColumn(
@@ -185,17 +202,59 @@ const columnsOf = ({ members, findings, logged }: GroupDetail, query: Query): re
   ...(logged === null ? [] : [{ name: "call", cell: ({ call }: RankedMember) => <code>{call}</code> }]),
 ];
 
+interface ComparedProps {
+  readonly detail: GroupDetail;
+  readonly query: Query;
+  readonly placed: readonly RankedMember[];
+}
+
+/** The trajectories after their common start. The first is compared with the second, the others with the first. */
+const SideBySide = ({ detail, query, placed }: ComparedProps) => {
+  const [first, second] = placed;
+  const answers = [useMember(query, first), useMember(query, second)];
+  const parsed = answers.map(({ value }) => (value === undefined ? undefined : parseTrajectory(value)));
+  const compared = [first, second].map((member, at) => ({
+    turns: parsed[at]?.turns(detail.common) ?? [],
+    name: `trajectory ${(member?.at ?? 0) + 1}`,
+  }));
+  return (
+    <>
+      <p class="tools">
+        <MarkdownButton />
+        {compared[1] !== undefined && placed.length > 1 && (
+          <span class="quiet">
+            <ins>marked</ins> words are not in {compared[0]?.name}, or for {compared[0]?.name} not in {compared[1].name}
+          </span>
+        )}
+      </p>
+      {detail.common > 0 && <CommonMessages count={detail.common} turns={parsed[0]?.turns(0, detail.common) ?? []} />}
+      <section class="beside" aria-label="trajectories side by side">
+        {placed.map((member, position) => (
+          <TrajectoryColumn
+            key={member.at}
+            {...{ detail, member, query }}
+            answer={answers[position]}
+            isShown={position < maxInitiallyShown}
+            compared={compared[position === 0 ? 1 : 0]}
+          />
+        ))}
+      </section>
+    </>
+  );
+};
+
+const useMember = (query: Query, member: RankedMember | undefined) =>
+  useAnswer("trajectory", member === undefined ? undefined : { ...query, trajectory: member.at + 1 });
+
 /** The common first messages of all trajectories, folded. */
-const CommonMessages = ({ query, at, common }: { query: Query; at: number; common: number }) => {
-  const { value } = useAnswer("trajectory", { ...query, trajectory: at + 1 });
-  const turns = value === undefined ? [] : (parseTrajectory(value)?.turns(0, common) ?? []);
+const CommonMessages = ({ count, turns }: { readonly count: number; readonly turns: readonly Turn[] }) => {
   const folded = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     if (folded.current !== null && findMark(folded.current) !== null) folded.current.open = true;
-  }, [value]);
+  }, [turns.length]);
   return (
     <details class="common" ref={folded}>
-      <summary>{counted(common, "message")} at the start of all trajectories</summary>
+      <summary>{counted(count, "message")} at the start of all trajectories</summary>
       <Conversation turns={turns} />
     </details>
   );
@@ -206,20 +265,24 @@ interface ColumnProps {
   readonly member: RankedMember;
   readonly query: Query;
   readonly isShown: boolean;
+  /** Undefined if the column reads its trajectory. */
+  readonly answer: ReturnType<typeof useMember> | undefined;
+  readonly compared: { readonly turns: readonly Turn[]; readonly name: string } | undefined;
 }
 
-const TrajectoryColumn = ({ detail, member, query, isShown }: ColumnProps) => {
+const TrajectoryColumn = ({ detail, member, query, isShown, answer, compared }: ColumnProps) => {
   const { common } = detail;
-  const { at, reward, messages } = member;
+  const { at, reward, advantage, messages } = member;
   const findings = detail.findings.filter(({ trajectory: about }) => about === at);
   const [isRequested, setRequested] = useState(isShown);
-  const own = { ...query, trajectory: at + 1 };
-  const { value, error } = useAnswer("trajectory", isRequested ? own : undefined);
+  const own = useMember(query, isRequested && answer === undefined ? member : undefined);
+  const { value, error } = answer ?? own;
   const trajectory = value === undefined ? undefined : parseTrajectory(value);
   return (
     <section class="column" aria-label={`trajectory ${at + 1}`}>
       <h2>
-        <a href={linkTo(own)}>trajectory {at + 1}</a> <span class="reward">{formatMeasure(reward)}</span>
+        <a href={linkTo({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a> <Reward value={reward} />
+        <span class="quiet">{formatAdvantage(advantage)}</span>
       </h2>
       {!isRequested && (
         <button type="button" onClick={() => setRequested(true)}>
@@ -232,7 +295,9 @@ const TrajectoryColumn = ({ detail, member, query, isShown }: ColumnProps) => {
       {trajectory !== undefined && common > 0 && (
         <p class="parts">{common === messages ? "ends here" : "differs from here on"}</p>
       )}
-      {trajectory !== undefined && <Conversation turns={trajectory.turns(common)} findings={findings} />}
+      {trajectory !== undefined && (
+        <Conversation turns={trajectory.turns(common)} findings={findings} compared={compared} />
+      )}
     </section>
   );
 };

@@ -7,6 +7,7 @@ import { counted, formatCount, formatMeasure, formatPercent, formatRange } from 
 import { moveFocus, useKeys } from "./keys.tsx";
 import { Snippet } from "./match.tsx";
 import { linkTo, replaceQuery } from "./navigation.ts";
+import { Reward, RewardStrip } from "./rewards.tsx";
 import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -49,7 +50,9 @@ const maxEditions = 20;
 const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-const columnsOf = (query: Query, recorded: PageState["recorded"] = []): readonly TableColumn<GroupRow>[] => {
+/** Returns the columns of the table. Optional columns exist if a row has a value. */
+const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
+  const has = (name: "key" | "split" | "tokens" | "cost") => rows.some((row) => row[name] !== null);
   const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], own = "n"): TableColumn<GroupRow> => {
     const isOn = query.sort === key;
     // Numbers are sorted in descending order first.
@@ -69,16 +72,18 @@ const columnsOf = (query: Query, recorded: PageState["recorded"] = []): readonly
   return [
     column("group", ({ group }) => formatCount(group + 1)),
     { name: "prompt", class: "words", cell: prompt },
-    ...(recorded.includes("split") ? [{ name: "split", class: "why", cell: ({ split }: GroupRow) => split }] : []),
-    column("size", ({ size }) => formatCount(size)),
-    column("mean", ({ mean }) => formatMeasure(mean)),
+    column("mean", ({ mean }) => <Reward value={mean} />),
+    { name: "rewards", class: "strips", cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
     column("spread", ({ spread }) => formatMeasure(spread)),
-    column("least", ({ least }) => formatMeasure(least)),
-    column("most", ({ most }) => formatMeasure(most)),
+    column("size", ({ size }) => formatCount(size)),
+    ...(has("key")
+      ? [{ name: "key", class: "why", cell: ({ key }: GroupRow) => <span title={key ?? ""}>{key}</span> }]
+      : []),
+    ...(has("split") ? [{ name: "split", class: "n", cell: ({ split }: GroupRow) => split }] : []),
     column("trainable", ({ untrainable }) => untrainable ?? "yes", "why"),
     column("problems", ({ problems }) => (problems === 0 ? "" : formatCount(problems))),
-    ...(recorded.includes("tokens") ? [tokens] : []),
-    ...(recorded.includes("cost") ? [cost] : []),
+    ...(has("tokens") ? [tokens] : []),
+    ...(has("cost") ? [cost] : []),
   ];
 };
 
@@ -137,7 +142,7 @@ const GroupTable = ({ state, query }: { readonly state: PageState; readonly quer
       <div class="rows" ref={box}>
         <Table
           name="groups"
-          columns={columnsOf(query, state.recorded)}
+          columns={columnsOf(query, rows)}
           rows={rows}
           body={body}
           first={(query.page - 1) * rowsPerPage}
@@ -167,18 +172,20 @@ const Pages = ({ query, pages }: { query: Query; pages: number }) => {
 };
 
 const SummaryFacts = ({ summary, query }: { readonly summary: Summary; readonly query: Query }) => {
-  const { files, groups, trajectories, rules, withSignal, reward } = summary;
+  const { files, groups, trajectories, rules, trainable, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const [first = "nothing", ...others] = files;
-  const valid = ({ read, rejected }: Summary["groups"], noun: string): string =>
-    rejected === 0 ? counted(read, noun) : `${counted(read, noun)}, ${formatCount(rejected)} invalid`;
+  const invalid = [
+    ...(groups.rejected > 0 ? [counted(groups.rejected, "group")] : []),
+    ...(trajectories.rejected > 0 ? [counted(trajectories.rejected, "trajectory")] : []),
+  ];
   const facts = [
-    ["groups", valid(groups, "group")],
-    ["trajectories", valid(trajectories, "trajectory")],
-    ...(groups.read > 0 ? [["trainable", counted(withSignal, "group")]] : []),
     ...(trajectories.read > trajectories.rejected
-      ? [["reward", `${formatMeasure(reward.mean)} ± ${formatMeasure(reward.spread)}`]]
+      ? [["mean reward", `${formatMeasure(reward.mean)} ± ${formatMeasure(reward.spread)}`]]
       : []),
+    ...(groups.read > 0 ? [["trainable", `${formatCount(trainable)} of ${counted(groups.read, "group")}`]] : []),
+    ["trajectories", formatCount(trajectories.read)],
+    ...(invalid.length > 0 ? [["invalid", invalid.join(", ")]] : []),
   ];
   return (
     <section class="facts" aria-label="summary">

@@ -35,6 +35,7 @@ const keyBindings: readonly (readonly [keys: readonly string[], does: string, vi
   [["n", "p"], "next or previous group or trajectory", ["group", "trajectory"]],
   [["/"], "search", ["groups"]],
   [["Escape"], "back to the parent view"],
+  [["m"], "render Markdown", ["group", "trajectory"]],
   [["r"], "show the JSON", ["trajectory"]],
   [["?"], "show the keys"],
 ];

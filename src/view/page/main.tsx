@@ -8,9 +8,11 @@ import { formatCount, formatPercent } from "./format.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { KeyHelp, useKeys } from "./keys.tsx";
+import { MarkdownProvider } from "./markdown.tsx";
 import { SearchedTextProvider } from "./match.tsx";
 import { navigateUp, useQuery } from "./navigation.ts";
 import { ProblemsView } from "./problems.tsx";
+import { RewardScaleProvider } from "./rewards.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { storeToken, useAnswer } from "./use-answer.ts";
 
@@ -21,9 +23,12 @@ const App = () => {
   const view = selectView(query);
   const { value: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isMarkdownOn, setMarkdownOn] = useState(false);
+  const toggleMarkdown = () => setMarkdownOn(!isMarkdownOn);
   const main = useRef<HTMLElement>(null);
   useKeys({
     "?": () => setHelpOpen(!isHelpOpen),
+    m: toggleMarkdown,
     Escape: () => (isHelpOpen ? setHelpOpen(false) : navigateUp(query)),
   });
   const title = titleOf(query);
@@ -53,7 +58,11 @@ const App = () => {
         {error === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
         {state?.summary !== undefined && (
           <SearchedTextProvider value={query.text ?? ""}>
-            <View query={query} state={state} />
+            <MarkdownProvider value={{ isOn: isMarkdownOn, toggle: toggleMarkdown }}>
+              <RewardScaleProvider value={state.summary.reward}>
+                <View query={query} state={state} />
+              </RewardScaleProvider>
+            </MarkdownProvider>
           </SearchedTextProvider>
         )}
       </main>

@@ -1,20 +1,27 @@
-/** A trajectory: its conversation or its JSON, its metrics, and its problems. */
+/** A trajectory: its conversation or its JSON, an outline, its metrics, and its problems. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail } from "../answers.ts";
 import type { Query } from "../query.ts";
-import { Conversation, FoldedText, LongText, parseTrajectory } from "./conversation.tsx";
+import { Bar } from "./bar.tsx";
+import { Conversation, FoldedText, hasError, LongText, parseTrajectory, summarizeTurn } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
 import { formatMeasure } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
+import { MarkdownButton } from "./markdown.tsx";
 import { findMark } from "./match.tsx";
 import { linkTo, replaceQuery } from "./navigation.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
+import { formatAdvantage, Reward } from "./rewards.tsx";
 import { tokensOf } from "./tokens.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-/** Characters of raw JSON that are shown at first. */
-const maxRawLength = 100_000;
+/** Lines of raw JSON that are shown at first. */
+const maxRawLines = 1000;
+
+/** Width in pixels from which the outline is next to the conversation. */
+const wideScreen = 1000;
 
 export const Trajectory = ({ query }: { readonly query: Query }) => {
   const { group = 1, trajectory = 1 } = query;
@@ -30,21 +37,19 @@ export const Trajectory = ({ query }: { readonly query: Query }) => {
   if (detail.value === undefined || json.value === undefined) {
     return <PendingAnswer error={detail.error ?? json.error} />;
   }
-  return <TrajectoryView detail={detail.value} json={json.value} query={query} at={trajectory - 1} />;
+  return <TrajectoryView detail={detail.value} json={json.value} query={query} at={trajectory - 1} step={step} />;
 };
 
-const TrajectoryView = ({
-  detail,
-  json,
-  query,
-  at,
-}: {
-  detail: GroupDetail;
-  json: string;
-  query: Query;
-  at: number;
-}) => {
-  const { group, members } = detail;
+interface TrajectoryProps {
+  readonly detail: GroupDetail;
+  readonly json: string;
+  readonly query: Query;
+  readonly at: number;
+  readonly step: (by: 1 | -1) => () => void;
+}
+
+const TrajectoryView = ({ detail, json, query, at, step }: TrajectoryProps) => {
+  const { group, words, members } = detail;
   const member = members[at];
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const parsed = parseTrajectory(json);
@@ -54,58 +59,93 @@ const TrajectoryView = ({
     name !== "metrics" || metrics.length === 0 || Object.keys(JSON.parse(text)).length > metrics.length;
   const [isRaw, setRaw] = useState(false);
   const [isTinted, setTinted] = useState(true);
-  const list = useRef<HTMLDivElement>(null);
-  const article = useRef<HTMLElement>(null);
+  const talk = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (article.current !== null) findMark(article.current)?.scrollIntoView({ block: "center" });
+    if (talk.current !== null) findMark(talk.current)?.scrollIntoView({ block: "center" });
   }, []);
   useKeys({
-    j: () => moveFocus(list.current, ".entry", 1),
-    k: () => moveFocus(list.current, ".entry", -1),
+    j: () => moveFocus(talk.current, ".entry", 1),
+    k: () => moveFocus(talk.current, ".entry", -1),
     r: () => setRaw(!isRaw),
   });
+  const show = (position: number) => {
+    const entry = talk.current?.querySelectorAll<HTMLElement>(".entry")[position];
+    entry?.focus({ preventScroll: true });
+    entry?.scrollIntoView({ block: "start" });
+  };
   return (
-    <article ref={article}>
-      <p class="way">
-        <a href={linkTo({ ...query, trajectory: undefined })}>group {group + 1}</a> › trajectory {at + 1} of{" "}
-        {members.length}
-      </p>
-      <h1>reward {formatMeasure(member?.reward)}</h1>
-      {member !== undefined && <Position {...member} />}
-      {metrics.length > 0 && (
-        <dl class="metrics">
-          {metrics.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{formatMeasure(value)}</dd>
-            </div>
-          ))}
-        </dl>
-      )}
-      <p class="tools">
-        <button type="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
-          raw JSON <kbd>r</kbd>
-        </button>{" "}
-        <CopyButton text={json} name="the JSON" />{" "}
-        {turns.some((turn) => tokensOf(turn).length > 0) && (
-          <button type="button" aria-pressed={isTinted} onClick={() => setTinted(!isTinted)}>
-            tint by log probability
-          </button>
-        )}
-      </p>
-      <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
-      <div ref={list}>
-        {isRaw || parsed === undefined ? (
-          <section aria-label="raw JSON">
-            <LongText text={json} kind="raw" maxCharacters={maxRawLength} />
-          </section>
-        ) : (
-          <Conversation turns={turns} findings={findings} isTinted={isTinted} />
-        )}
+    <article>
+      <Bar step={step} hasBefore={at > 0} hasAfter={at + 1 < members.length}>
+        <p class="way">
+          <a href={linkTo({ ...query, group: undefined, trajectory: undefined })}>groups</a> ›{" "}
+          <a href={linkTo({ ...query, trajectory: undefined })} title={words}>
+            group {group + 1}
+          </a>{" "}
+          ›
+        </p>
+        <h1>
+          trajectory {at + 1} of {members.length} <span class="quiet">reward</span> <Reward value={member?.reward} />{" "}
+          <span class="quiet">advantage</span> {formatAdvantage(member?.advantage)}
+        </h1>
+      </Bar>
+      <div class="reader">
+        <Outline turns={turns} show={show} />
+        <div class="talk" ref={talk}>
+          {member !== undefined && <Position {...member} />}
+          {metrics.length > 0 && (
+            <dl class="metrics">
+              {metrics.map(([name, value]) => (
+                <div key={name}>
+                  <dt>{name}</dt>
+                  <dd>{formatMeasure(value)}</dd>
+                </div>
+              ))}
+            </dl>
+          )}
+          <p class="tools">
+            <MarkdownButton />
+            <button type="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+              raw JSON <kbd>r</kbd>
+            </button>
+            <CopyButton text={json} name="the JSON" />
+            {turns.some((turn) => tokensOf(turn).length > 0) && (
+              <button type="button" aria-pressed={isTinted} onClick={() => setTinted(!isTinted)}>
+                tint by log probability
+              </button>
+            )}
+          </p>
+          <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
+          {isRaw || parsed === undefined ? (
+            <section aria-label="raw JSON">
+              <LongText text={parsed?.indented ?? json} kind="raw" lines={maxRawLines} />
+            </section>
+          ) : (
+            <>
+              <Conversation turns={turns} findings={findings} isTinted={isTinted} />
+              {parsed.others.filter(isNotShown).map(({ name, text }) => (
+                <FoldedText key={name} title={name} text={text} />
+              ))}
+            </>
+          )}
+          <Command detail={detail} />
+        </div>
       </div>
-      {!isRaw &&
-        parsed?.others.filter(isNotShown).map(({ name, text }) => <FoldedText key={name} title={name} text={text} />)}
-      <Command detail={detail} />
     </article>
   );
 };
+
+/** The turns, each with a button that shows it. */
+const Outline = ({ turns, show }: { readonly turns: readonly Turn[]; readonly show: (position: number) => void }) => (
+  <details class="outline" open={innerWidth >= wideScreen}>
+    <summary>outline</summary>
+    <ol>
+      {turns.map((turn, position) => (
+        <li key={turn.at}>
+          <button type="button" class={hasError(turn) ? "trouble" : ""} onClick={() => show(position)}>
+            <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {summarizeTurn(turn)}
+          </button>
+        </li>
+      ))}
+    </ol>
+  </details>
+);

@@ -1,0 +1,53 @@
+/** Rewards in one scale of colors and heights, from the least to the most reward of the input. */
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { relativePosition } from "../select.ts";
+import { formatMeasure } from "./format.ts";
+
+const Scale = createContext({ least: 0, most: 1 });
+
+/** Provides the least and the most reward of the input. */
+export const RewardScaleProvider = Scale.Provider;
+
+/** Returns the style of a reward: its share of the scale, from which the style sheet makes the color. */
+export const useRewardStyle = () => {
+  const { least, most } = useContext(Scale);
+  return (reward: number) => ({ "--share": relativePosition(reward, least, most).toFixed(3) });
+};
+
+/** A reward with its color. */
+export const Reward = ({ value }: { readonly value: number | null | undefined }) => {
+  const styleOf = useRewardStyle();
+  return (
+    <span class="reward">
+      {formatMeasure(value)}
+      {typeof value === "number" && <i class="swatch" style={styleOf(value)} />}
+    </span>
+  );
+};
+
+/** The rewards of a group as bars. */
+export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }) => {
+  const styleOf = useRewardStyle();
+  const text = `rewards ${rewards.map(formatMeasure).join(", ")}`;
+  return rewards.length === 0 ? null : (
+    <span class="strip" role="img" aria-label={text} title={text}>
+      {rewards.map((reward, at) => (
+        <i key={at} style={styleOf(reward)} />
+      ))}
+    </span>
+  );
+};
+
+export const RewardLegend = () => {
+  const { least, most } = useContext(Scale);
+  return (
+    <span>
+      {formatMeasure(least)} <i class="gradient" /> {formatMeasure(most)}
+    </span>
+  );
+};
+
+/** Formats the reward minus the mean of its group, in standard deviations. */
+export const formatAdvantage = (advantage: number | null | undefined): string =>
+  typeof advantage === "number" ? `${advantage < 0 ? "−" : "+"}${Math.abs(advantage).toFixed(2)}` : "–";
