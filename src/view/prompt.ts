@@ -65,6 +65,16 @@ const joinText = (content: unknown): string => {
 
 /** Shortens a text to one line, without splitting a surrogate pair. */
 const shorten = (text: string): string => {
-  const line = text.slice(0, maxCharacters * 4).replaceAll(/\s+/g, " ");
-  return [...line.trim()].slice(0, maxCharacters).join("");
+  const line = [
+    ...text
+      .slice(0, maxCharacters * 4)
+      .replaceAll(/\s+/g, " ")
+      .trim(),
+  ];
+  return line.length <= maxCharacters
+    ? line.join("")
+    : `${line
+        .slice(0, maxCharacters - 1)
+        .join("")
+        .trimEnd()}…`;
 };

@@ -35,8 +35,11 @@ export const ProblemsView = ({ query }: { readonly query: Query }) => {
   const { findings, others } = value;
   return (
     <section>
+      <p class="position way">
+        <a href={linkTo({ ...query, problems: undefined })}>groups</a> ›
+        {rule !== "any" && <a href={linkTo({ ...query, problems: "any" })}>all rules</a>}
+      </p>
       <h1>problems{rule === "any" ? "" : ` of the rule ${rule}`}</h1>
-      {rule !== "any" && <a href={linkTo({ ...query, problems: "any" })}>all rules</a>}
       {findings.length === 0 && <p>no problems</p>}
       <ProblemList findings={findings} query={query} />
       {others > 0 && <p class="quiet">{formatCount(others)} more problems are not listed</p>}
