@@ -22,7 +22,9 @@ export interface WrittenRollout extends RolloutPosition {
   /** Its part of the record. Default: all of it. */
   readonly span: Span | undefined;
   readonly isException: boolean;
+  /** Digests of its values, and the other part of its dedup key. */
   readonly digest: string;
+  readonly identity: string;
   /** Its position in the group, if the record has it. */
   readonly index: number | undefined;
 }
@@ -62,6 +64,8 @@ export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
   /** The group whose line is being written. */
   let open: ConvertedGroup | undefined;
   let isInOrder = true;
+  /** Shared by all rollouts that have it. */
+  let lastIdentity = "";
 
   const groupOf = (key: string, file: number): ConvertedGroup => {
     const own = `${scopes[file]} ${key}`;
@@ -120,8 +124,20 @@ export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
       if (trajectory !== undefined) writer.write(trajectory);
       const length = flushed + writer.length - start;
       const { identityValues = [part ?? record, ...(rollout.documents ?? [])] } = rollout;
-      const digest = `${identityValues.map(digestOf).join("")}${identity}`;
-      group.rollouts.push({ ...position, start, length, span: part?.span, isException, digest, index });
+      if (identity !== lastIdentity) lastIdentity = identity;
+      // Written out, because a spread needs twice the memory, and there can be a million.
+      group.rollouts.push({
+        file: position.file,
+        record: position.record,
+        position: position.position,
+        start,
+        length,
+        span: part === undefined || part.isWhole ? undefined : part.span,
+        isException,
+        digest: identityValues.map(digestOf).join(""),
+        identity: lastIdentity,
+        index,
+      });
     },
 
     /** Adds a record, or a part of one, that could not be converted, so that its group is broken. Returns the group. */
@@ -129,7 +145,15 @@ export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
       const group = groupOf(key, position.file);
       isInOrder = false;
       group.isBroken = true;
-      const nothing = { position: -1, start: 0, length: 0, isException: true, digest: "", index: undefined };
+      const nothing = {
+        position: -1,
+        start: 0,
+        length: 0,
+        isException: true,
+        digest: "",
+        identity: "",
+        index: undefined,
+      };
       group.rollouts.push({ ...position, ...nothing, span });
       return group;
     },

@@ -97,6 +97,12 @@ export class Value {
     return { start: startOf(this.#in.table, this.#node), end: endOf(this.#in.table, this.#node) };
   }
 
+  /** True if its span is all of its bytes. */
+  get isWhole(): boolean {
+    const { start, end } = this.span;
+    return end - start === this.bytes.length;
+  }
+
   /** As it was written. */
   get raw(): string {
     const { table } = this.#in;

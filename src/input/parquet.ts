@@ -8,6 +8,7 @@ import {
   parquetReadObjects,
   snappyUncompress,
 } from "hyparquet";
+import { parquetHeader } from "hyparquet/src/column.js";
 import { DecompressedSizeError } from "../check/rules/compression.ts";
 import { Failure } from "../failure.ts";
 import { bomLength, isObject } from "../json/walk.ts";
@@ -173,25 +174,60 @@ const measureRowGroup = ({ columns, num_rows, total_byte_size }: FileMetaData["r
   return Math.max(Number(total_byte_size), 8 * values, 8 * Number(num_rows));
 };
 
+/** Reads the rows of a range, which is a row group or the start of one. @throws errors of the file */
 const readRows = async (
   bytes: Bytes,
-  about: {
-    readonly metadata: FileMetaData;
-    readonly range: RowRange;
-    readonly columns: readonly string[] | undefined;
-  },
-): Promise<readonly unknown[]> =>
-  await parquetReadObjects({
+  { metadata, range, columns }: { metadata: FileMetaData; range: RowRange; columns: readonly string[] | undefined },
+): Promise<readonly unknown[]> => {
+  let start = 0;
+  for (const group of metadata.row_groups) {
+    if (start <= range.start && range.start < start + Number(group.num_rows)) await checkPages(bytes, group, columns);
+    start += Number(group.num_rows);
+  }
+  return await parquetReadObjects({
     file: toAsyncBuffer(bytes),
-    metadata: about.metadata,
+    metadata,
     compressors: createDecompressors(),
     // Keep the spelling of numbers in JSON columns.
     parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeText },
     geoparquet: false,
-    ...(about.columns === undefined ? {} : { columns: [...about.columns] }),
-    rowStart: about.range.start,
-    rowEnd: about.range.end,
+    ...(columns === undefined ? {} : { columns: [...columns] }),
+    rowStart: range.start,
+    rowEnd: range.end,
   });
+};
+
+/** Bytes in which the header of a page must end. Writers put the smallest and largest value in it. */
+const maxHeaderBytes = 2 ** 20;
+
+/** Compares the headers of pages with the number of values of their column, because hyparquet allocates what they claim. */
+const checkPages = async (
+  bytes: Bytes,
+  group: FileMetaData["row_groups"][number],
+  columns: readonly string[] | undefined,
+): Promise<void> => {
+  for (const { meta_data: column } of group.columns) {
+    const [name = ""] = column?.path_in_schema ?? [];
+    if (column === undefined || columns?.includes(name) === false) continue;
+    let at = Number(column.dictionary_page_offset || column.data_page_offset);
+    const end = Math.min(bytes.size, at + Number(column.total_compressed_size));
+    let left = Number(column.num_values);
+    while (at < end - 1) {
+      const head = await readRange(bytes, { start: at, length: Math.min(maxHeaderBytes, end - at) });
+      const reader = { view: new DataView(head.buffer, head.byteOffset, head.length), offset: 0 };
+      const { compressed_page_size, dictionary_page_header, ...page } = parquetHeader(reader);
+      const { data_page_header, data_page_header_v2: second } = page;
+      const own = Math.max(
+        data_page_header?.num_values ?? 0,
+        (second?.num_values ?? 0) - Math.min(0, second?.num_nulls ?? 0),
+      );
+      if (Math.max(own, dictionary_page_header?.num_values ?? 0) > left || !(compressed_page_size >= 0))
+        throw new Error(`a page of the column ${name} claims more values than its ${column.num_values}`);
+      left -= own;
+      at += reader.offset + compressed_page_size;
+    }
+  }
+};
 
 /** Returns why a file cannot be read. @throws errors that the file did not cause */
 const toReason = (thrown: unknown): string => {

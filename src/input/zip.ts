@@ -21,50 +21,46 @@ export const openMembers = async (
   { names, maxUnpackedBytes }: { readonly names: RegExp; readonly maxUnpackedBytes: number },
 ): Promise<Records> => {
   const listed = await listMembers(bytes);
-  const isDamaged = listed instanceof UnreadableMember;
-  const matching = isDamaged ? [] : [...listed].filter(([name]) => names.test(name));
+  const members = listed instanceof UnreadableMember ? new Map<string, Member>() : listed;
+  const matching = [...members].filter(([name]) => names.test(name));
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw new DecompressedSizeError(limit);
-  const records: readonly MemberRecord[] = isDamaged
-    ? [{ label: file, read: () => listed }]
-    : matching.map(([member, entry]) => ({
-        label: `${file}!${member}`,
-        member,
-        read: () => readContent(bytes, entry),
-      }));
+  const labelOf = (position: number): string => {
+    const name = matching[position]?.[0];
+    return name === undefined ? file : `${file}!${name}`;
+  };
+  const recordAt = (position: number): RawRecord => {
+    const [member, about] = matching[position] ?? [];
+    const content = about === undefined ? listed : readContent(bytes, about);
+    const own = { label: labelOf(position), ...(member === undefined ? {} : { member }), line: 1, start: 0 };
+    if (Buffer.isBuffer(content)) return { ...own, bytes: content };
+    return { ...own, bytes: Buffer.alloc(0), wrong: content instanceof UnreadableMember ? content.message : undefined };
+  };
+  const count = listed instanceof UnreadableMember ? 1 : matching.length;
   return {
     async *batches() {
-      for (const record of records) yield [toRecord(record)];
+      for (let at = 0; at < count; at++) yield [recordAt(at)];
     },
-    reread: async (position) => {
-      const record = records[position];
-      return record === undefined ? undefined : toRecord(record);
-    },
-    positionOf: (position) => ({ label: records[position]?.label ?? file, line: 1 }),
+    reread: async (position) => (position < count ? recordAt(position) : undefined),
+    positionOf: (position) => ({ label: labelOf(position), line: 1 }),
     readSibling: (name) => {
-      const entry = isDamaged ? undefined : listed.get(name);
-      const content = entry === undefined || entry.uncompressedSize > limit ? undefined : readContent(bytes, entry);
+      const member = members.get(name);
+      const content = member === undefined || member.uncompressedSize > limit ? undefined : readContent(bytes, member);
       return content instanceof UnreadableMember ? undefined : content;
     },
     close: async () => await bytes.close(),
   };
 };
 
-/** A member, or the archive if its list is unreadable. */
-interface MemberRecord extends Pick<RawRecord, "label" | "member"> {
-  read(): Buffer | UnreadableMember;
-}
+/** The facts of a member. An archive can have a million members, and yauzl's entries are large. */
+type Member = Pick<
+  Entry,
+  "generalPurposeBitFlag" | "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"
+> & { readonly offset: number };
 
-const toRecord = ({ read, ...record }: MemberRecord): RawRecord => {
-  const content = read();
-  const own = { ...record, line: 1, start: 0 };
-  if (content instanceof UnreadableMember) return { ...own, bytes: Buffer.alloc(0), wrong: content.message };
-  return { ...own, bytes: content };
-};
-
-const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | UnreadableMember> => {
-  const members = new Map<string, Entry>();
+const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | UnreadableMember> => {
+  const members = new Map<string, Member>();
   try {
     // Names are never used as paths, so they need no validation.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
@@ -72,7 +68,9 @@ const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Entry> | U
     for await (const entry of archive.eachEntry()) {
       const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
       members.delete(name);
-      members.set(name, entry);
+      const { generalPurposeBitFlag, compressionMethod, compressedSize, uncompressedSize, crc32 } = entry;
+      const sizes = { compressedSize, uncompressedSize, offset: entry.relativeOffsetOfLocalHeader };
+      members.set(name, { generalPurposeBitFlag, compressionMethod, crc32, ...sizes });
     }
     return members;
   } catch (thrown) {
@@ -111,8 +109,8 @@ class ZipReader extends RandomAccessReader {
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-const readContent = (bytes: Bytes, member: Entry): Buffer | UnreadableMember => {
-  const { generalPurposeBitFlag, uncompressedSize, compressedSize, relativeOffsetOfLocalHeader: offset } = member;
+const readContent = (bytes: Bytes, member: Member): Buffer | UnreadableMember => {
+  const { generalPurposeBitFlag, uncompressedSize, compressedSize, offset } = member;
   if ((generalPurposeBitFlag & 1) === 1) return new UnreadableMember("it is encrypted");
   if (uncompressedSize > maxDocumentBytes) return new UnreadableMember(documentTooLong);
   try {
@@ -139,7 +137,7 @@ const readBytes = (bytes: Bytes, start: number, length: number): Buffer => {
   return into;
 };
 
-const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Entry): Buffer => {
+const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member): Buffer => {
   if (compressionMethod === 0) return compressed;
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });

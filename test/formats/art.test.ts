@@ -24,8 +24,19 @@ const schema: SchemaElement[] = [
 
 type Row = Readonly<Record<string, number | bigint | string | null>>;
 
+/** A number in the variable length of Thrift. */
+const digitsOf = (value: number): Buffer => {
+  const digits: number[] = [];
+  for (let left = 2 * value; left > 0; left = Math.floor(left / 128)) digits.push((left % 128) | 128);
+  digits.push((digits.pop() ?? 0) & 127);
+  return Buffer.from(digits);
+};
+
 /** Writes rows into a Parquet file, each in its own row group; missing values are null. */
-const parquetOf = (rows: readonly Row[], { claimedBytes }: { readonly claimedBytes?: bigint } = {}): string => {
+const parquetOf = (
+  rows: readonly Row[],
+  { claimedBytes, claimedValues }: { readonly claimedBytes?: bigint; readonly claimedValues?: number } = {},
+): string => {
   const writer = new ByteWriter();
   const file = new ParquetWriter({ writer, schema });
   for (const row of rows) {
@@ -33,18 +44,27 @@ const parquetOf = (rows: readonly Row[], { claimedBytes }: { readonly claimedByt
     file.write({ columnData });
   }
   for (const group of file.row_groups) group.total_byte_size = claimedBytes ?? group.total_byte_size;
+  if (claimedValues !== undefined) {
+    const column = file.row_groups[0]?.columns[0]?.meta_data;
+    // A data page of repeated nulls in one run. The first bytes are its type and sizes, and then its number of values.
+    const run = Buffer.from([...digitsOf(claimedValues), 0]);
+    const levels = Buffer.from([run.length, 0, 0, 0, ...run]);
+    const sizes = [0x15, 0, 0x15, ...digitsOf(levels.length), 0x15, ...digitsOf(levels.length)];
+    const header = [...sizes, 0x2c, 0x15, ...digitsOf(claimedValues), 0x15, 0, 0x15, 6, 0x15, 6, 0, 0];
+    const page = Buffer.from([...header, ...levels]);
+    const at = BigInt(writer.offset);
+    writer.appendBytes(page);
+    if (column)
+      Object.assign(column, {
+        data_page_offset: at,
+        total_compressed_size: BigInt(page.length),
+        codec: "UNCOMPRESSED",
+      });
+  }
   file.finish();
   const path = join(mkdtempSync(join(tmpdir(), "art-")), "rollouts.parquet");
   writeFileSync(path, writer.getBytes());
   return path;
-};
-
-/** A number in the variable length of Thrift. */
-const digitsOf = (value: number): Buffer => {
-  const digits: number[] = [];
-  for (let left = 2 * value; left > 0; left = Math.floor(left / 128)) digits.push((left % 128) | 128);
-  digits.push((digits.pop() ?? 0) & 127);
-  return Buffer.from(digits);
 };
 
 /** Changes the declared decompressed size of the page of a column. */
@@ -225,6 +245,12 @@ describe("a Parquet file of ART", () => {
     expect([bounded.code, bounded.stderr]).toEqual([3, expect.stringContaining("more than 1000 bytes")]);
     const { stderr } = await convertFile(claiming(parquetOf([rowOf(0, 0)]), 2 ** 30), ["--from", "art"]);
     expect(stderr).toContain("(a row group decompresses to more than it declares)");
+  });
+
+  it("is refused if a page claims more values than its column", async () => {
+    const { code, stderr } = await convertFile(parquetOf([rowOf(0, 0)], { claimedValues: 2 ** 30 }), ["--from", "art"]);
+    expect(code).toBe(3);
+    expect(stderr).toContain("(a page of the column format_version claims more values than its 1)");
   });
 
   it("is refused with --from rollcall, as is a Parquet file of another tool", async () => {
