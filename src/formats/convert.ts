@@ -1,4 +1,4 @@
-/** Converts inputs of other tools to one source of groups, one per line. Inputs in rollcall's format stay unchanged. */
+/** Converts inputs of other tools to groups, one per line. Inputs in rollcall's format stay unchanged. */
 import { dirname } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { DecompressedSizeError } from "../check/rules/compression.ts";
@@ -17,11 +17,12 @@ import {
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated, newline } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
-import { type Documents, openDocuments } from "./documents.ts";
+import { openDocuments } from "./documents.ts";
 import type { Converter, Format, FormatOptions, FormatRun } from "./format.ts";
 import { type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
 import {
   type ConvertedFile,
+  type ConvertedFiles,
   convertRecord,
   createOrigin,
   listRecordMappings,
@@ -30,7 +31,7 @@ import {
   parseRecord,
 } from "./origin.ts";
 import { openReceipt, type Receipt } from "./receipt.ts";
-import { ownFormat, type RecognizedInput, recognizeInputs } from "./recognize.ts";
+import { ownFormat, recognizeInputs } from "./recognize.ts";
 import { ConversionError, Value } from "./value.ts";
 
 export interface ConversionOptions extends FormatOptions {
@@ -40,10 +41,10 @@ export interface ConversionOptions extends FormatOptions {
 }
 
 export interface Conversion {
-  readonly format: Format;
+  /** Each format of the inputs, with the number of its files. */
+  readonly formats: readonly { readonly format: Format; readonly files: number }[];
   /** The path of rewards, or the option that names their file; undefined if they are those of the format. */
   readonly rewardFrom: string | undefined;
-  readonly files: number;
   /** Notes for the user, each with its number of rollouts or values. */
   readonly notes: ReadonlyMap<string, number>;
   /** Problems of records, which break their groups. */
@@ -53,10 +54,15 @@ export interface Conversion {
   readonly receipt: Receipt | undefined;
 }
 
-interface ConversionContext {
+/** The state that the conversions of a run share. */
+interface ConversionState {
   readonly host: Host;
-  readonly options: ConversionOptions;
-  readonly documents: Documents;
+  readonly run: Omit<FormatRun, "files" | "readDocument">;
+  readonly documents: ReturnType<typeof openDocuments>;
+  readonly problems: Problems;
+  readonly receipt: Receipt | undefined;
+  /** True if the inputs have several formats. */
+  readonly isMixed: boolean;
 }
 
 interface BrokenRecord {
@@ -71,75 +77,89 @@ interface BrokenRecord {
 }
 
 /**
- * Converts inputs, without files in folders that have no format.
+ * Converts inputs, each in its own format, without files in folders that have none. The converted groups are first.
  * @throws Failure `spool-failed`; the signal's reason
  */
 export const convertInputs = async (
   options: ConversionOptions,
   inputs: ConvertibleInputs,
 ): Promise<ConvertedInputs<Conversion>> => {
-  const { sources, folders, problems, maxUnpackedBytes } = inputs;
+  const { sources, folders, problems, maxUnpackedBytes, host } = inputs;
   const isNamed = (name: string): boolean => !folders.has(name);
-  const used: RecognizedInput[] = [];
+  const byFormat = new Map<Format, Source[]>();
   const others: string[] = [];
   for (const input of await recognizeInputs(sources, { from: options.from, isNamed, maxUnpackedBytes })) {
     const { source, formats, rejection, damagedKind } = input;
+    const location = () => ({ file: source.name });
+    const [format = ownFormat, ...more] = formats;
     if (!isNamed(source.name) && formats.length === 0 && damagedKind === undefined) others.push(source.name);
-    else if (rejection === undefined) used.push(input);
-    else problems.report("not-json", rejection, () => ({ file: source.name }));
+    else if (rejection !== undefined) problems.report("not-json", rejection, location);
+    else if (more.length > 0)
+      problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, location);
+    else byFormat.set(format, [...(byFormat.get(format) ?? []), source]);
   }
-  const usedSources = used.map(({ source }) => source);
-  const unused = sources.filter((source) => !usedSources.includes(source));
-  // A remote file can be a document next to another, so it stays open.
-  const remotes = unused.filter(({ name }) => isRemote(name));
-  await closeAll(unused.filter(({ name }) => !isRemote(name)));
+  for (const [format, [first]] of byFormat) {
+    if (format.isLossy !== true || options.allowsLossy) continue;
+    problems.report("lossy-format", { format: format.name }, () => (first ? { file: first.name } : {}));
+    byFormat.delete(format);
+  }
   reportEmptyFolders(folders, { others, problems });
-  const [format] = used.flatMap(({ formats }) => formats);
-  if (format === undefined || used.every(({ formats }) => formats.length === 0 || formats.includes(ownFormat))) {
-    await closeAll(remotes);
-    return { sources: usedSources, others };
+  const own = byFormat.get(ownFormat) ?? [];
+  byFormat.delete(ownFormat);
+  const used = [...own, ...[...byFormat.values()].flat()];
+  const unused = sources.filter((source) => !used.includes(source));
+  // A remote file can be a document next to another, so it stays open.
+  const isKept = ({ name }: Source): boolean => byFormat.size > 0 && isRemote(name);
+  const kept = unused.filter(isKept);
+  await closeAll(unused.filter((source) => !isKept(source)));
+  const formats: { format: Format; files: readonly ConvertedFile[] }[] = [];
+  for (const [format, files] of byFormat) {
+    const opened = await openFiles(files, format, { ...inputs, options });
+    if (opened.length > 0) formats.push({ format, files: opened });
   }
-  const isRefused = reportRefusal(used, format, { options, problems });
-  if (isRefused) await closeAll(usedSources);
-  const files = isRefused ? [] : await openFiles(usedSources, format, { ...inputs, options });
-  if (files.length === 0) {
-    await closeAll(remotes);
-    return { sources: [], others };
+  if (formats.length === 0) {
+    await closeAll(kept);
+    return { sources: own, others };
   }
   const documents = openDocuments(sources);
-  const { source, conversion } = await convertFiles(files, format, { host: inputs.host, options, documents });
-  const close = async (): Promise<void> => await closeAll([source, ...remotes]);
-  const converted = { ...source, bytes: { ...source.bytes, close } };
-  return { sources: [converted], conversion, others: others.filter((other) => !documents.existing.has(other)) };
+  const done: ConvertedFiles[] = [];
+  const receipt = options.hasReceipt ? openReceipt(() => listRecordMappings(done)) : undefined;
+  const notes = new Map<string, number>();
+  const usedRewards = new Set<string>();
+  const run = createRun(options, { notes, usedRewards, receipt });
+  const isMixed = formats.length + own.length > 1;
+  const state = { host, run, documents, receipt, problems: new Problems(), isMixed };
+  const converted: Source[] = [];
+  let unreadableRecords = 0;
+  for (const { format, files } of formats) {
+    const { source, groups, unreadable } = await convertFiles(files, format, state);
+    converted.push(source);
+    done.push({ files, groups });
+    unreadableRecords += unreadable;
+  }
+  noteUnusedRewards(run, usedRewards);
+  const [first] = converted;
+  if (first !== undefined) {
+    const close = async (): Promise<void> => await closeAll([first, ...kept]);
+    converted[0] = { ...first, bytes: { ...first.bytes, close } };
+  }
+  return {
+    sources: [...converted, ...own],
+    conversion: {
+      formats: formats.map(({ format, files }) => ({ format, files: files.length })),
+      rewardFrom: options.rewards === undefined ? options.rewardFrom?.join(".") : "--rewards",
+      // Copied, because records that are converted again to locate a problem do not count.
+      notes: new Map(notes),
+      recordProblems: state.problems,
+      unreadableRecords,
+      receipt,
+    },
+    others: others.filter((other) => !documents.existing.has(other)),
+  };
 };
 
 const closeAll = async (sources: Iterable<Source>): Promise<void> => {
   for (const { bytes } of sources) await bytes.close();
-};
-
-/** Reports files of several formats, and a lossy format without `--lossy`. */
-const reportRefusal = (
-  used: readonly RecognizedInput[],
-  format: Format,
-  { options, problems }: { readonly options: ConversionOptions; readonly problems: Problems },
-): boolean => {
-  const sound = used.filter(({ damagedKind }) => damagedKind === undefined);
-  const files = new Map<string, string>();
-  for (const { source, formats } of sound) {
-    for (const { name } of formats.length === 0 ? [ownFormat] : formats)
-      if (!files.has(name)) files.set(name, source.name);
-  }
-  if (files.size > 1) {
-    const file = sound.find(({ formats }) => formats[0] !== format || formats.length > 1)?.source.name ?? "-";
-    problems.report("ambiguous-format", { formats: [...files.keys()], files: [...files.values()] }, () => ({ file }));
-    return true;
-  }
-  if (format.isLossy !== true || options.allowsLossy) return false;
-  const [first] = used;
-  problems.report("lossy-format", { format: format.name }, () =>
-    first === undefined ? {} : { file: first.source.name },
-  );
-  return true;
 };
 
 /** Opens the records of files of one format, in reading order. */
@@ -163,39 +183,19 @@ const openFiles = async (
   return files;
 };
 
-/**
- * Converts files of a format, one after the other. Returns the source of their groups.
- * @throws Failure `spool-failed`; the signal's reason; errors of reading
- */
-const convertFiles = async (
-  files: readonly ConvertedFile[],
-  format: Format,
-  { host, options, documents }: ConversionContext,
-): Promise<{ readonly source: Source; readonly conversion: Conversion }> => {
-  const scopes = files.map((_, at) => (format.hasGroupsAcrossFiles === true ? 0 : at));
-  const documentScopes = new Map<string, number>();
-  const name = `${files.length === 1 ? files[0]?.name : `${files.length} files`} (as groups)`;
-  const lines = openGroupLines(await openSpool(host), scopes);
-  const { groups } = lines;
-  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys">>();
-  /** Keys of the first record that was converted. */
-  let knownKeys: readonly string[] = [];
-  const notes = new Map<string, number>();
-  const receipt = options.hasReceipt ? openReceipt(format, () => listRecordMappings(files, groups)) : undefined;
-  const problems = new Problems();
-  const usedRewards = new Set<string>();
+interface RunResults {
+  readonly notes: Map<string, number>;
+  readonly usedRewards: Set<string>;
+  readonly receipt: Receipt | undefined;
+}
+
+const createRun = (options: FormatOptions, { notes, usedRewards, receipt }: RunResults): ConversionState["run"] => {
   const note = (text: string): void => void notes.set(text, (notes.get(text) ?? 0) + 1);
   const leaveOut = (value: Value | undefined, reason: string): void => {
     if (value !== undefined) receipt?.leaveOut(value, reason);
   };
-  const run: FormatRun = {
+  return {
     options,
-    files: files.map((file) => file.name),
-    readDocument: ({ file, member }, path) => {
-      if (member === undefined) return documents.documentAt(file, path);
-      const records = files.find((one) => one.name === file)?.records;
-      return documents.load(`${file}!${path}`, () => records?.readSibling?.(path));
-    },
     markRewardUsed: (id) => void usedRewards.add(id),
     note,
     leaveOut,
@@ -205,6 +205,33 @@ const convertFiles = async (
       return [];
     },
   };
+};
+
+/**
+ * Converts files of a format, one after the other. Returns the source of their groups.
+ * @throws Failure `spool-failed`; the signal's reason; errors of reading
+ */
+const convertFiles = async (files: readonly ConvertedFile[], format: Format, state: ConversionState) => {
+  const { host, documents, receipt, problems, isMixed } = state;
+  const scopes = files.map((_, at) => (format.hasGroupsAcrossFiles === true ? 0 : at));
+  const documentScopes = new Map<string, number>();
+  const what = files.length === 1 ? files[0]?.name : `${files.length} files${isMixed ? ` of ${format.name}` : ""}`;
+  const name = `${what} (as groups)`;
+  const lines = openGroupLines(await openSpool(host), scopes);
+  const { groups } = lines;
+  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys">>();
+  /** Keys of the first record that was converted. */
+  let knownKeys: readonly string[] = [];
+  const run: FormatRun = {
+    ...state.run,
+    files: files.map((file) => file.name),
+    readDocument: ({ file, member }, path) => {
+      if (member === undefined) return documents.documentAt(file, path);
+      const records = files.find((one) => one.name === file)?.records;
+      return documents.load(`${file}!${path}`, () => records?.readSibling?.(path));
+    },
+  };
+  const { note } = run;
   const converter = format.open(run);
 
   /** Lets documents of one record each share groups in their folder, as lines do in their file. */
@@ -263,7 +290,7 @@ const convertFiles = async (
         breakGroup(group, at, { reason: error.message, location, part, isUngrouped, keys });
       }
     }
-    receipt?.addRecord({ file, value, rollouts });
+    receipt?.addRecord({ format, file, value, rollouts });
   };
 
   try {
@@ -297,15 +324,9 @@ const convertFiles = async (
       for (const { records } of files) await records.close();
     };
     const origin = createOrigin({ files, groups, format, converter });
-    noteUnusedRewards(run, usedRewards);
-    // Copied, because records that are converted again to locate a problem do not count.
-    const unreadableRecords = Array.from(ungrouped.values()).filter(({ keys }) => keys === undefined).length;
-    const counts = { files: files.length, notes: new Map(notes), unreadableRecords };
-    const rewardFrom = options.rewards === undefined ? options.rewardFrom?.join(".") : "--rewards";
-    return {
-      source: { name, bytes: { ...bytes, ...shared, close }, touched: async () => false, origin },
-      conversion: { ...counts, format, rewardFrom, recordProblems: problems, receipt },
-    };
+    const source = { name, bytes: { ...bytes, ...shared, close }, touched: async () => false, origin };
+    const unreadable = Array.from(ungrouped.values()).filter(({ keys }) => keys === undefined).length;
+    return { source, groups, unreadable };
   } catch (thrown) {
     await lines.discard();
     throw thrown;
@@ -322,7 +343,7 @@ const listGroups = (result: ReturnType<typeof convertRecord>): ReadonlySet<strin
 const maxNamedIds = 3;
 
 /** Notes unused rewards, because their file may belong to another run. */
-const noteUnusedRewards = ({ options: { rewards }, note }: FormatRun, used: ReadonlySet<string>): void => {
+const noteUnusedRewards = ({ options: { rewards }, note }: ConversionState["run"], used: ReadonlySet<string>): void => {
   const unused = [...(rewards?.keys() ?? [])].filter((id) => !used.has(id));
   const named = `${unused.slice(0, maxNamedIds).join(", ")}${unused.length > maxNamedIds ? ", …" : ""}`;
   if (unused.length > 0) note(`--rewards has ${pluralize(unused.length, "id")} without a rollout: ${named}`);

@@ -15,9 +15,13 @@ export interface ConvertedFile {
   readonly records: Records;
 }
 
-interface ConvertedInput {
+/** The files of a format, and their groups. */
+export interface ConvertedFiles {
   readonly files: readonly ConvertedFile[];
   readonly groups: readonly ConvertedGroup[];
+}
+
+interface ConvertedInput extends ConvertedFiles {
   readonly format: Format;
   readonly converter: Converter;
 }
@@ -68,15 +72,16 @@ export const createOrigin = (input: ConvertedInput): Origin => {
   };
 };
 
-export function* listRecordMappings(
-  files: readonly ConvertedFile[],
-  groups: readonly ConvertedGroup[],
-): Generator<RecordMapping, void> {
-  for (const [at, group] of groups.entries()) {
-    let trajectories = 0;
-    for (const { file, record, length } of group.rollouts) {
-      const { label = "", line = 1 } = files[file]?.records.positionOf(record) ?? {};
-      yield { file: label, line, group: at + 1, trajectory: length > 0 ? ++trajectories : null };
+export function* listRecordMappings(converted: readonly ConvertedFiles[]): Generator<RecordMapping, void> {
+  let number = 0;
+  for (const { files, groups } of converted) {
+    for (const { rollouts } of groups) {
+      number++;
+      let trajectories = 0;
+      for (const { file, record, length } of rollouts) {
+        const { label = "", line = 1 } = files[file]?.records.positionOf(record) ?? {};
+        yield { file: label, line, group: number, trajectory: length > 0 ? ++trajectories : null };
+      }
     }
   }
 }

@@ -41,6 +41,7 @@ interface InheritedState {
 }
 
 interface ConvertedRecord {
+  readonly format: Format;
   readonly file: string;
   readonly value: Value;
   /** Undefined if it could not be converted. */
@@ -51,7 +52,8 @@ const unconverted = "the record could not be converted";
 
 export type Receipt = ReturnType<typeof openReceipt>;
 
-export const openReceipt = (format: Format, records: () => Iterable<RecordMapping>) => {
+export const openReceipt = (records: () => Iterable<RecordMapping>) => {
+  const formats = new Set<string>();
   const left = new Map<string, ValueCount<"reason">>();
   const changed = new Map<string, ValueCount<"to">>();
   const carried = new Map<string, ValueCount<"to">>();
@@ -66,7 +68,8 @@ export const openReceipt = (format: Format, records: () => Iterable<RecordMappin
     records,
     /** Sets the reason for a part of the next record. */
     leaveOut,
-    addRecord({ file, value, rollouts }: ConvertedRecord): void {
+    addRecord({ format, file, value, rollouts }: ConvertedRecord): void {
+      formats.add(format.name);
       const targets = new Map<number, Target>();
       for (const { trajectory, exception, members = [], repeatedValues, error, part = value } of rollouts ?? []) {
         for (const [own, to] of repeatedValues?.() ?? []) addTarget(targets, own, { to, isChanged: true });
@@ -109,7 +112,7 @@ export const openReceipt = (format: Format, records: () => Iterable<RecordMappin
       const lists = { left_out: sortCounts(left), changed: sortCounts(changed), carried: sortCounts(carried) };
       const placed = sumCounts(lists.changed) + sumCounts(lists.carried);
       const left_out = sumCounts(lists.left_out);
-      return { format: format.name, leaves: { read: placed + left_out, placed, left_out }, ...lists };
+      return { format: [...formats].join(", "), leaves: { read: placed + left_out, placed, left_out }, ...lists };
     },
   };
 };

@@ -89,20 +89,18 @@ const recognizeInput = async (
 const hasName = ({ filePattern }: Format, { source }: RecognizedInput): boolean =>
   filePattern?.test(source.name) === true;
 
-/** Adds the format of the other files to files that have its names, or that are unreadable. */
+/** Adds a format to files without one that have its names, or that are unreadable, if only one of the other files' formats fits. */
 const addFormatsByName = (
   inputs: readonly RecognizedInput[],
   given: Format | undefined,
 ): readonly RecognizedInput[] => {
-  const [one, ...more] = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
-  if (one === undefined || more.length > 0) return inputs;
-  const hasIt = (input: RecognizedInput): boolean => {
-    if (input.damagedKind !== undefined) return one.records[input.damagedKind] !== undefined;
-    return input.rejection === undefined && hasName(one, input);
-  };
-  return inputs.map((own) =>
-    own.formats.length === 0 && hasIt(own) ? { ...own, formats: [one], rejection: undefined } : own,
-  );
+  const found = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
+  return inputs.map((input) => {
+    const { damagedKind: kind, rejection } = input;
+    if (input.formats.length > 0 || (kind === undefined && rejection !== undefined)) return input;
+    const formats = [...found].filter((one) => (kind === undefined ? hasName(one, input) : one.records[kind]));
+    return formats.length === 1 ? { ...input, formats, rejection: undefined } : input;
+  });
 };
 
 /** Removes files that are parts of others. */

@@ -94,15 +94,18 @@ export interface Dataset extends IndexedGroups {
   close(): Promise<void>;
 }
 
-/** Counts unreadable lines or, in converted input, unreadable records of unknown groups. Each counts as a group. */
+/** Counts unreadable lines and, in converted input, unreadable records of unknown groups. Each counts as a group. */
 export const countUnreadable = ({
   found: { parts },
+  sources,
   conversion,
   unreadable,
-}: Pick<Dataset, "found" | "conversion" | "unreadable">): number => {
+}: Pick<Dataset, "found" | "sources" | "conversion" | "unreadable">): number => {
+  const isOwn = sources.map(({ origin }) => origin === undefined);
   let lines = 0;
-  for (let at = 0; at < parts.count; at++) if (parts.kindOf(at) === "unreadable") lines++;
-  return unreadable ?? conversion?.unreadableRecords ?? lines;
+  for (let at = 0; at < parts.count; at++)
+    if (parts.kindOf(at) === "unreadable" && isOwn[parts.columns.source.at(at)]) lines++;
+  return unreadable ?? lines + (conversion?.unreadableRecords ?? 0);
 };
 
 /** @throws Failure `invalid-input` if an input cannot be opened; `missing-split`, … */
@@ -211,7 +214,7 @@ export const readSources = async (
 
 /** Problems of composed lines are located in the original, so errors are stored only to be displayed. */
 const strictnessFor = (sources: readonly Source[], strictness: Strictness = defaultStrictness): Strictness =>
-  sources.some(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
+  sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
 /** Sets the digests of composed parts to those of their original records. */
 const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: Source, first: number): void => {

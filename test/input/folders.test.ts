@@ -113,13 +113,28 @@ describe("a folder as input", () => {
     }
   });
 
-  it("gives an error with both formats if one of its files is in rollcall's format", async () => {
-    const cwd = folderOf({ "r/results.jsonl": row(1), "r/groups.jsonl": group });
-    const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
-    expect(stderr.replaceAll(/\s+/g, " ")).toContain(
-      "the files have several formats: r/groups.jsonl is rollcall, r/results.jsonl is verifiers-v0",
+  it("is read with each file in its own format, or only the files of one format", async () => {
+    const other = `${JSON.stringify({
+      messages: [
+        { role: "user", content: "q" },
+        { role: "assistant", content: "a" },
+      ],
+      reward: 5,
+    })}\n`;
+    const cwd = folderOf({ "r/results.jsonl": row(7), "r/groups.jsonl": group, "r/chats.jsonl": other });
+    const receipt = join(cwd, "receipt.json");
+    const all = await runRollcall(["convert", "r", "--receipt", receipt], { cwd });
+    expect([all.code, rewardsOf(all.stdout)]).toEqual([0, [5, 7, 1]]);
+    expect(all.stderr.replaceAll(/\s+/g, " ")).toMatch(
+      /read 1 file as rows of chat messages.* read 1 file as results of verifiers v0/,
     );
-    expect(code).toBe(3);
+    const { format, records } = JSON.parse(readFileSync(receipt, "utf8"));
+    expect([format, records.map((one: { group: number }) => one.group)]).toEqual(["openai-chat, verifiers-v0", [1, 2]]);
+    writeFileSync(join(cwd, "r/half.jsonl"), row(2).slice(0, 40));
+    const checked = await runRollcall(["check", "r", "--json"], { cwd });
+    expect([checked.code, JSON.parse(checked.stdout).groups.read]).toEqual([3, 4]);
+    const sent = await runRollcall(["log", "m", "r", "--local", "--split", "train", "--json"], { cwd, env: newHome() });
+    expect([sent.code, sent.stdout]).toEqual([3, ""]);
     for (const [from, reward] of [
       ["verifiers-v0", 7],
       ["rollcall", 1],

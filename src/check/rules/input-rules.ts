@@ -28,20 +28,11 @@ export const inputRules = {
     why: "The record does not have the format of its tool, or its reward must come from an option.",
     example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
-  "ambiguous-format": errorOfInput<{ formats: readonly string[]; files: readonly string[] }>({
-    message: ({ formats, files }) =>
-      new Set(files).size === 1
-        ? `the input can be ${formats.join(" or ")}`
-        : `the files have several formats: ${formats.map((format, at) => `${files[at]} is ${format}`).join(", ")}`,
-    advice: ({ formats, files }) =>
-      new Set(files).size === 1
-        ? `choose the format, for example --from ${formats[0] ?? "rollcall"}`
-        : `name only files of one format, or name their folder and pass --from ${formats[0] ?? "rollcall"}`,
+  "ambiguous-format": errorOfInput<{ formats: readonly string[] }>({
+    message: ({ formats }) => `the input can be ${formats.join(" or ")}`,
+    advice: ({ formats }) => `choose the format, for example --from ${formats[0] ?? "rollcall"}`,
     why: "Formats store groups and rewards differently. A wrong guess would change the baseline without an error.",
-    example: problemExample(
-      { formats: ["verifiers-v0", "rollcall"], files: ["results.jsonl", "groups.jsonl"] },
-      "groups.jsonl",
-    ),
+    example: problemExample({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
   }),
   "lossy-format": errorOfInput<{ format: string }>({
     message: ({ format }) => `${format} lacks some of the tokens or turns`,

@@ -134,11 +134,13 @@ const formatNameList = (names: readonly string[], more: string): string =>
 /** Prints the recognized format, the notes of its conversion, and skipped files. */
 export const printConversion = ({ screen }: Context, { conversion, skippedFiles: others = [] }: Dataset): void => {
   if (conversion !== undefined) {
-    const { format, rewardFrom, files, notes } = conversion;
-    const { group, reward, sampled } = format.keys;
-    const what = files === 1 ? "the input" : `${files} files`;
-    const keys = `group from ${group}, reward from ${rewardFrom ?? reward}, choices from ${sampled}`;
-    screen.notice(`read ${what} as ${format.title} (--from ${format.name}): ${keys}`);
+    const { formats, rewardFrom, notes } = conversion;
+    for (const { format, files } of formats) {
+      const { group, reward, sampled } = format.keys;
+      const what = files === 1 ? (formats.length === 1 ? "the input" : "1 file") : `${files} files`;
+      const keys = `group from ${group}, reward from ${rewardFrom ?? reward}, choices from ${sampled}`;
+      screen.notice(`read ${what} as ${format.title} (--from ${format.name}): ${keys}`);
+    }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
   if (others.length > 0) screen.notice(`skipped files without rollouts: ${formatNameList(others, " files")}`);
