@@ -6,15 +6,7 @@ import { Failure } from "../failure.ts";
 import { invalidArguments, invalidOptionValue } from "../failures.ts";
 import type { Host } from "../host.ts";
 import { findNearest } from "../nearest.ts";
-import {
-  CallToolRequestSchema,
-  ErrorCode,
-  fromJSONSchema,
-  ListToolsRequestSchema,
-  McpError,
-  Server,
-  StdioServerTransport,
-} from "./sdk.ts";
+import * as sdk from "./sdk.ts";
 
 export { openRoot, type Root, type RootFile } from "./root.ts";
 
@@ -52,7 +44,7 @@ export const validateArguments = (
   sent: ToolArguments,
 ): void => {
   const { properties } = inputSchema;
-  const { error } = fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
+  const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;
   const unknown = error.issues.find((issue) => issue.code === "unrecognized_keys")?.keys[0];
   if (unknown !== undefined) {
@@ -99,40 +91,30 @@ const jsonSchemaValidator = {
  * Serves until stdin ends, stdout breaks or a signal comes. Answers pending calls after stdin ends.
  * @throws Failure `message-too-long`
  */
-export const serveTools = async ({
-  host,
-  tools,
-  instructions,
-  sanitize: clean,
-  notice,
-}: ServeOptions): Promise<void> => {
+export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions): Promise<void> => {
   const calls = new Set<Promise<ToolResult>>();
   const enqueue = openQueue();
-  const server = new Server(
-    { name: "rollcall", version },
-    { capabilities: { tools: {} }, instructions, jsonSchemaValidator },
-  );
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: tools.map(({ name, description, inputSchema, usesService: asksService }) => ({
-      name,
-      description,
-      inputSchema,
-      annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: asksService },
-    })),
+  const capabilities = { tools: {} };
+  const server = new sdk.Server({ name: "rollcall", version }, { capabilities, instructions, jsonSchemaValidator });
+  const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
+  server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({
+    tools: tools.map(({ name, description, inputSchema, usesService }) => {
+      return { name, description, inputSchema, annotations: { ...hints, openWorldHint: usesService } };
+    }),
   }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+  server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }, { signal }) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) {
       const names = tools.map(({ name }) => name).join(", ");
       const message = `unknown tool "${params.name.slice(0, maxQuotedLength)}": expected ${names}`;
-      throw new McpError(ErrorCode.InvalidParams, message);
+      throw new sdk.McpError(sdk.ErrorCode.InvalidParams, message);
     }
     const stop = AbortSignal.any([signal, host.signal]);
     const call = enqueue(stop, async () => await tool.run(params.arguments ?? {}, stop));
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
     // The text is JSON inside a JSON message, so it is sanitized before it is quoted.
-    return { content: texts.map((text) => ({ type: "text", text: clean(text) })), isError };
+    return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {
     server.onerror = () => undefined;
@@ -141,10 +123,10 @@ export const serveTools = async ({
   // The SDK writes each message in one piece. Nothing else goes to stdout.
   const answers = new Writable({
     decodeStrings: false,
-    write: (message, _, done) => void host.stdout.write(clean(String(message)), done),
+    write: (message, _, done) => void host.stdout.write(sanitize(String(message)), done),
   });
   const ended = waitForEnd(server, host, answers);
-  await server.connect(new StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
+  await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   const how = await ended;
   if (how === "closed") {
     // The SDK passes the last request, and its answer, in the current round of the event loop.
@@ -163,7 +145,7 @@ export const serveTools = async ({
 /** The end of serving: end of stdin; a signal or a broken stdout; a message over the limit. */
 type ServeEnd = "closed" | "cut off" | "too long";
 
-const waitForEnd = (server: Server, { stdin, stdout, signal }: Host, answers: Writable): Promise<ServeEnd> =>
+const waitForEnd = (server: sdk.Server, { stdin, stdout, signal }: Host, answers: Writable): Promise<ServeEnd> =>
   new Promise((resolve) => {
     stdin.once("end", () => resolve("closed")).once("error", () => resolve("closed"));
     // The listeners stay, so that a late error does not crash the process.

@@ -26,9 +26,8 @@ export interface Root {
 /** Opens the root. @throws Failure `invalid-option-value` */
 export const openRoot = (typed: string): Root => {
   const folder = tryOrUndefined(() => realpathSync(typed));
-  if (folder === undefined || !statSync(folder).isDirectory()) {
+  if (folder === undefined || !statSync(folder).isDirectory())
     throw invalidOptionValue({ option: "--root", value: typed, wanted: "a readable folder" });
-  }
   return {
     open(path) {
       // The typed name of the folder may be a link.
@@ -57,7 +56,7 @@ const isInside = (folder: string, path: string): boolean => {
 };
 
 /** O_NONBLOCK: opening a pipe does not wait for its writer. */
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /** Paths of open files by descriptor, on Linux. */
 const descriptorFolder = "/proc/self/fd";
@@ -66,33 +65,24 @@ const descriptorFolder = "/proc/self/fd";
 const openInside = (folder: string, asked: string): RootFile => {
   const real = realpathSync(asked);
   if (!isInside(folder, real)) throw new Error("outside");
-  const steps = relative(folder, real).split(sep);
-  const hasDescriptorPaths = existsSync(descriptorFolder);
-  const descriptor = hasDescriptorPaths ? openSteps(folder, steps) : openSync(real, O_RDONLY | O_NONBLOCK);
-  const facts = fstatSync(descriptor, { bigint: true });
-  if (!facts.isFile()) {
-    closeSync(descriptor);
-    throw new Error("no file");
-  }
-  const name = steps.join("/");
-  return {
-    path: hasDescriptorPaths ? `${descriptorFolder}/${descriptor}` : real,
-    name,
-    close() {
-      closeSync(descriptor);
-      const now = hasDescriptorPaths ? facts : statSync(real, { bigint: true, throwIfNoEntry: false });
-      if (now?.ino !== facts.ino || now.dev !== facts.dev) throw inputChanged(name);
-    },
-  };
-};
-
-/** Opens folder by folder, so that no link is followed even if a folder is replaced meanwhile. */
-const openSteps = (folder: string, [name = "", ...rest]: readonly string[]): number => {
-  const above = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const descriptor = openSync(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
-    const path = `${descriptorFolder}/${above}/${name}`;
-    return rest.length > 0 ? openSteps(path, rest) : openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } finally {
-    closeSync(above);
+    const path = existsSync(descriptorFolder) ? `${descriptorFolder}/${descriptor}` : real;
+    const facts = fstatSync(descriptor, { bigint: true });
+    // A folder may have become a link before the file was opened.
+    if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
+    const name = relative(folder, real).split(sep).join("/");
+    return {
+      path,
+      name,
+      close() {
+        const now = path === real ? statSync(real, { bigint: true, throwIfNoEntry: false }) : facts;
+        closeSync(descriptor);
+        if (now?.ino !== facts.ino || now.dev !== facts.dev) throw inputChanged(name);
+      },
+    };
+  } catch (thrown) {
+    closeSync(descriptor);
+    throw thrown;
   }
 };

@@ -124,7 +124,10 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
       if (format === "lines") line(text);
       else if (format === "json") line(JSON.stringify({ event, ...facts }));
     },
-    stop: () => running?.stop(),
+    stop: () => {
+      running?.stop();
+      running = undefined;
+    },
   };
 };
 

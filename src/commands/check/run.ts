@@ -8,23 +8,14 @@ import { printDistributions, printDocument, printReport, type ReportFormat } fro
 import { type CheckResult, checkResult } from "../../send/index.ts";
 import { requireReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
-import {
-  formatUnreadable,
-  printConversion,
-  printFacts,
-  printGrouping,
-  readInputs,
-  toFacts,
-  useReading,
-} from "../inputs/read.ts";
-import type { CheckDocument } from "../schema/trajectories.ts";
+import { formatUnreadable, printFacts, printReading, readInputs, toFacts, useReading } from "../inputs/read.ts";
 import type { CheckOptions } from "./command.ts";
 
 /** @throws Failure `invalid-input`, after the result was printed */
 export const check = async (context: Context, typed: CheckOptions): Promise<void> => {
   const { screen } = context;
-  const { file: files, groupBy, against, report: reports } = typed;
-  requireReportFiles(screen, { report: reports, inputs: [...files, ...against] });
+  const { against, report: reports } = typed;
+  requireReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
   const printReports = async (
     sources: Dataset["sources"],
@@ -33,11 +24,9 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
     for (const report of reports) {
       const problems = await problemsOf(report.form);
       // An unreadable input has problems, but no source.
-      const names = new Set([...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])]);
-      const mode = combineModes(
-        Array.from(names, (name) => sources.find((source) => source.name === name) ?? { name }),
-      );
-      await printReport(screen, { ...report, inputs: [...names], problems, mode });
+      const inputs = [...new Set([...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])])];
+      const mode = combineModes(inputs.map((name) => sources.find((source) => source.name === name) ?? { name }));
+      await printReport(screen, { ...report, inputs, problems, mode });
     }
   };
   const read = async (own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "goesOn">): Promise<Dataset> => {
@@ -49,10 +38,9 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
       throw thrown;
     });
   };
-  const reading = await read({ files, split: settings.get("split"), goesOn: true });
+  const reading = await read({ files: typed.file, split: settings.get("split"), goesOn: true });
   await useReading(context, reading, async () => {
-    printConversion(context, reading);
-    printGrouping(context, reading, groupBy);
+    printReading(context, reading, typed.groupBy);
     if (against.length > 0) {
       const other = await read({ files: against });
       await reportSplitLeaks(reading, other).finally(other.close);
@@ -80,30 +68,16 @@ const selectReported = async ({ problems, sources }: Dataset, form: ReportFormat
 };
 
 const printResult = async ({ screen }: Context, reading: Dataset, result: CheckResult): Promise<void> => {
-  const {
-    status,
-    split,
-    groups,
-    trajectories,
-    unreadable,
-    metrics,
-    problems,
-    omittedProblemCount: problemsLeftOut,
-    filteredOut: leftOut,
-  } = result;
+  const { status, split, groups, trajectories, unreadable, metrics, problems, omittedProblemCount } = result;
   if (screen.isForProgram) {
     return await printDocument(screen, {
-      status,
-      split: split ?? null,
-      groups,
-      trajectories,
-      metrics,
+      ...{ status, split: split ?? null, groups, trajectories, metrics },
       problems: problems.map(toProblemDocument),
       ...(unreadable === 0 ? {} : { unreadable_lines: unreadable }),
-      not_chosen: leftOut,
-      ...(problemsLeftOut === 0 ? {} : { problems_left_out: problemsLeftOut }),
+      not_chosen: result.filteredOut,
+      ...(omittedProblemCount === 0 ? {} : { problems_left_out: omittedProblemCount }),
       warnings: problems.filter(({ severity }) => severity === "warning").map(toProblemDocument),
-    } satisfies CheckDocument);
+    });
   }
   const groupsText = `${formatRejected(groups)}${formatUnreadable(unreadable)}`;
   const facts = toFacts({ status, split, groups: groupsText, trajectories: formatRejected(trajectories) });

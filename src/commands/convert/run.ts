@@ -10,58 +10,46 @@ import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
-import { printWarnings, withExcerpts } from "../inputs/problems.ts";
-import { printConversion, printFacts, readInputs, toFacts } from "../inputs/read.ts";
-import type { ConvertDocument } from "../schema/trajectories.ts";
+import { printWarnings } from "../inputs/problems.ts";
+import { printFacts, printReading, readInputs, toFacts, useReading } from "../inputs/read.ts";
 import type { ConvertOptions } from "./command.ts";
 
 /** @throws Failure `invalid-input`, `conversion-inexact`, `convert-rejected`, `output-exists`, `output-unwritable` */
 export const convert = async (context: Context, typed: ConvertOptions): Promise<void> => {
   const { screen, host } = context;
   const { out, rejects } = typed;
+  const skipsInvalid = typed.onInvalid === "skip";
   if (out === "-" && screen.isForProgram)
     throw contradiction("--out -", "--json", "both go to stdout; pass a file with --out");
-  if (out === "-" && host.terminal.stdout)
-    throw contradiction(
-      "--out -",
-      "a terminal",
-      "its lines are for a file or a program; redirect stdout or pass --out <file>",
-    );
-  const skipsInvalid = typed.onInvalid === "skip";
-  const outputs = [
-    ["--out ", out],
-    ["--receipt ", typed.receipt],
-  ] as const;
-  requireSeparateFiles([...outputs, ...(skipsInvalid ? rejectsFiles(rejects, typed.file) : [])], typed.file);
+  if (out === "-" && host.terminal.stdout) {
+    const why = "its lines are for a file or a program; redirect stdout or pass --out <file>";
+    throw contradiction("--out -", "a terminal", why);
+  }
+  const own = { "--out ": out, "--receipt ": typed.receipt };
+  const others = skipsInvalid ? rejectsFiles(rejects, typed.file) : {};
+  requireSeparateFiles(Object.entries({ ...own, ...others }), typed.file);
   for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireUnusedFile(file);
   const settings = await effectiveSettings(context);
-  const reading = await readInputs(context, {
-    settings,
-    typed,
-    receipt: true,
-    goesOn: skipsInvalid,
-    label: "converting",
-  });
-  const withProblemExcerpts = async (thrown: unknown) => await withExcerpts(context, reading.sources, thrown);
-  try {
-    printConversion(context, reading);
-    const { conversion } = reading;
-    const { failure, groups, trajectories, problems, filteredOut: leftOut, unreadable } = checkResult(reading);
+  const asked = { settings, typed, receipt: true, goesOn: skipsInvalid, label: "converting" };
+  const reading = await readInputs(context, asked);
+  await useReading(context, reading, async () => {
+    printReading(context, reading, typed.groupBy);
+    const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(reading);
     await printWarnings(context, reading, problems);
-    if (failure !== undefined && !skipsInvalid) throw await withProblemExcerpts(failure);
-    const receipt = conversion?.receipt?.data();
+    if (failure !== undefined && !skipsInvalid) throw failure;
+    const receipt = reading.conversion?.receipt?.data();
     const { leaves = null, left_out = [], format = null } = receipt ?? {};
     if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
     if (typed.exact && leaves !== null && leaves.left_out > 0)
       throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
     const redact = screen.safe.verbatimJson;
-    const rejectsFile = failure === undefined ? undefined : await writeRejected(reading, { rejects, redact });
+    const rejectsFile = failure === undefined ? null : await writeRejected(reading, { rejects, redact });
     await writeGroups(context, reading, out);
     const written = groups.read - groups.rejected;
     if (screen.isForProgram) {
-      const [status, rejects_file, not_chosen] = ["converted", rejectsFile ?? null, leftOut] as const;
-      const document = { status, format, groups, trajectories, out, rejects_file, leaves, left_out, not_chosen };
-      await printDocument(screen, document satisfies ConvertDocument);
+      const files = { out, rejects_file: rejectsFile };
+      const status = "converted";
+      await printDocument(screen, { status, format, groups, trajectories, ...files, leaves, left_out, not_chosen });
     } else {
       if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
       const facts = toFacts({
@@ -73,14 +61,10 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
       });
       if (out !== "-") await printFacts(screen, { facts });
     }
-    if (rejectsFile === undefined) return;
-    const about = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
-    throw await withProblemExcerpts(
-      convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, about),
-    );
-  } finally {
-    await reading.close();
-  }
+    if (rejectsFile === null) return;
+    const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
+    throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, details);
+  });
 };
 
 const writeGroups = async ({ screen }: Context, reading: Dataset, file: string): Promise<void> => {

@@ -7,49 +7,39 @@ import { combineModes, isRemote, locateLine } from "../../input/index.ts";
 import { requireReportFile, type Screen } from "../../output/index.ts";
 import type { ReportRequest } from "./options.ts";
 
-/**
- * Refuses two results on stdout, and reports that would overwrite a file.
- * @throws Failure `conflicting-options`, `report-exists`
- */
+/** Refuses two results on stdout, and reports over other files. @throws Failure `conflicting-options`, `report-exists` */
 export const requireReportFiles = (
   { isForProgram }: Screen,
   { report: asked, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },
 ): void => {
-  const why = "both go to stdout";
-  const [first, second] = asked.filter(({ file }) => file === undefined);
-  if (first !== undefined && isForProgram) throw contradiction(`--report ${first.form}`, "--json", why);
+  const printed = asked.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
+  const [first, second = isForProgram ? "--json" : undefined] = printed;
+  if (first !== undefined && second !== undefined) throw contradiction(first, second, "both go to stdout");
   requireSeparateFiles(
-    asked.map(({ form, file }): FileOption => [`--report ${form}=`, file]),
+    asked.map(({ form, file }): FileUse => [`--report ${form}=`, file]),
     inputs,
   );
   for (const { file } of asked) if (file !== undefined) requireReportFile(file);
-  if (first === undefined || second === undefined) return;
-  throw contradiction(`--report ${first.form}`, `--report ${second.form}`, why);
 };
 
-/** An option that names a file, with the file. */
-type FileOption = readonly [option: string, file: string | undefined];
+/** The text before a file's name in a message, and the file. */
+type FileUse = readonly [text: string, file: string | undefined];
 
 /** Returns the rejects file and the reasons file of a run, before its input is read. */
-export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): readonly FileOption[] => {
+export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): Record<string, string> => {
   const file = rejects ?? (first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
-  return file === undefined
-    ? []
-    : [
-        ["--rejects ", file],
-        ["the reasons in ", `${file}.reasons`],
-      ];
+  return file === undefined ? {} : { "--rejects ": file, "the reasons in ": `${file}.reasons` };
 };
 
 /** Refuses a file that is used twice: as two outputs, or as output and input. @throws Failure `conflicting-options` */
-export const requireSeparateFiles = (outputs: readonly FileOption[], inputs: readonly string[]): void => {
-  const names = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
-  for (const [option, file = "-"] of outputs) {
+export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]): void => {
+  const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
+  for (const [text, file = "-"] of outputs) {
     const identity = file === "-" ? undefined : identifyFile(file);
     if (identity === undefined) continue;
-    const other = names.get(identity);
-    if (other !== undefined) throw contradiction(other, `${option}${file}`, "both are the same file");
-    names.set(identity, `${option}${file}`);
+    const other = uses.get(identity);
+    if (other !== undefined) throw contradiction(other, `${text}${file}`, "both are the same file");
+    uses.set(identity, `${text}${file}`);
   }
 };
 

@@ -8,9 +8,10 @@ import { formatNames, readRewards } from "../../formats/index.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
 import type { FetchProgress } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Column, printList, printPage, type Screen, textColumn } from "../../output/index.ts";
+import { printList, printPage, type Screen } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
+import { keyColumns } from "../lists/object-list.ts";
 import type { InputOptions } from "./options.ts";
 import { withExcerpts } from "./problems.ts";
 
@@ -52,11 +53,9 @@ export const prepareInputs = async (
   };
   return async () => {
     const reading = await readDataset(options);
-    const { repeatedFiles: repeated = [] } = reading;
-    if (repeated.length > 0) {
-      const files = pluralize(repeated.length, "repeated file");
-      screen.notice(`read ${files} only once: ${formatNameList(repeated, "")}`);
-    }
+    const { repeatedFiles = [] } = reading;
+    const files = pluralize(repeatedFiles.length, "repeated file");
+    if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatNameList(repeatedFiles, "")}`);
     if (!isFiltered) return reading;
     try {
       const filtered = await selectDataset(reading, { ...options, choosing: { where, best, sample, seed, shard } });
@@ -79,22 +78,19 @@ export const readInputs = async (
   { label, ...asked }: InputsRequest & { readonly label?: string },
 ): Promise<Dataset> => {
   if (label === undefined) return await (await prepareInputs(context, asked))();
-  const progress = context.screen.startProgress(label);
+  const { update, stop } = context.screen.startProgress(label);
   const callbacks = {
-    onProgress: (done: { bytes: number; of: number }) => progress.update(formatPercent(label, done)),
-    onFetched: ({ bytes, of }: FetchProgress) =>
-      progress.update(
-        of === undefined
-          ? `fetching, ${Math.floor(bytes / 1e6)} MB`
-          : formatPercent("fetching", { bytes, of: Math.max(1, of) }),
-      ),
+    onProgress: ({ bytes, of }: { bytes: number; of: number }) => update(formatPercent(label, bytes, of)),
+    onFetched: ({ bytes, of }: FetchProgress) => {
+      const amount = `fetching, ${Math.floor(bytes / 1e6)} MB`;
+      update(of === undefined ? amount : formatPercent("fetching", bytes, Math.max(1, of)));
+    },
   };
-  return await prepareInputs(context, { ...callbacks, ...asked })
-    .then(async (read) => await read())
-    .finally(progress.stop);
+  const read = prepareInputs(context, { ...callbacks, ...asked });
+  return await read.then(async (start) => await start()).finally(stop);
 };
 
-export const formatPercent = (label: string, { bytes, of }: { readonly bytes: number; readonly of: number }): string =>
+export const formatPercent = (label: string, bytes: number, of: number): string =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
 /** Works with an open dataset and closes it. Adds excerpts to the problems of a failure. */
@@ -112,14 +108,14 @@ export const useReading = async <Result>(
   }
 };
 
-const parseFormatOptions = (typed: InputOptions, receipt: boolean): ReadOptions["foreign"] => {
+const parseFormatOptions = (typed: InputOptions, hasReceipt: boolean): ReadOptions["foreign"] => {
   const { from = "auto", rewardFrom, rewards, lossy, histories } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw wrongValue("--from", from, names.join(", "), findNearest(from, names));
   if (rewardFrom !== undefined && rewards !== undefined)
     throw contradiction("--reward-from", "--rewards", "a trajectory has one reward");
   return {
-    ...{ from, hasReceipt: receipt, allowsLossy: lossy, keepsHistories: histories },
+    ...{ from, hasReceipt, allowsLossy: lossy, keepsHistories: histories },
     rewardFrom: rewardFrom?.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step)),
     rewards: rewards === undefined ? undefined : readRewards(rewards),
   };
@@ -131,8 +127,9 @@ const maxNames = 3;
 const formatNameList = (names: readonly string[], more: string): string =>
   `${names.slice(0, maxNames).join(", ")}${names.length > maxNames ? ` and ${names.length - maxNames} more${more}` : ""}`;
 
-/** Prints the recognized format, the notes of its conversion, and skipped files. */
-export const printConversion = ({ screen }: Context, { conversion, skippedFiles: others = [] }: Dataset): void => {
+/** Prints the recognized format, the notes of its conversion, skipped files, and a `--group-by` without effect. */
+export const printReading = ({ screen }: Context, reading: Dataset, groupBy: string | undefined): void => {
+  const { conversion, skippedFiles = [], found } = reading;
   if (conversion !== undefined) {
     const { formats, rewardFrom, notes } = conversion;
     for (const { format, files } of formats) {
@@ -143,17 +140,10 @@ export const printConversion = ({ screen }: Context, { conversion, skippedFiles:
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
-  if (others.length > 0) screen.notice(`skipped files without rollouts: ${formatNameList(others, " files")}`);
-};
-
-/** Prints that `--group-by` has no effect on input that is already grouped. */
-export const printGrouping = (
-  { screen }: Context,
-  { found: { shapes } }: Dataset,
-  groupBy: string | undefined,
-): void => {
-  if (groupBy === undefined || shapes.size === 0 || shapes.has("trajectories")) return;
-  screen.notice(`--group-by ${groupBy} has no effect: the input is already grouped`);
+  if (skippedFiles.length > 0)
+    screen.notice(`skipped files without rollouts: ${formatNameList(skippedFiles, " files")}`);
+  if (groupBy !== undefined && found.shapes.size > 0 && !found.shapes.has("trajectories"))
+    screen.notice(`--group-by ${groupBy} has no effect: the input is already grouped`);
 };
 
 export interface Fact {
@@ -166,9 +156,8 @@ export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | u
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 
 /** The number of unreadable lines, which count as rejected groups. */
-export const formatUnreadable = (lines: number): string => {
-  return lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`;
-};
+export const formatUnreadable = (lines: number): string =>
+  lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`;
 
 interface ResultPage {
   readonly facts: readonly Fact[];
@@ -180,22 +169,15 @@ interface ResultPage {
 
 export const printFacts = async (
   screen: Screen,
-  { facts, metrics = {}, metricsScope: measured, next = [] }: ResultPage,
+  { facts, metrics = {}, metricsScope, next = [] }: ResultPage,
 ): Promise<void> => {
-  const figures = Object.entries(metrics).map(([name, value]) => ({ name, value }));
   if (screen.format !== "table") {
-    const about = measured === undefined ? [] : [{ name: "metrics of", value: measured }];
-    await printList(screen, { columns: factColumns, rows: [...facts, ...about, ...figures, ...next] });
-    return;
+    const rows = [...facts, ...toFacts({ "metrics of": metricsScope }), ...toFacts(metrics), ...next];
+    return await printList(screen, { columns: keyColumns<Fact>({ name: 0, value: 0 }), rows });
   }
   const lines = (own: readonly Fact[]) => own.map(({ name, value }) => ({ label: name, text: String(value) }));
-  const rounded = figures.map(({ name, value }) => ({ name, value: roundForDisplay(value) }));
-  const title = measured === undefined ? "Metrics" : `Metrics of ${measured}`;
+  const rounded = Object.entries(metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
+  const title = metricsScope === undefined ? "Metrics" : `Metrics of ${metricsScope}`;
   const sections = [{ lines: lines(facts) }, { title, lines: lines(rounded) }, { lines: lines(next) }];
   await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
 };
-
-const factColumns: readonly Column<Fact>[] = [
-  textColumn("name", { rank: 0, text: ({ name }) => name }),
-  textColumn("value", { rank: 0, text: ({ value }) => String(value), value: ({ value }) => value }),
-];

@@ -4,16 +4,7 @@ import { destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { isDatabaseUrl } from "../../files.ts";
-import {
-  type Entry,
-  type EntryFilter,
-  foldFileStatuses,
-  formatState,
-  type Ledger,
-  openExistingLedger,
-  type Verification,
-  verifyDataset,
-} from "../../ledger/index.ts";
+import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -24,7 +15,6 @@ import { withExcerpts } from "../inputs/problems.ts";
 import { readInputs, useReading } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { RelativeTime } from "../lists/options.ts";
-import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions): Promise<void> => {
@@ -39,19 +29,18 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
     });
   }
   const verification = await compareFiles(context, typed, { perScope: true });
-  const { read, logged, repeated, unknown, refused, not_sent } = verification;
+  const { read, logged, repeated, unknown, refused, not_sent, entries } = verification;
   const outcomes = `${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
   screen.notice(`${pluralize(read, "group")}: ${logged} logged, ${outcomes}`);
-  await printEntries(context, typed, { entries: verification.entries, groups: toCounts(verification) });
+  await printEntries(context, typed, { entries, groups: toCounts(verification) });
 };
 
 /** @throws Failure `option-missing`, `conflicting-options`; `no-such-request` before any change */
 export const resolveRequests = async (context: Context, typed: ResolveOptions): Promise<void> => {
   const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend } = typed;
-  if (!assumeLogged && !resend) {
+  if (!assumeLogged && !resend)
     throw failures.optionMissing(first, second, `${failures.resolveHint}, or decide with ${first} or ${second}`);
-  }
   if (assumeLogged && resend) throw contradiction(first, second, "a request was either logged or not");
   await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
     const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
@@ -60,8 +49,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
     const state = resend ? "released" : "assumed_logged";
     const resolved = [...new Set(typed.id)];
     for (const id of resolved) await ledger.resolve(id, state);
-    if (context.screen.isForProgram)
-      await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
+    if (context.screen.isForProgram) await printDocument(context.screen, { resolved, state });
     else context.screen.notice(`resolved: ${resolved.join(", ")}`);
   });
 };
@@ -70,18 +58,14 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
 export const verifyGroups = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
   const verification = await compareFiles(context, typed, { perScope: false });
-  const { read, logged, repeated, unknown, refused, not_sent, isInvalid, problems, problemCounts, files } =
-    verification;
+  const { read, logged, refused, not_sent, problems, problemCounts, files } = verification;
   const isSame = logged === read;
   if (screen.isForProgram) {
-    await printDocument(screen, {
-      status: isSame ? "verified" : "differs",
-      groups: toCounts(verification),
-      files,
-      problems: problems.map(toProblemDocument),
-    } satisfies documents.LedgerVerified);
+    const status = isSame ? "verified" : "differs";
+    const groups = toCounts(verification);
+    await printDocument(screen, { status, groups, files, problems: problems.map(toProblemDocument) });
   } else {
-    for (const run of files.length > 1 ? foldFileStatuses(files) : []) {
+    for (const run of files.length > 1 ? ledgers.foldFileStatuses(files) : []) {
       const names = run.files === 1 ? run.first : `${run.first} to ${run.last} (${run.files} files)`;
       const parts = run.state === "in part" ? `, ${run.logged} of ${run.read} groups` : "";
       screen.notice(`${names}: ${run.state} logged${parts}`);
@@ -89,9 +73,9 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
     if (isSame) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isSame) return;
-  const differs = { read, logged, repeated, unknown, missing: not_sent + refused, isInvalid };
+  const failure = failures.ledgerDiffers({ ...verification, missing: not_sent + refused }, { problems });
   // The lines themselves are valid, so they have no excerpts.
-  throw await withExcerpts(context, [], failures.ledgerDiffers(differs, { problems }), problemCounts);
+  throw await withExcerpts(context, [], failure, problemCounts);
 };
 
 /** Resolved states, which can be forgotten. */
@@ -109,7 +93,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
     const affected = yes ? [] : await entriesOf({ ...filter, states: resolvedStates });
     for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
       const target = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
-      const end = `${formatState(state)} ${toIsoTime(lastTried)}`;
+      const end = `${ledgers.formatState(state)} ${toIsoTime(lastTried)}`;
       screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
     }
     if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
@@ -122,25 +106,21 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
     }
     const forgotten = (await ledger?.forget(filter)) ?? 0;
     const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
-    if (screen.isForProgram)
-      return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
-    const kept =
-      left === 0
-        ? ""
-        : `; kept ${pluralize(left, "request")} in flight or unknown (resolve with \`rollcall ledger resolve\`)`;
-    screen.notice(`forgot ${pluralize(forgotten, "request")}${kept}`);
+    if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
+    const kept = `; kept ${pluralize(left, "request")} in flight or unknown (resolve with \`rollcall ledger resolve\`)`;
+    screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
   });
 };
 
 export const listCalls = async (context: Context, typed: CallsOptions): Promise<void> => {
-  const { limit, since, until, allDestinations } = typed;
+  const { limit = Number.POSITIVE_INFINITY, since, until, allDestinations } = typed;
   const rows = await withLedger(context, typed, { toRead: true }, async ({ ledger, filter }) => {
-    const calls: documents.LoggedCall[] = [];
+    const calls: ({ id: string; logged_at: string } & ReturnType<typeof toScopeKeys>)[] = [];
     for await (const entry of ledger?.entries(filter) ?? []) {
-      const { scope, lastTried } = entry;
-      const { destination, account } = scope;
-      for (const id of entry.calls.slice(0, limit === undefined ? undefined : limit - calls.length))
-        calls.push({ id, ...scopeFacts(entry), logged_at: toIsoTime(lastTried), destination, account });
+      const { destination, account, ...scope } = toScopeKeys(entry);
+      const logged_at = toIsoTime(entry.lastTried);
+      const ids = entry.calls.slice(0, limit - calls.length);
+      calls.push(...ids.map((id) => ({ id, ...scope, logged_at, destination, account })));
       if (calls.length === limit) break;
     }
     return calls;
@@ -165,34 +145,34 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
 const printEntries = async (
   { screen }: Context,
   { allDestinations }: LocationOptions,
-  { entries, groups }: { entries: readonly Entry[]; groups: ReturnType<typeof toCounts> | null },
+  { entries, groups }: { entries: readonly ledgers.Entry[]; groups: ReturnType<typeof toCounts> | null },
 ): Promise<void> => {
-  const rows = entries.map((entry): documents.LedgerEntry => {
-    const { id, state, groups, bytes, input, scope, attempts, status, cause } = entry;
-    const { destination, account } = scope;
-    const [first_tried, last_tried] = [toIsoTime(entry.firstTried), toIsoTime(entry.lastTried)];
+  const rows = entries.map((entry) => {
+    const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
+    const { destination, account, ...scope } = toScopeKeys(entry);
     return {
-      ...{ id, state, ...scopeFacts(entry), groups, bytes, input, destination, account, attempts },
-      ...{ first_tried, last_tried, status, cause, calls: entry.calls.length },
+      ...{ id, state, ...scope, groups, bytes, input, destination, account, attempts },
+      ...{ first_tried: toIsoTime(firstTried), last_tried: toIsoTime(lastTried), status, cause, calls: calls.length },
     };
   });
   await printObjects(screen, {
     others: { groups },
     member: "entries",
     rows,
+    // A narrow table omits columns of a high rank first.
     columns: {
       id: 0,
       state: {
         rank: 0,
-        text: ({ state }) => formatState(state),
+        text: ({ state }) => ledgers.formatState(state),
         tag: ({ state }) => (state === "unknown" ? { text: "resolve it", tone: "warning" } : undefined),
       },
       groups: { rank: 2, align: "right" },
-      // Right-aligned columns are never cut.
       last_tried: {
-        align: "right",
         heading: "last tried\nUTC",
         rank: 2,
+        // Right-aligned columns are never cut.
+        align: "right",
         text: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
       },
       model_id: { heading: "model", rank: 3 },
@@ -200,7 +180,6 @@ const printEntries = async (
       bytes: { rank: 10, align: "right" },
       attempts: { rank: 11, align: "right" },
       status: { rank: 7, text: ({ status, cause }) => String(status ?? cause ?? "") },
-      // A narrow table omits columns of a high rank first.
       destination: allDestinations ? 1 : 8,
       account: allDestinations ? 1 : 9,
     },
@@ -209,9 +188,11 @@ const printEntries = async (
 
 const toIsoTime = (ms: number): string => new Date(ms).toISOString();
 
-const scopeFacts = ({ scope: { model, split, batch } }: Entry) => ({ model_id: model, split, batch });
+const toScopeKeys = ({ scope: { model, split, batch, destination, account } }: ledgers.Entry) => ({
+  ...{ model_id: model, split, batch, destination, account },
+});
 
-const toCounts = ({ read, logged, repeated, unknown, refused, not_sent }: Verification) => ({
+const toCounts = ({ read, logged, repeated, unknown, refused, not_sent }: ledgers.Verification) => ({
   ...{ read, logged, repeated, unknown, refused, not_sent },
 });
 
@@ -222,12 +203,12 @@ type FilterOptions = LocationOptions &
 
 interface OpenedLedger {
   /** Undefined if the ledger does not exist. A notice says so. */
-  readonly ledger: Ledger | undefined;
-  readonly entriesOf: (filter: EntryFilter) => Promise<readonly Entry[]>;
+  readonly ledger: ledgers.Ledger | undefined;
+  readonly entriesOf: (filter: ledgers.EntryFilter) => Promise<readonly ledgers.Entry[]>;
   /** The filter of the options and the effective destination. */
-  readonly filter: EntryFilter;
+  readonly filter: ledgers.EntryFilter;
   /** The same filter for all other destinations. */
-  readonly otherDestinations: EntryFilter;
+  readonly otherDestinations: ledgers.EntryFilter;
 }
 
 const withLedger = async <Result>(
@@ -244,9 +225,8 @@ const withLedger = async <Result>(
   if (isEverywhere && !typed.allDestinations) screen.notice("no URL is set; showing requests to all destinations");
   const isOf = isEverywhere ? () => true : await destinationFilter(context, settings);
   const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(place.path);
-  const ledger = await openExistingLedger(place, {
-    host,
-    toRead,
+  const ledger = await ledgers.openExistingLedger(place, {
+    ...{ host, toRead },
     // By default, a command of the ledger does not wait for a database at a URL.
     maxWaitMs: isImmediate ? 0 : settings.require("max_wait"),
     onUnavailable: (code) =>
@@ -255,12 +235,12 @@ const withLedger = async <Result>(
   if (ledger === undefined) screen.notice(`no ledger at ${place.path}`);
   const { model, split, batch, since, until, before = until } = typed;
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
-  const entriesOf = async (of: EntryFilter) => {
-    const entries: Entry[] = [];
+  const entriesOf = async (of: ledgers.EntryFilter) => {
+    const entries: ledgers.Entry[] = [];
     for await (const entry of ledger?.entries(of) ?? []) entries.push(entry);
     return entries;
   };
-  const otherDestinations: EntryFilter = { ...filter, matchesScope: (scope) => !isOf(scope) };
+  const otherDestinations: ledgers.EntryFilter = { ...filter, matchesScope: (scope) => !isOf(scope) };
   try {
     return await work({ ledger, entriesOf, filter: { ...filter, matchesScope: isOf }, otherDestinations });
   } finally {
@@ -272,15 +252,15 @@ const withLedger = async <Result>(
 const compareFiles = async (
   context: Context,
   typed: FileOptions,
-  scopes: Parameters<typeof verifyDataset>[2],
-): Promise<Verification> => {
+  scopes: Parameters<typeof ledgers.verifyDataset>[2],
+): Promise<ledgers.Verification> => {
   const settings = await effectiveSettings(context);
   const reading = await readInputs(context, { settings, typed, split: typed.split });
   return await useReading(context, reading, async () => {
     const { failure } = checkResult(reading);
     if (reading.groups.count === 0 && failure !== undefined) throw failure;
     const verify = async ({ ledger, filter }: OpenedLedger) =>
-      await verifyDataset(reading, ledger?.entries(filter) ?? [], scopes);
+      await ledgers.verifyDataset(reading, ledger?.entries(filter) ?? [], scopes);
     return await withLedger(context, typed, { toRead: true }, verify);
   });
 };

@@ -8,7 +8,6 @@ import type { FollowEvent, LogResult, Retry, SendProgress } from "../../send/ind
 import { pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
-import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun } from "./run.ts";
 
 /** The destination of planned requests. */
@@ -27,15 +26,8 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const { metrics, groups, status } = result;
   const measured = { groups: groups.read - groups.rejected, logged: groups.logged + groups.already_logged };
   const isOfAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
-  if (screen.isForProgram) {
-    const document = documentOf(result, { measured: isOfAll ? undefined : measured, target });
-    // The answers keep their bytes.
-    const texts = { ...document, responses: undefined };
-    const members = Object.entries(texts).map(([key, value]): [string, string] =>
-      key === "responses" ? [key, responsesText(result)] : [key, JSON.stringify(value)],
-    );
-    return await printRaw(screen, Buffer.from(composeMembers(members)));
-  }
+  if (screen.isForProgram)
+    return await printRaw(screen, Buffer.from(documentText(result, isOfAll ? undefined : measured, target)));
   const ofInput = `all ${pluralize(measured.groups, "valid group")} of the input, ${measured.logged} logged`;
   await printFacts(screen, {
     facts: [...resultFacts(result), ...plannedFacts(result, target)],
@@ -45,41 +37,41 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   });
 };
 
-const documentOf = (
-  result: LogResult,
-  { measured, target }: { measured: LogDocument["metrics_of"]; target: PlanTarget | undefined },
-): LogDocument => {
+/** Composes the document as text, because the answers of the service keep their bytes. */
+const documentText = (result: LogResult, metrics_of: object | undefined, target: PlanTarget | undefined): string => {
   const { status, split = null, batch, requests, bytes, groups, trajectories, metrics, ledger } = result;
-  return {
-    ...{ status, model_id: result.modelId, split, batch, requests, bytes, groups, trajectories, metrics },
-    metrics_of: measured,
+  const document = {
+    ...{ status, model_id: result.modelId, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
     responses: [],
     rejects_file: result.rejectsFile,
     ledger,
     warnings: result.warnings.map(toProblemDocument),
     unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
     not_chosen: result.filteredOut,
-    plan: status === "planned" ? planOf(result, target) : undefined,
+    plan: status !== "planned" ? undefined : toPlan(result, target),
   };
+  return composeMembers(
+    Object.entries(document).map(([key, value]) => [
+      key,
+      key === "responses" ? `[${result.answers.map(toResponseText).join(",")}]` : JSON.stringify(value),
+    ]),
+  );
 };
 
 /** The URL is null for the local service, whose port differs in every run. */
-const planOf = ({ planned }: LogResult, target: PlanTarget | undefined): LogDocument["plan"] => ({
+const toPlan = ({ planned }: LogResult, target: PlanTarget | undefined) => ({
   method: "POST",
   url: target !== undefined && /^https?:/.test(target.url) ? target.url : null,
   headers: Object.fromEntries((target?.headers ?? []).map((line) => line.split(/: (.*)/s, 2))),
   requests: planned.map(({ groups, bytes, key }) => ({ groups, bytes, idempotency_key: key })),
 });
 
-/** The answers of the service: JSON as received, other bodies as text. */
-const responsesText = ({ answers }: LogResult): string => {
-  const entries = answers.map(({ status, body, bytes }) => {
-    if (body === undefined) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
-    const text = Buffer.from(body).toString("utf8");
-    const json = text === "" ? "null" : parseJson(text) === undefined ? JSON.stringify(text) : text;
-    return `{"status":${status},"body":${json}}`;
-  });
-  return `[${entries.join(",")}]`;
+/** An answer of the service: JSON as received, another body as text. */
+const toResponseText = ({ status, body, bytes }: LogResult["answers"][number]): string => {
+  if (body === undefined) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
+  const text = Buffer.from(body).toString("utf8");
+  const json = text === "" ? "null" : parseJson(text) === undefined ? JSON.stringify(text) : text;
+  return `{"status":${status},"body":${json}}`;
 };
 
 const resultFacts = (result: LogResult): readonly Fact[] => {
@@ -112,21 +104,20 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined): r
   const only = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
   const keys = planned.some(({ key }) => key === null) ? "differs in every run" : only;
   const headers = [...(target?.headers ?? []), ...(target?.hasKeys === true ? [`Idempotency-Key: ${keys}`] : [])];
-  return [
-    ...planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => ({
-      name: `request ${at + 1}`,
-      value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}`,
-    })),
-    ...(left > 0 ? [{ name: "more", value: pluralize(left, "request") }] : []),
-    ...headers.map((value) => ({ name: "header", value })),
-  ];
+  const shown = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
+    return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
+  });
+  const more = left > 0 ? toFacts({ more: pluralize(left, "request") }) : [];
+  return [...shown, ...more, ...headers.map((value) => ({ name: "header", value }))];
 };
 
 /** The command that reads the first logged call. */
 const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { firstCall }: LogResult): readonly Fact[] => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
-  const options = [...optionArgs("--project", flags.project), ...serviceArgs(flags)];
-  return [{ name: "next", value: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) }];
+  const options = toOptions({ "--project": flags.project });
+  return toFacts({
+    next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options, ...serviceArgs(flags)]),
+  });
 };
 
 /** The failure of a run, with the next command if something is left to do. */
@@ -136,34 +127,32 @@ export const withNextCommand = (
 ): Failure | undefined => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { host, flags } = context;
-  const path = place?.path;
-  const ledgerArgs =
-    path === undefined ? ["--no-ledger"] : path === settings.ledgerPlace()?.path ? [] : ["--ledger", path];
+  const isUsualLedger = place?.path === settings.ledgerPlace()?.path;
+  const ledgerArgs = place === undefined ? ["--no-ledger"] : isUsualLedger ? [] : ["--ledger", place.path];
   const next = (...words: readonly string[]) =>
     failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...ledgerArgs, ...serviceArgs(flags)]) });
   const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
     // Groups with another batch or grouping would have other dedup keys.
-    const identity = [...optionArgs("--batch", batch ?? undefined), ...optionArgs("--group-by", typed.groupBy)];
-    return next("log", modelId, rejectsFile, "--split", split, ...identity);
+    const identity = toOptions({ "--split": split, "--batch": batch, "--group-by": typed.groupBy });
+    return next("log", modelId, rejectsFile, ...identity);
   }
-  const settles = isFailure(failure, "log-unknown") && failure.details.canResolve === true;
-  if (failure?.code === "unknown_outcome" && !settles) return ledger === null ? failure : next("ledger", "status");
+  const resolvesItself = isFailure(failure, "log-unknown") && failure.details.canResolve === true;
+  if (failure?.code === "unknown_outcome" && !resolvesItself)
+    return ledger === null ? failure : next("ledger", "status");
   return failure?.retryable === true ? rerun() : failure;
 };
 
 /** The typed options that select the service. */
 const serviceArgs = (flags: GlobalFlags): readonly string[] => [
   ...(flags.local ? ["--local"] : []),
-  ...optionArgs("--profile", flags.profile),
-  ...optionArgs("--base-url", flags.base_url),
-  ...optionArgs("--log-base-url", flags.log_base_url),
+  ...toOptions({ "--profile": flags.profile, "--base-url": flags.base_url, "--log-base-url": flags.log_base_url }),
   ...(flags.insecure_http === true ? ["--insecure-http"] : []),
 ];
 
-const optionArgs = (name: string, value: string | boolean | undefined): readonly string[] =>
-  typeof value === "string" ? [name, value] : [];
+const toOptions = (options: Readonly<Record<string, string | boolean | null | undefined>>): readonly string[] =>
+  Object.entries(options).flatMap(([name, value]) => (typeof value === "string" ? [name, value] : []));
 
 /** Prints outcomes of requests, and retries. @param isEvent true if the meter prints both */
 export const openReporter =
@@ -171,20 +160,18 @@ export const openReporter =
   ({ requests, of, change }: SendProgress): void => {
     if (change === undefined) return;
     const { outcome, retry, groups, bytes, reason, failure } = change;
-    const next = retry === undefined ? "" : formatRetry(retry);
-    const request = `request ${retry === undefined ? requests : requests + 1} of ${of}`;
+    const again = retry !== undefined;
+    const next = again ? formatRetry(retry) : "";
+    const name = outcome === "unknown" ? "outcome unknown" : outcome.replaceAll("-", " ");
     const size = `${pluralize(groups, "group")}, ${bytes} bytes`;
     const { attempt, waitMs = 0, leftMs = 0 } = retry ?? {};
     const waits = { attempt, retry_in_ms: Math.round(waitMs), max_wait_left_ms: Math.round(leftMs) };
     meter.report({
       event: `request_${outcome.replaceAll("-", "_")}`,
-      text: `${request}, ${size}: ${outcomeLabels[outcome]} (${reason})${retry === undefined ? "" : `; ${next}`}`,
-      facts: {
-        ...{ again: retry !== undefined, groups, bytes, reason, requests, of_requests: of },
-        ...(retry === undefined ? {} : waits),
-      },
+      text: `request ${again ? requests + 1 : requests} of ${of}, ${size}: ${name} (${reason})${again ? `; ${next}` : ""}`,
+      facts: { again, groups, bytes, reason, requests, of_requests: of, ...(again ? waits : {}) },
     });
-    if (retry !== undefined && failure !== undefined && !isEvent) screen.notice(`${failure.message}; ${next}`);
+    if (again && failure !== undefined && !isEvent) screen.notice(`${failure.message}; ${next}`);
   };
 
 /** The number and time of the next attempt, and the rest of `--max-wait`. */
@@ -192,15 +179,6 @@ export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
   const [wait, left] = [waitMs, leftMs].map((ms) => Math.ceil(ms / 1000));
   return `attempt ${attempt} in ${wait} s, ${left} s of --max-wait left`;
 };
-
-const outcomeLabels = {
-  logged: "logged",
-  "not-sent": "not sent",
-  "not-processed": "not processed",
-  "too-large": "too large",
-  refused: "refused",
-  unknown: "outcome unknown",
-} as const;
 
 export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {
   waiting: (file) => `waiting for ${file} to exist`,

@@ -19,7 +19,7 @@ import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { printConversion, printGrouping, readInputs, useReading } from "../inputs/read.ts";
+import { printReading, readInputs, useReading } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
 import { followNotices, formatRetry, openReporter, type PlanTarget, printResult, withNextCommand } from "./report.ts";
 
@@ -30,11 +30,13 @@ export interface LogRun {
   readonly ledger: send.DeliverOptions["ledger"];
   readonly meter: Meter;
   readonly compress: send.DeliverOptions["compression"];
+  /** True if the meter prints events, so that no notice repeats them. */
+  readonly printsEvents: boolean;
 }
 
 /** @throws Failure of the run, after its result was printed */
 export const log = async (context: Context, typed: LogOptions): Promise<void> => {
-  const { split, batch, maxRequestSize, modelId } = typed;
+  const { split, batch, maxRequestSize, modelId, receipt, progress } = typed;
   const own = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await effectiveSettings(context, own);
   const follow = parseFollowOptions(typed);
@@ -44,14 +46,15 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
     throw wrongValue("<model-id>", modelId, "the id of the model before the file, found a file");
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
   const skips = typed.onInvalid === "skip" || typed.onRefused === "skip";
-  const outputs = [
-    ["--receipt ", typed.receipt],
-    ["the ledger ", ledger?.path],
-  ] as const;
-  requireSeparateFiles([...outputs, ...(skips ? rejectsFiles(typed.rejects, typed.file) : [])], typed.file);
+  const rejects = skips ? rejectsFiles(typed.rejects, typed.file) : {};
+  requireSeparateFiles(Object.entries({ "--receipt ": receipt, "the ledger ": ledger?.path, ...rejects }), typed.file);
+  if (receipt !== undefined) requireUnusedFile(receipt);
   const form = settings.require("compress");
   const compress = form === "none" ? undefined : form;
-  const run = { context, settings, typed, ledger, meter: context.screen.startMeter(typed.progress), compress };
+  await send.checkCompression(compress);
+  const meter = context.screen.startMeter(progress);
+  const printsEvents = progress === "lines" || progress === "json";
+  const run = { context, settings, typed, ledger, meter, compress, printsEvents };
   await (follow === undefined ? logFiles(run) : logFollowed(run, follow));
 };
 
@@ -59,11 +62,9 @@ const logFiles = async (run: LogRun): Promise<void> => {
   const { context, typed, meter } = run;
   const { screen, host } = context;
   const { receipt, groupBy, body: number } = typed;
-  if (receipt !== undefined) requireUnusedFile(receipt);
   const reading = await readFiles(run);
   await useReading(context, reading, async () => {
-    printConversion(context, reading);
-    printGrouping(context, reading, groupBy);
+    printReading(context, reading, groupBy);
     if (receipt !== undefined) writeReceipt(context, receipt, reading);
     if (number !== undefined && host.terminal.stdout)
       throw contradiction("--body", "a terminal", "its bytes are for a file or a program; redirect stdout");
@@ -80,15 +81,39 @@ const logFiles = async (run: LogRun): Promise<void> => {
   });
 };
 
+const readFiles = async (run: LogRun): Promise<Dataset> => {
+  const { context, settings, typed, ledger, meter } = run;
+  const { modelId, dryRun, strict, allow } = typed;
+  const split = settings.get("split");
+  try {
+    return await readInputs(context, {
+      ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
+      strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
+      onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
+      onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
+      // A missing URL ends the run before the check of a large input.
+      onOpened: () => void (dryRun || settings.local || settings.address("log")),
+      meanwhile: async () => void (await Promise.all([send.loadDelivery(ledger?.path), preloadClient()])),
+    });
+  } catch (thrown) {
+    meter.stop();
+    if (!isFailure(thrown, "interrupted")) throw thrown;
+    const failure = thrown.withDetails({ unsent: true });
+    await printOutcome(run, send.emptyResult({ modelId, split, batch: settings.get("batch"), failure }));
+    throw failure;
+  } finally {
+    meter.stop();
+  }
+};
+
 /** Logs a growing file. */
 const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> => {
-  const { context, settings, typed, meter, compress } = run;
-  const { groupBy, strict, allow, progress: form } = typed;
+  const { context, settings, typed, meter } = run;
+  const { groupBy, strict, allow } = typed;
   const split = settings.get("split");
   // The split of a growing file is unknown.
   if (split === undefined) throw missingSplit([]);
   if (!settings.local) settings.address("log");
-  await send.checkCompression(compress);
   const delivery = deliveryOptions(run);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset: reading, result } = await send
@@ -98,7 +123,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
       onEvent: (event) => {
         const { file } = follow;
         const text = followNotices[event](file);
-        if (form === "lines" || form === "json") meter.report({ event: `file_${event}`, text, facts: { file } });
+        if (run.printsEvents) meter.report({ event: `file_${event}`, text, facts: { file } });
         else context.screen.notice(text);
       },
       onRead: (bytes) => {
@@ -151,43 +176,15 @@ const findPlanTarget = async ({ context, settings, typed, compress }: LogRun): P
   return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
 };
 
-const readFiles = async (run: LogRun): Promise<Dataset> => {
-  const { context, settings, typed, ledger, compress } = run;
-  const { modelId, dryRun, strict, allow } = typed;
-  const split = settings.get("split");
-  const meter = context.screen.startMeter(typed.progress);
-  await send.checkCompression(compress);
-  try {
-    return await readInputs(context, {
-      ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
-      strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
-      onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
-      onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
-      // A missing URL ends the run before the check of a large input.
-      onOpened: () => void (dryRun || settings.local || settings.address("log")),
-      meanwhile: async () => void (await Promise.all([send.loadDelivery(ledger?.path), preloadClient()])),
-    });
-  } catch (thrown) {
-    meter.stop();
-    if (!isFailure(thrown, "interrupted")) throw thrown;
-    const failure = thrown.withDetails({ unsent: true });
-    await printOutcome(run, send.emptyResult({ modelId, split, batch: settings.get("batch"), failure }));
-    throw failure;
-  } finally {
-    meter.stop();
-  }
-};
-
 const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   const { context, settings, typed, ledger, meter, compress } = run;
   const { host, screen } = context;
-  const maxWaitMs = settings.require("max_wait");
-  const { onInvalid = "stop", onRefused = "stop", onUnknown = "stop", concurrency = 1, progress: form } = typed;
+  const { onInvalid = "stop", onRefused = "stop", onUnknown = "stop", concurrency = 1 } = typed;
   const { dryRun, oneRequest, rejects, resendLogged, modelId, follow } = typed;
-  const tell = openReporter(screen, meter, form === "lines" || form === "json");
+  const report = openReporter(screen, meter, run.printsEvents);
   return {
     ...{ dryRun, oneRequest, onInvalid, onRefused, onUnknown, rejects, resendLogged, ledger, concurrency, modelId },
-    ...{ host, maxWaitMs, compression: compress, redact: screen.safe.verbatimJson },
+    ...{ host, maxWaitMs: settings.require("max_wait"), compression: compress, redact: screen.safe.verbatimJson },
     batch: settings.get("batch"),
     account: settings.require("account"),
     destination: async () =>
@@ -197,15 +194,13 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     idempotency: settings.require("idempotency") === "auto",
     honorsKeys: settings.local,
     onSlow: (ms, left) => {
-      const seconds = Math.round(ms / 100) / 10;
       const more = pluralize(left, "more request follows", "more requests follow");
+      const seconds = Math.round(ms / 100) / 10;
       screen.notice(`the first request took ${seconds} s and ${more}; send several at once with --concurrency 4`);
     },
     onResend: (requests) => {
-      const which = pluralize(requests, "request");
-      screen.notice(
-        `resending ${which} of unknown outcome; the service honors Idempotency-Key, so it logs nothing twice`,
-      );
+      const which = `resending ${pluralize(requests, "request")} of unknown outcome`;
+      screen.notice(`${which}; the service honors Idempotency-Key, so it logs nothing twice`);
     },
     onUnavailable: (code) =>
       screen.notice(`cannot reach the ledger database (${code}); sending nothing, retrying until --max-wait elapses`),
@@ -214,7 +209,7 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
       const { bytes, ofBytes, groups, change } = progress;
       const waiting = change?.retry && formatRetry(change.retry);
       if (!follow) meter.show({ phase: "sending", bytes, ofBytes, groups, waiting });
-      tell(progress);
+      report(progress);
     },
   };
 };
@@ -240,16 +235,9 @@ type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" 
 
 /** Options that need a complete file. */
 const wholeFileOptions = [
-  "where",
-  "best",
-  "sample",
-  "shard",
-  "receipt",
-  "rewardFrom",
-  "rewards",
-  "lossy",
-  "histories",
-] as const;
+  ...(["where", "best", "sample", "shard", "receipt"] as const),
+  ...(["rewardFrom", "rewards", "lossy", "histories"] as const),
+];
 
 /** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
 const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
@@ -266,15 +254,10 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
     throw conflictingOptions({ first: "--follow", second: `--from ${from}`, why, hint });
   }
   const [file, ...others] = typed.file;
-  if (file === undefined || file === "-" || others.length > 0) {
-    const found = others.length > 0 ? "several files" : "standard input";
-    throw contradicts(found, "it needs exactly one file");
-  }
-  const [everyMs, groupIdleMs] = [
-    parseDurationOption("--every", every),
-    parseDurationOption("--group-idle", groupIdle),
-  ];
-  return { file, everyMs, groupSize, groupIdleMs };
+  if (file === undefined || file === "-" || others.length > 0)
+    throw contradicts(others.length > 0 ? "several files" : "standard input", "it needs exactly one file");
+  const everyMs = parseDurationOption("--every", every);
+  return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };
 
 const parseDurationOption = (option: string, value: string): number => {

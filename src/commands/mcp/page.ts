@@ -52,18 +52,21 @@ interface Bounds {
   readonly maxLevels: number;
 }
 
+/** Limits from wide to narrow. */
+const boundsByWidth: readonly Bounds[] = [
+  { maxTextLength: Number.POSITIVE_INFINITY, maxEntries: 200, maxLevels: 12 },
+  { maxTextLength: 500, maxEntries: 50, maxLevels: 8 },
+  { maxTextLength: 100, maxEntries: 10, maxLevels: 2 },
+];
+
 /** Formats a value with the widest limits that fit a page. */
 const formatFitting = (bytes: Uint8Array, span: Span, maxTextLength: number): string => {
-  const wide = formatBounded(bytes, span, { maxTextLength, maxEntries: 200, maxLevels: 12 });
-  if (wide.length <= maxPageLength) return wide;
-  const narrow = formatBounded(bytes, span, {
-    maxTextLength: Math.min(maxTextLength, 500),
-    maxEntries: 50,
-    maxLevels: 8,
-  });
-  return narrow.length <= maxPageLength
-    ? narrow
-    : formatBounded(bytes, span, { maxTextLength: 100, maxEntries: 10, maxLevels: 2 });
+  let text = "";
+  for (const bounds of boundsByWidth) {
+    text = formatBounded(bytes, span, { ...bounds, maxTextLength: Math.min(maxTextLength, bounds.maxTextLength) });
+    if (text.length <= maxPageLength) break;
+  }
+  return text;
 };
 
 /** Maximum bytes of an array or object that is copied as it is. */

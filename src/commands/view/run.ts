@@ -11,8 +11,7 @@ import { type OpenedBrowser, openBrowser, printDocument } from "../../output/ind
 import { checkResult } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
-import { formatPercent, prepareInputs, printConversion, useReading } from "../inputs/read.ts";
-import type { ViewDocument } from "../schema/trajectories.ts";
+import { formatPercent, prepareInputs, printReading, useReading } from "../inputs/read.ts";
 import type { ViewOptions } from "./command.ts";
 
 /** @throws Failure `invalid-input`, `cannot-listen`, and failures of reading and writing */
@@ -32,7 +31,7 @@ const writePage = async (
   { file, show, stop }: { file: string; show: (label: string) => void; stop: () => void },
 ): Promise<void> => {
   const { host, screen } = context;
-  const onRead = (bytes: number, of: number) => show(formatPercent("reading", { bytes, of }));
+  const onRead = (bytes: number, of: number) => show(formatPercent("reading", bytes, of));
   const shown = await (await openSource(context, typed, { onRead, onOpened: () => undefined })).read();
   const { dataset: reading, logged } = shown;
   await useReading(context, reading, async () => {
@@ -50,7 +49,7 @@ const writePage = async (
         groups: { ...writtenPage.groups, rejected: groups.rejected },
         trajectories: { ...writtenPage.trajectories, rejected: trajectories.rejected },
         not_chosen: reading.filteredOut,
-      } satisfies ViewDocument);
+      });
     }
     const { written, read } = writtenPage.groups;
     const size = `${(bytes / 1e6).toFixed(1)} MB`;
@@ -76,7 +75,7 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   let browser: OpenedBrowser | undefined;
   try {
     await Promise.race([failed, ended, waitForAbort(opened.signal), host.sleep(openDelayMs)]);
-    if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
+    if (screen.isForProgram) await printDocument(screen, { status: "serving", url });
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C; keep the URL private, because it contains a key");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);
@@ -148,7 +147,7 @@ const openSource = async (context: Context, typed: ViewOptions, listener: ReadLi
     openChangeCheck: async () => createChangeDetector(files, host),
     read: async () => {
       const reading = await read();
-      printConversion(context, reading);
+      printReading(context, reading, typed.groupBy);
       return { dataset: reading, inputOptions: toShownOptions(typed) };
     },
   };
