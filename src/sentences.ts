@@ -1,12 +1,12 @@
 /** Parts of sentences that the failures of several modules share. */
-import type { Problem } from "./failure.ts";
+import type { FailureLocation, Problem } from "./failure.ts";
 
 /** A number with its noun: `1 group`, `2 groups`. @param plural default: the noun and an s */
 export const pluralize = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
 /** The position of a problem in front of its message: `a.jsonl:3:14: `; empty without a file. */
-export const positionPrefix = ({ file, line, column }: Pick<Problem, "file" | "line" | "column">): string =>
+export const positionPrefix = ({ file, line, column }: Pick<FailureLocation, "file" | "line" | "column">): string =>
   file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
 /** The position and the path of a problem in front of its message. */

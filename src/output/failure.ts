@@ -1,7 +1,8 @@
 /** Prints the failure of a run as text, or as the JSON document of `--json`. */
-import { Failure, type Problem, toProblemDocument } from "../failure.ts";
+import { Failure, type FailureLocation, type Problem, toProblemDocument } from "../failure.ts";
+import { positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
-import { formatPosition, formatProblemLines, type TextCleaner } from "./problem.ts";
+import { formatProblem, type TextCleaner, type TextStyle } from "./problem.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, selectGlyphs } from "./style.ts";
 import type { Tone } from "./views.ts";
@@ -19,45 +20,30 @@ export interface RunEnd {
 
 export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> => {
   screen.stopProgress();
-  const { safe, isForProgram, printsEvents } = screen;
+  const { isForProgram, printsEvents, safe } = screen;
   await screen.writeError(async (paint) =>
     isForProgram || printsEvents
       ? `${safe.json(JSON.stringify(failureDocument(screen, end)))}\n`
-      : formatFailure(end.failure, { clean: safe.text, paint, renderer: await openRenderer(screen, paint) }),
+      : formatFailure(end.failure, await openStyle(screen, paint)),
   );
 };
 
 export const warningText = async (screen: Screen, problem: Problem, paint: Paint): Promise<string> =>
-  `${(await openRenderer(screen, paint)).problem(problem, false).join("\n")}\n`;
+  `${formatProblem(problem, await openStyle(screen, paint)).join("\n")}\n`;
 
 /** Formats a problem as on a terminal, without color. The caller indents it by `indent` columns. */
-export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> =>
-  (await openFrameRenderer(screen, plainPaint, indent)).problem(problem, false).join("\n");
-
-/** Formats text for a person. */
-interface TextRenderer {
-  /** @param isInMessage true if the failure's message contains the problem's message and position */
-  problem(problem: Problem, isInMessage: boolean): readonly string[];
-  sentence(line: string): readonly string[];
-}
-
-/** Frames and folds text only on a terminal, so that a pipe does not load the code that measures text. */
-const openRenderer = async (screen: Screen, paint: Paint): Promise<TextRenderer> => {
-  if (screen.drawsFrames) return await openFrameRenderer(screen, paint, 0);
-  const clean = screen.safe.text;
-  return {
-    problem: (problem, isInMessage) => formatProblemLines(problem, { clean, paint, isInMessage }),
-    sentence: (line) => [line],
-  };
+export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> => {
+  const columns = screen.host.terminal.columns - indent;
+  return formatProblem(problem, await openStyle(screen, plainPaint, columns)).join("\n");
 };
 
-const openFrameRenderer = async ({ host, safe }: Screen, paint: Paint, indent: number): Promise<TextRenderer> => {
-  const [{ frameLines }, { foldSentence }] = await Promise.all([import("./frame.ts"), import("./width.ts")]);
-  const layout = { clean: safe.text, paint, width: host.terminal.columns - indent, glyphs: selectGlyphs(host) };
-  return {
-    problem: (problem, isInMessage) => frameLines(problem, { ...layout, isInMessage }),
-    sentence: (line) => foldSentence(line, layout.width),
-  };
+const openStyle = async (
+  { host, safe, drawsFrames }: Screen,
+  paint: Paint,
+  columns = drawsFrames ? host.terminal.columns : undefined,
+): Promise<TextStyle> => {
+  const terminal = columns === undefined ? undefined : { ...(await import("./width.ts")), columns };
+  return { clean: safe.text, paint, glyphs: selectGlyphs(host), terminal };
 };
 
 /** The error document (output.md). The order of its members is a promise. Empty members are omitted. */
@@ -96,16 +82,15 @@ const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> 
   return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, safe(value)]));
 };
 
-const formatFailure = (
-  failure: Failure,
-  { clean, paint, renderer }: { readonly clean: TextCleaner; readonly paint: Paint; readonly renderer: TextRenderer },
-): string => {
+const formatFailure = (failure: Failure, style: TextStyle): string => {
+  const { clean, paint, terminal } = style;
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
   if (help !== undefined) return help;
   const message = fullMessage(failure);
   const line: TextCleaner = (text) => toOneLine(clean(text));
+  const sentence = (text: string) => terminal?.foldSentence(text, terminal.columns) ?? [text];
   const leadLines = (lead: string, tone: Tone, text: string): readonly string[] => {
-    const [first = "", ...rest] = renderer.sentence(`${lead} ${text}`);
+    const [first = "", ...rest] = sentence(`${lead} ${text}`);
     return [paint(tone, lead) + first.slice(lead.length), ...rest];
   };
   const locations = [
@@ -116,8 +101,8 @@ const formatFailure = (
   const lines = [
     ...leadLines("rollcall:", "bad", truncateReply(line(message))),
     ...locations.map((location) => `  at ${line(location)}`),
-    ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => renderer.problem(one, isInMessage)),
-    ...omittedProblemLines(failure).flatMap(renderer.sentence),
+    ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
+    ...omittedProblemLines(failure).flatMap(sentence),
     ...(hint === undefined ? [] : leadLines("hint:", "faint", line(hint))),
     // Not folded here, so that a command copied from the terminal is one line.
     ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
@@ -125,6 +110,10 @@ const formatFailure = (
   ];
   return `${lines.join("\n")}\n`;
 };
+
+/** `file:line:column`, as far as known. */
+const formatPosition = ({ file, line, column }: FailureLocation): string =>
+  positionPrefix({ file, line, column }).slice(0, -2);
 
 /** True if the message has the message and position of the only problem. */
 const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string): boolean =>
