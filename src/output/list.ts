@@ -1,8 +1,9 @@
 /** Prints lists and documents as JSON that keeps the spelling of values, tables, TSV, or CSV (RFC 4180). */
 
-import { endOfString, type RawJson } from "../json/raw-json.ts";
+import { endOfString, parseRawJson, type RawJson } from "../json/raw-json.ts";
 import { rootSpan, sliceText } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
+import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
 import {
   type Column,
@@ -36,8 +37,9 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(linePieces(screen, shown, rows), { kind: "lines" });
   // Loaded for tables only, because a pipe needs no measuring of text.
-  const { drawTable } = await import("./table.ts");
+  const { drawTable, recordSections } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
+  if (table === undefined) return await printPage(screen, { sections: recordSections({ columns: shown, rows }) });
   await screen.print(table.pieces, { kind: "lines" });
   const { omitted } = table;
   if (omitted.length === 0) return;
@@ -81,26 +83,15 @@ const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): Sh
   const ownText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = name.lastIndexOf(".");
-    return (dot < 0 ? undefined : wireText(rows, position, name.slice(0, dot))) ?? formatCsvValue(value);
+    const above = dot < 0 ? undefined : wireText(rows, position, name.slice(0, dot));
+    return above ?? formatValues([parseRawJson(JSON.stringify(value))]);
   };
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
 
-const wireText = (
-  rows: WireRows | undefined,
-  position: number,
-  name: string,
-  format: (values: readonly RawJson[]) => string = formatValues,
-): string | undefined => {
+const wireText = (rows: WireRows | undefined, position: number, name: string, format = formatValues) => {
   const values = rows === undefined || position >= rows.count ? undefined : findValues(rows.at(position), name);
   return values && format(values);
-};
-
-/** Formats rollcall's own value: lists joined with `;`, objects as JSON, absent values as empty text. */
-const formatCsvValue = (value: unknown): string => {
-  if (value === undefined || value === null) return "";
-  if (Array.isArray(value)) return value.map(formatCsvValue).join(";");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
 /** The lines of CSV (RFC 4180) or TSV. */

@@ -4,8 +4,16 @@
  */
 import Table from "cli-table3";
 import type { Paint } from "./style.ts";
-import { type CellTag, enumerateRows, type RowSequence, rowsPerPiece, type ShownColumn } from "./views.ts";
-import { foldLine, measureWidth, truncate } from "./width.ts";
+import {
+  type CellTag,
+  enumerateRows,
+  type Line,
+  type RowSequence,
+  rowsPerPiece,
+  type Section,
+  type ShownColumn,
+} from "./views.ts";
+import { measureWidth, truncate } from "./width.ts";
 
 interface TableView<Row> {
   readonly columns: readonly ShownColumn<Row>[];
@@ -29,7 +37,7 @@ interface MeasuredColumn<Row> {
   readonly full: number;
   /** Other columns are omitted until the column has this width. */
   readonly preferred: number;
-  /** If the column cannot have this width, rows are printed as records. */
+  /** If the column cannot have this width, rows are printed as sections. */
   readonly min: number;
 }
 
@@ -45,14 +53,13 @@ const minTaggedWidth = 8;
 
 const gap = "  ";
 
+/** Returns undefined if the terminal is too narrow for a table. */
 export const drawTable = <Row>(
   view: TableView<Row>,
-): { readonly pieces: Iterable<string>; readonly omitted: readonly string[] } => {
+): { readonly pieces: Iterable<string>; readonly omitted: readonly string[] } | undefined => {
   if (view.rows.length === 0) return { pieces: [], omitted: [] };
   const columns = fitColumns(view);
-  if (columns.length > 1 && sumWidths(columns.map(({ min }) => min)) > view.width) {
-    return { pieces: recordPieces(view), omitted: [] };
-  }
+  if (columns.length > 1 && sumWidths(columns.map(({ min }) => min)) > view.width) return undefined;
   const names = view.columns.map(({ name }) => name);
   const omitted = names.filter((name) => !columns.some(({ column }) => column.name === name));
   return { pieces: tablePieces(view, columns), omitted };
@@ -240,31 +247,14 @@ const layOutRows = <Row>(
 const placeholder = "\ue000";
 const placeholders = /\ue000+/g;
 
-/** Maximum width of a cell in a record, and minimum width of text next to its heading. */
-const maxCellWidth = 1000;
-const minTextWidthBeside = 24;
-
-/** Prints each row on several lines, a line for each cell that is not empty. */
-function* recordPieces<Row>({ columns, rows, width, paint, clean }: TableView<Row>): Generator<string, void> {
-  const headings = columns.map(({ heading }) => clean(heading.replaceAll("\n", " ")));
-  const labelWidth = Math.max(...headings.slice(1).map(measureWidth), 0);
+/** A section for each row, for a terminal that is too narrow for a table. */
+export function* recordSections<Row>({ columns, rows }: Pick<TableView<Row>, "columns" | "rows">): Generator<Section> {
   for (const [row, position] of enumerateRows(rows)) {
-    const lines = columns.flatMap((column, at) => {
-      const [cell, tag] = [truncate(clean(column.cell(row, position)), maxCellWidth), column.tag?.(row)];
-      const text = tag === undefined ? cell : `${cell} ${tag.text}`;
-      if (at > 0 && text === "") return [];
-      const heading = headings[at] ?? "";
-      const beside = at === 0 ? "" : `  ${heading}${" ".repeat(labelWidth - measureWidth(heading))}  `;
-      const left = width - measureWidth(beside);
-      const isBelow = at > 0 && measureWidth(text) > left && left < minTextWidthBeside;
-      const lead = isBelow ? " ".repeat(Math.min(4, width - 1)) : beside;
-      const tone = tag?.tone ?? (at === 0 ? "strong" : undefined);
-      const folded = foldLine(text, Math.max(1, width - measureWidth(lead))).map((part, line) => {
-        const before = line === 0 ? lead : " ".repeat(measureWidth(lead));
-        return before + paint(tone, truncate(part, width - measureWidth(before)));
-      });
-      return isBelow ? [truncate(`  ${heading}`, width), ...folded] : folded;
+    const [first, ...others] = columns.map(({ heading, cell, tag: tagOf }): Line => {
+      const tag = tagOf?.(row);
+      const texts = [cell(row, position), tag?.text ?? ""].filter(Boolean);
+      return { label: heading.replaceAll("\n", " "), text: texts.join(" "), tone: tag?.tone };
     });
-    yield `${lines.join("\n")}\n`;
+    yield { title: first?.text ?? "", lines: others.filter(({ text }) => text !== "") };
   }
 }

@@ -57,23 +57,19 @@ export const findValues = (value: RawJson, name: string): readonly RawJson[] | u
 
 /** Finds the member whose key is the whole name, otherwise the shortest prefix of the name that ends at a dot. */
 const findMember = ({ members }: RawJson, name: string): RawMember | undefined => {
-  const called = (own: string) => members.findLast(({ key }) => key === own);
-  const whole = called(name);
+  const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;
-  for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
-    const found = called(name.slice(0, dot));
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  const prefixes = members.filter(({ key }) => name.startsWith(`${key}.`));
+  const shortest = Math.min(...prefixes.map(({ key }) => key.length));
+  return prefixes.findLast(({ key }) => key.length === shortest);
 };
 
-/** Formats values for one cell, joined with `;`. Numbers keep their spelling. */
+/** Formats values for one cell, joined with `;`. Numbers keep their spelling. Null is empty. */
 export const formatValues = (values: readonly RawJson[]): string =>
   values
-    .map((value) => {
-      if (value.kind !== "list") return plainText(value);
-      return value.items.map((item) => plainText(onlyValue(item))).join(";");
-    })
+    .map((value) =>
+      value.kind === "list" ? value.items.map((item) => plainText(onlyValue(item))).join(";") : plainText(value),
+    )
     .join(";");
 
 /** Formats values for one cell as JSON on one line. Null is empty. */
@@ -143,25 +139,24 @@ export const compactJson = (json: string): string => {
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "aliases">;
 
 /**
- * Finds a column by its name, its heading with or without the second line, or the last part of its name. Ignores case,
+ * Finds a column by its name, its heading, or the last part of its name or first line of its heading. Ignores case,
  * and the difference between `_`, `-` and spaces.
  */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
-  const normalize = (name = ""): string =>
+  const normalize = (name: string): string =>
     name
       .trim()
       .toLowerCase()
       .replaceAll(/[\s_-]+/g, "_");
-  const ways: readonly ((column: One) => readonly (string | undefined)[])[] = [
-    ({ name, aliases = [] }) => [name, ...aliases],
-    ({ heading }) => [heading],
-    ({ name }) => [name.slice(name.lastIndexOf(".") + 1)],
-    ({ heading }) => [heading.split("\n")[0]],
-  ];
-  const found = ways.map((namesOf) =>
-    columns.find((one) => namesOf(one).some((name) => normalize(name) === normalize(typed))),
+  const findNamed = (namesOf: (column: One) => readonly string[]) =>
+    columns.find((one) => namesOf(one).some((name) => normalize(name) === normalize(typed)));
+  return (
+    columns.find(({ name }) => name === typed) ??
+    findNamed(({ name, aliases = [] }) => [name, ...aliases]) ??
+    findNamed(({ heading }) => [heading]) ??
+    findNamed(({ name }) => [name.slice(name.lastIndexOf(".") + 1)]) ??
+    findNamed(({ heading }) => heading.split("\n", 1))
   );
-  return columns.find(({ name }) => name === typed) ?? found.find((column) => column !== undefined);
 };
 
 /** Resolves a field to its name on the wire. Keys override names of columns. @throws Failure `invalid-option-value` */

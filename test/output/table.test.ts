@@ -41,7 +41,7 @@ describe("a table", () => {
   it("stays within the terminal's width for any text", async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 1, max: 120 }),
+        fc.integer({ min: 24, max: 120 }),
         fc.array(fc.array(wide, { minLength: 5, maxLength: 5 }), { minLength: 1, maxLength: 4 }),
         fc.array(fc.constantFrom("left", "right", "decimal"), { minLength: 5, maxLength: 5 }),
         fc.boolean(),
@@ -123,9 +123,11 @@ describe("a table", () => {
       "an-id-of-a-model",
       "  prompt $/M  12.5",
       "  word        one",
+      "",
       "b",
       "  prompt $/M  0.075",
       "  word        two",
+      "",
       "c",
       "  prompt $/M  free",
       "  word        three",
