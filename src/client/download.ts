@@ -2,12 +2,12 @@
 import { Readable } from "node:stream";
 import type { Failure } from "../failure.ts";
 import { type Host, withSignal } from "../host.ts";
-import type { Connections } from "./connections.ts";
+import type { Connection, Connections } from "./connections.ts";
 import { isRetryable, type OutgoingRequest, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
 import { connectionFailed, isTransientStatus } from "./failures.ts";
 import type { ClientOptions, RetryBudget } from "./index.ts";
 import { type Headers, traceRequest, userAgent } from "./request.ts";
-import { findRoute, parseBaseUrl, type Route } from "./route.ts";
+import { findRoute, parseBaseUrl } from "./route.ts";
 import { openRetryBudget, parseRetryAfter, readSilenceMs, triesBeforeNotice } from "./send.ts";
 
 export interface DownloadOptions
@@ -42,68 +42,61 @@ export interface Downloads {
   close(): void;
 }
 
-/** The state that all downloads of a run share. */
-interface SharedState {
-  connections: Promise<Connections> | undefined;
-  readonly reachedOrigins: Set<string>;
-  isRetryAnnounced: boolean;
-}
-
 /** Opens downloads. Nothing connects before a request. */
-export const openDownloads = (options: DownloadOptions): Downloads =>
-  createDownloads(options, { connections: undefined, reachedOrigins: new Set(), isRetryAnnounced: false });
-
-const createDownloads = (options: DownloadOptions, shared: SharedState): Downloads => {
-  const { host, maxWaitMs, waitsForHost, onRetry, timeoutMs: silenceMs = readSilenceMs, setting } = options;
+export const openDownloads = (options: DownloadOptions): Downloads => {
+  const { maxWaitMs, waitsForHost, onRetry, timeoutMs: silenceMs = readSilenceMs, setting, method = "GET" } = options;
+  let opened: Promise<Connections> | undefined;
+  let isRetryAnnounced = false;
+  const reachedOrigins = new Set<string>();
   const announce = (why: Failure) => {
-    if (!shared.isRetryAnnounced) onRetry?.(why, maxWaitMs);
-    shared.isRetryAnnounced = true;
+    if (!isRetryAnnounced) onRetry?.(why, maxWaitMs);
+    isRetryAnnounced = true;
   };
-  return {
-    retryBudget: () => openRetryBudget(options),
+  const createDownloads = (host: Host): Downloads => ({
+    retryBudget: () => openRetryBudget({ host, maxWaitMs }),
     announce,
-    endedBy: (signal) => createDownloads({ ...options, host: withSignal(host, signal) }, shared),
-    close: () => void shared.connections?.then((connections) => connections.close()),
+    endedBy: (signal) => createDownloads(withSignal(host, signal)),
+    close: () => void opened?.then((connections) => connections.close()),
     async get(url, headers) {
-      const budget = openRetryBudget(options);
+      const budget = openRetryBudget({ host, maxWaitMs });
       const route = findRoute(parseBaseUrl(url.origin), host.env);
       const where = setting === undefined ? {} : { where: { setting } };
-      const details = { ...where, http: { method: options.method ?? "GET", url: withoutQuery(url) } };
+      const details = { ...where, http: { method, url: withoutQuery(url) } };
       for (let tries = 1; ; tries++) {
-        shared.connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-        const connections = await shared.connections;
+        opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
+        const connection = await (await opened).reuse(route);
         const toFailure = (error: TransportError) =>
           connectionFailed(error, { route, silenceMs, tries, setting: setting ?? "the URL" }, details);
-        const reply = await requestFile(options, { connections, url, route, headers, tries, toFailure });
+        const request = { connection, url, method, route, headers, silenceMs, tries, toFailure };
+        const reply = await requestFile({ host, trace: options.trace }, request);
         if (!(reply instanceof TransportError)) {
-          shared.reachedOrigins.add(url.origin);
+          reachedOrigins.add(url.origin);
           if (!isTransientStatus(reply.status) || !(await budget.wait(reply.retryAfterMs, reply.cancel))) return reply;
           continue;
         }
-        const canRetry = isRetryable(reply, waitsForHost || shared.reachedOrigins.has(url.origin));
+        const canRetry = isRetryable(reply, waitsForHost || reachedOrigins.has(url.origin));
         if (!canRetry || !(await budget.wait(undefined))) throw toFailure(reply);
         if (tries >= triesBeforeNotice) announce(toFailure(reply));
       }
     },
-  };
+  });
+  return createDownloads(options.host);
 };
 
 /** Bytes of a body that are read ahead. */
 const readAheadBytes = 2 ** 18;
 
-interface FileRequest {
-  readonly connections: Connections;
+interface FileRequest extends Pick<OutgoingRequest, "method" | "route" | "headers" | "silenceMs"> {
+  readonly connection: Connection;
   readonly url: URL;
-  readonly route: Route;
-  readonly headers: Headers;
   readonly tries: number;
   readonly toFailure: (error: TransportError) => Failure;
 }
 
 /** Sends one request. @throws the signal's reason */
 const requestFile = async (
-  { host, trace, timeoutMs: silenceMs = readSilenceMs, method = "GET" }: DownloadOptions,
-  { connections, url, route, tries, toFailure, headers: ownHeaders }: FileRequest,
+  { host, trace }: Pick<DownloadOptions, "host" | "trace">,
+  { connection, url, method, route, silenceMs, tries, toFailure, headers: ownHeaders }: FileRequest,
 ): Promise<DownloadReply | TransportError> => {
   host.signal.throwIfAborted();
   const headers = [...ownHeaders, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
@@ -120,18 +113,11 @@ const requestFile = async (
   });
   // An error may come before the body is read.
   body.on("error", () => undefined);
-  const connection = await connections.reuse(route);
   const { signal } = withSignal(host, stopping.signal);
   const path = `${url.pathname}${url.search}`;
   const reply = await new Promise<DownloadReply | TransportError>((resolve) => {
     const request: OutgoingRequest = {
-      method,
-      route,
-      path,
-      headers,
-      silenceMs,
-      signal,
-      maxBytes: 0,
+      ...{ method, route, path, headers, silenceMs, signal, maxBytes: 0 },
       onHead(status, headers) {
         traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
         const retryAfterMs = parseRetryAfter(headers, host.now());

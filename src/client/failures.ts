@@ -1,5 +1,5 @@
 /** Failures of requests to the service, of its replies, and of connections. */
-import type { Credential, EndpointHost } from "../contract/endpoint.ts";
+import { type Credential, urlSettingName } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { fieldPrefix, skipRefusedHint } from "../sentences.ts";
 import { connectTimeoutMs, type ReplyHeaders, type TransportError } from "./exchange.ts";
@@ -48,19 +48,13 @@ interface StatusReply {
 }
 
 /** The settings that contain the URL of a host, with the paths that follow it. */
-const urlSettings: Readonly<Record<EndpointHost, string>> = {
+const urlSettings = {
   base: "base_url, the part of the URL before /call/read and /inference/…",
   inference: "inference_base_url, the part of the URL before /v1/models",
   log: "log_base_url (or base_url), the part of the URL before /v1/preview/models/…/log",
 };
 
-const urlSettingName = (host: EndpointHost): string => (host === "base" ? "base_url" : `${host}_base_url`);
-
-const toDetails = (
-  { endpoint, url }: Pick<RequestContext, "endpoint" | "url">,
-  status?: number,
-  said?: string,
-): FailureDetails => ({
+const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: string): FailureDetails => ({
   where: { setting: urlSettingName(endpoint.host) },
   http: { method: endpoint.method, url, status, said },
 });
@@ -110,19 +104,17 @@ export const toStatusFailure = (request: RequestContext, reply: StatusReply): Fa
 };
 
 const credentialRefused = (
-  { project, endpoint }: RequestContext,
+  { project, endpoint }: RequestTarget,
   { status, credential }: StatusReply,
   details: FailureDetails,
 ): Failure => {
-  const refused = (text: string, hint: string): Failure =>
-    new Failure("auth", "credential-refused", appendMessage(`${text} (${status})`, details.http?.said), {
-      hint,
-      ...details,
-      ...(credential && { credentialSource: credential.from }),
-    });
+  const refused = (text: string, more: FailureDetails): Failure => {
+    const message = appendMessage(`${text} (${status})`, details.http?.said);
+    return new Failure("auth", "credential-refused", message, { ...details, ...more });
+  };
   if (credential === undefined) {
     const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
-    return refused("the service requires a credential for an operation that has none", hint);
+    return refused("the service requires a credential for an operation that has none", { hint });
   }
   const { from } = credential;
   const hasProject = endpoint.projectHeader || endpoint.use === "calls";
@@ -132,11 +124,8 @@ const credentialRefused = (
     ? `unset ${from}, which overrides the saved key`
     : "save another key with `rollcall auth login`";
   const text = `the service refused the credential from ${from}${hasProject ? withProject : ""}`;
-  return refused(text, `check ${checked}, or ${other}`);
+  return refused(text, { hint: `check ${checked}, or ${other}`, credentialSource: from });
 };
-
-/** The status of a proxy that requires its own credential. */
-const proxyAuthentication = 407;
 
 const proxyHint = (variable: string): string =>
   `put the proxy's user and password into ${variable}, or list the host in NO_PROXY`;
@@ -154,35 +143,31 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   }
   const text = `the service refused the request (${status})`;
   if (first === undefined) return refused(appendMessage(text, message), refusalHint(status, message));
-  const why =
-    problems.length === 1
-      ? `: ${fieldPrefix(first)}${first.message} [${first.rule}]`
-      : `, for ${problems.length} reasons`;
+  const only = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
+  const why = problems.length === 1 ? only : `, for ${problems.length} reasons`;
   const hasLine = problems.some(({ line }) => line !== undefined);
-  return refused(
-    text + why,
-    hasLine ? `fix the named values, or ${skipRefusedHint}` : refusalHint(status, first.message),
-  );
+  const hint = hasLine ? `fix the named values, or ${skipRefusedHint}` : refusalHint(status, first.message);
+  return refused(text + why, hint);
 };
 
-/** The hint for a refusal without a position in the input. */
+/** The hint for a refusal without a position in the input. A proxy answers 407 if it requires its own credential. */
 const refusalHint = (status: number, message: string | undefined): string => {
-  if (status === proxyAuthentication) return proxyHint("HTTP_PROXY");
+  if (status === 407) return proxyHint("HTTP_PROXY");
   return message === undefined
     ? "run the command with --debug, and show the headers to the operator of the service"
     : "fix the named cause first, because the service would refuse the same request again";
 };
 
-/** Returns the failure for a success that does not match the interface. @param at the path of the invalid value */
-export const invalidReply = (
-  request: RequestContext,
-  {
-    status,
-    bytes,
-    fault,
-    at,
-  }: { status: number; bytes: Uint8Array; fault: string | undefined; at: string | undefined },
-): Failure => {
+/** A success that does not match the interface. */
+interface InvalidReply {
+  readonly status: number;
+  readonly bytes: Uint8Array;
+  readonly fault: string | undefined;
+  /** The path of the invalid value. */
+  readonly at: string | undefined;
+}
+
+export const invalidReply = (request: RequestTarget, { status, bytes, fault, at }: InvalidReply): Failure => {
   const { kind, message } = fault === undefined ? findMessage(bytes) : {};
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
   const { url, endpoint } = request;
@@ -193,19 +178,15 @@ export const invalidReply = (
     json: `unexpected JSON from ${url}${at ? ` at ${at}` : ""}`,
   };
   const text = kind === undefined ? `the reply of ${url} has a compression that was not requested` : texts[kind];
-  return new Failure("refused", "invalid-reply", text, {
-    hint: `check ${urlSettings[endpoint.host]}`,
-    isHtmlPage: kind === "html",
-    ...toDetails(request, status, message),
-  });
+  const hint = `check ${urlSettings[endpoint.host]}`;
+  const details = { hint, isHtmlPage: kind === "html", ...toDetails(request, status, message) };
+  return new Failure("refused", "invalid-reply", text, details);
 };
 
-export const replyTooLarge = (request: RequestContext, status: number | undefined, maxBytes: number): Failure => {
+export const replyTooLarge = (request: RequestTarget, status: number | undefined, maxBytes: number): Failure => {
   const text = `the reply of ${request.url} is larger than ${maxBytes / 1024 / 1024} MiB`;
-  return new Failure("refused", "reply-too-large", text, {
-    hint: `check ${urlSettingName(request.endpoint.host)}, or download the reply with curl -o`,
-    ...toDetails(request, status),
-  });
+  const hint = `check ${urlSettingName(request.endpoint.host)}, or download the reply with curl -o`;
+  return new Failure("refused", "reply-too-large", text, { hint, ...toDetails(request, status) });
 };
 
 /** Texts for error codes of the network. Messages show the text and the code. */
@@ -230,8 +211,10 @@ const clientTexts: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: `it took more than ${formatSeconds(connectTimeoutMs)}`,
   NOT_HTTP: "it does not answer in HTTP/1.1",
   CUT: "the connection ended before the answer was complete",
-  CUT_HEADERS:
-    "the connection ended within the headers of the answer (rollcall cannot log to a service that sends an unrequested 100 Continue)",
+  CUT_HEADERS: [
+    "the connection ended within the headers of the answer",
+    "(rollcall cannot log to a service that sends an unrequested 100 Continue)",
+  ].join(" "),
   ENDLESS: "the answer took too long",
   ABORTED: "the run was stopped before the answer came",
 };
@@ -259,19 +242,15 @@ export const connectionFailed = (
   details: FailureDetails = {},
 ): Failure => {
   const { code } = error;
-  const { route, tries } = context;
-  const target = `${route.to.hostAndPort}${route.proxy === undefined ? "" : ` through the proxy ${route.proxy.hostAndPort}`}`;
+  const { to, proxy } = context.route;
+  const target = `${to.hostAndPort}${proxy === undefined ? "" : ` through the proxy ${proxy.hostAndPort}`}`;
   const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const reason = describeError(error, context);
-  const text = `${event}: ${reason}${formatTries(tries)}`;
-  return new Failure("unavailable", "connection-failed", text, {
-    hint: connectionHint(code, context),
-    systemCode: code,
-    endedBy: reason,
-    ...details,
-    cause: error,
-  });
+  const hint = connectionHint(code, context);
+  const text = `${event}: ${reason}${formatTries(context.tries)}`;
+  const all = { hint, systemCode: code, endedBy: reason, ...details, cause: error };
+  return new Failure("unavailable", "connection-failed", text, all);
 };
 
 /** Returns the failure for a reply that is missing or incomplete. */

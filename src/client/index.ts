@@ -11,7 +11,7 @@ import type {
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Connections } from "./connections.ts";
-import { buildHeaders, findTarget, openCredentials, toShownHeaders } from "./request.ts";
+import { buildHeaders, findTarget, toShownHeaders } from "./request.ts";
 import { attemptOnce, openRetryBudget, type Session, send } from "./send.ts";
 
 export type { DownloadOptions, DownloadReply, Downloads } from "./download.ts";
@@ -165,7 +165,6 @@ export const openClient = (options: ClientOptions): Client => {
       return connections;
     },
     pausedUntilMs: new Map(),
-    credentials: openCredentials(options),
     announcedReasons: new Set(),
   };
   return {

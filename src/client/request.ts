@@ -1,6 +1,6 @@
 /** Builds the request of an endpoint: URL, headers, credential (interface 4, 5) and `--debug` lines. */
 import { version } from "../../package.json" with { type: "json" };
-import { type Credential, type CredentialUse, type Endpoint, fillPath } from "../contract/endpoint.ts";
+import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import { type Host, isLoopback } from "../host.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
@@ -77,28 +77,19 @@ const buildAuthorization = (credential: Credential): string => {
 export const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
 /** Returns a target's credential. After a 401 to `refused`, returns another one; undefined if there is none. */
-export type CredentialSource = (target: RequestTarget, refused?: Credential) => Promise<Credential | undefined>;
-
-/** Requests a credential once for all requests to an origin, and once more for each refused credential. */
-export const openCredentials = (options: ClientOptions): CredentialSource => {
-  const latestCredentials = new Map<string, Promise<Credential>>();
-  const request = async (use: CredentialUse, origin: string, isRefused: boolean): Promise<Credential> => {
-    const credential = options.credential(use, { origin, refused: isRefused });
-    latestCredentials.set(`${use} ${origin}`, credential);
-    return await credential;
-  };
-  return async ({ endpoint: { use }, route: { to } }, refused) => {
-    if (use === undefined) return undefined;
-    const { origin } = to;
-    const latest = latestCredentials.get(`${use} ${origin}`);
-    if (refused === undefined) return await (latest ?? request(use, origin, false));
-    const isOther = (one: Credential) => buildAuthorization(one) !== buildAuthorization(refused);
-    // Another request may have obtained a new credential in the meantime.
-    const latestCredential = await latest;
-    if (latestCredential !== undefined && isOther(latestCredential)) return latestCredential;
-    const fresh = await request(use, origin, true);
-    return isOther(fresh) ? fresh : undefined;
-  };
+export const findCredential = async (
+  options: Pick<ClientOptions, "credential">,
+  { endpoint: { use }, route: { to } }: RequestTarget,
+  refused?: Credential,
+): Promise<Credential | undefined> => {
+  if (use === undefined) return undefined;
+  const { origin } = to;
+  const isOther = (one: Credential) => refused === undefined || buildAuthorization(one) !== buildAuthorization(refused);
+  // Another request may have obtained a new credential in the meantime.
+  const latest = await options.credential(use, { origin, refused: false });
+  if (isOther(latest)) return latest;
+  const fresh = await options.credential(use, { origin, refused: true });
+  return isOther(fresh) ? fresh : undefined;
 };
 
 /** Headers without secrets. */

@@ -30,14 +30,13 @@ import type {
   StreamedRequest,
   Validators,
 } from "./index.ts";
-import { buildHeaders, type CredentialSource, findTarget, isHeaderValue, traceRequest } from "./request.ts";
+import { buildHeaders, findCredential, findTarget, isHeaderValue, traceRequest } from "./request.ts";
 
 /** The state of an open client. */
 export interface Session {
   readonly options: ClientOptions;
   /** Loads undici. */
   readonly connections: () => Promise<Connections>;
-  readonly credentials: CredentialSource;
   /** Monotonic time of the next request to an origin whose service asked to wait. */
   readonly pausedUntilMs: Map<string, number>;
   /** Reasons for retries that were announced. */
@@ -75,10 +74,10 @@ interface TryResult extends ExchangeResult {
 
 /** Tries a request, and once more after a 401 if there is another credential. A 401 means that nothing was done. */
 const tryRequest = async (session: Session, context: RequestContext, content: RequestContent): Promise<TryResult> => {
-  const credential = await session.credentials(context);
+  const credential = await findCredential(session.options, context);
   const tried = await tryOnce(session, context, { ...content, credential });
   if (tried.status !== 401 || credential === undefined || content.signal.aborted) return tried;
-  const another = await session.credentials(context, credential);
+  const another = await findCredential(session.options, context, credential);
   return another === undefined ? tried : await tryOnce(session, context, { ...content, credential: another });
 };
 
@@ -110,21 +109,15 @@ export const attemptOnce = async <P extends Schema, B extends Schema, R>(
   const context = { ...findTarget(session.options, endpoint, parameters), silenceMs, tries: 1, encoding };
   const content = { body, headers, totalMs: maxReplySilences * silenceMs, maxBytes: maxLogReplyBytes, signal };
   const tried = await tryRequest(session, context, content);
-  const { status, isBodySent, error, fault, retryAfterMs } = tried;
+  const { status, isBodySent, error, fault, retryAfterMs, bytes } = tried;
   if (status === undefined) {
     const broken = errorOf(tried);
     return { kind: "broken", isBodySent, code: broken.code, failure: toTransportFailure(context, broken) };
   }
-  return {
-    kind: "answered",
-    status,
-    retryAfterMs,
-    idempotencyKey: tried.headers["idempotency-key"],
-    body: tried.bytes,
-    isCut: error !== undefined || fault !== undefined,
-    isBodySent,
-    failure: isSuccess(status) ? undefined : toStatusFailure(context, { ...tried, status }),
-  };
+  const idempotencyKey = tried.headers["idempotency-key"];
+  const isCut = error !== undefined || fault !== undefined;
+  const failure = isSuccess(status) ? undefined : toStatusFailure(context, { ...tried, status });
+  return { kind: "answered", status, retryAfterMs, idempotencyKey, body: bytes, isCut, isBodySent, failure };
 };
 
 /** Calls an endpoint and checks its reply. @throws as `Client.send` */
@@ -144,13 +137,12 @@ export const send = async <P extends Schema, B extends Schema, R>(
   const budget = openRetryBudget(options);
   // With a short --max-wait, silence must still be reported before the end of the total time.
   const endMs = host.elapsed() + Math.max(maxWaitMs, 2 * silenceMs);
+  const pausedUntil = (): number => pausedUntilMs.get(origin) ?? 0;
   let firstEndMs: number | undefined;
   let { cached } = request;
   for (let tries = 1; ; tries++) {
-    for (let ms = 1; ms > 0; ) {
-      ms = (pausedUntilMs.get(origin) ?? 0) - host.elapsed();
-      if (ms > 0) await host.sleep(ms, signal);
-    }
+    // Another request may extend the pause in the meantime.
+    while (pausedUntil() > host.elapsed()) await host.sleep(pausedUntil() - host.elapsed(), signal);
     const totalMs = Math.max(1, endMs - host.elapsed());
     const context = { ...target, silenceMs, tries };
     const content = { body, headers: buildConditions(cached), totalMs, maxBytes: maxReplyBytes, signal };
@@ -186,7 +178,7 @@ export const send = async <P extends Schema, B extends Schema, R>(
     const minMs = isRefused ? retryAfterMs : undefined;
     // The service would ask parallel requests to wait, too.
     if (minMs !== undefined && minMs <= maxWaitMs) {
-      pausedUntilMs.set(origin, Math.max(pausedUntilMs.get(origin) ?? 0, host.elapsed() + minMs));
+      pausedUntilMs.set(origin, Math.max(pausedUntil(), host.elapsed() + minMs));
     }
     if (!(await budget.wait(minMs))) throw failure;
   }
@@ -213,8 +205,8 @@ const readReply = <R>(
 };
 
 const buildConditions = ({ validators: { etag, lastModified } = {} }: Partial<CachedReply> = {}) => ({
-  ...(etag === undefined ? {} : { "If-None-Match": etag }),
-  ...(lastModified === undefined ? {} : { "If-Modified-Since": lastModified }),
+  ...(etag !== undefined && { "If-None-Match": etag }),
+  ...(lastModified !== undefined && { "If-Modified-Since": lastModified }),
 });
 
 /** True if the service answers that a cached reply is unchanged. A 304 to a request without conditions is an error. */

@@ -42,6 +42,5 @@ export {
   type SettingName,
   settingNames,
   settings as settingTable,
-  urlSettingName,
   urlSettingNames,
 } from "./values.ts";
