@@ -4,7 +4,7 @@ import { toSettingsSources } from "../connect.ts";
 import { printDocument } from "../output/index.ts";
 import {
   deleteProfile,
-  describeProfile,
+  findProfile,
   listProfiles,
   localProfile,
   renameProfile,
@@ -21,7 +21,7 @@ const list = command({
   run: async (context) =>
     await printObjects(context.screen, {
       member: "profiles",
-      rows: listProfiles(toSettingsSources(context)),
+      rows: listProfiles(toSettingsSources(context)).map(({ settings: _, ...row }) => row),
       columns: {
         name: { heading: "profile", rank: 0 },
         in_use: { heading: "in use", rank: 0, text: ({ in_use }) => (in_use ? "yes" : "") },
@@ -57,7 +57,7 @@ const remove = command({
     const { screen } = context;
     if (name === localProfile) throw profileBuiltIn(name);
     const sources = toSettingsSources(context);
-    const { settings, keys } = describeProfile(sources, name);
+    const { settings, keys } = findProfile(sources, name);
     const parts = [
       ...(settings.length === 0 ? [] : [`its settings (${settings.join(", ")})`]),
       ...(keys.length === 0 ? [] : [`its keys for ${keys.join(", ")}`]),

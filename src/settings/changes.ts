@@ -11,7 +11,6 @@ import { credentialUses, findSavedUses, findSecretVariables, readFileUpTo, readU
 import {
   invalidImportFile,
   invalidImportSettings,
-  invalidSetting,
   profileExists,
   unknownProfile,
   unreadableImport,
@@ -57,12 +56,29 @@ const toSettingRow = (layers: Layers, name: SettingName) => {
   if (found === undefined) return { name, value: null, source: null, from: null, problem: null };
   const { text, source, where } = found;
   const invalid = findInvalidValue(name, text, layers);
-  const problem: Problem | null = invalid ? { ...toPosition(where), severity: "warning", ...invalid } : null;
+  const problem: Problem | null = invalid === undefined ? null : toProblem(invalid, "warning", where);
   const from = where.option ?? where.environment ?? where.file ?? null;
   return { name, value: redactSetting(name, text), source, from, problem };
 };
 
-type SettingProblem = Pick<Problem, "rule" | "message" | "advice">;
+/** The problem of a name or value that is set. */
+interface SettingProblem extends Pick<Problem, "rule" | "message" | "advice"> {
+  /** The advice if the value is saved or imported. */
+  readonly fix?: string;
+}
+
+const toProblem = (
+  { fix, advice = fix, ...problem }: SettingProblem,
+  severity: Problem["severity"],
+  { file, line, column }: FailureLocation,
+): Problem => ({
+  ...(file !== undefined && { file }),
+  ...(line !== undefined && { line }),
+  ...(column !== undefined && { column }),
+  severity,
+  ...problem,
+  advice,
+});
 
 const findInvalidValue = (
   name: SettingName,
@@ -72,15 +88,9 @@ const findInvalidValue = (
   const parsed = settings[name].parse(text, machine);
   if (parsed.ok) return undefined;
   const message = `invalid ${name} "${redactSetting(name, text)}": expected ${parsed.wanted}`;
-  const { hint } = didYouMean(parsed.suggestion, `correct the value, or run \`rollcall config set ${name} …\``);
-  return { rule: "setting-invalid", message, advice: hint };
+  const fix = `correct the value, or run \`rollcall config set ${name} …\``;
+  return { rule: "setting-invalid", message, advice: didYouMean(parsed.suggestion).hint, fix };
 };
-
-const toPosition = ({ file, line, column }: FailureLocation): Pick<Problem, "file" | "line" | "column"> => ({
-  ...(file !== undefined && { file }),
-  ...(line !== undefined && { line }),
-  ...(column !== undefined && { column }),
-});
 
 const findUnknownNames = ({ saved }: Layers): readonly string[] =>
   Object.keys(saved).filter((name) => !isSettingName(name));
@@ -108,11 +118,13 @@ const toUnknownName = (name: string): SettingProblem => {
   return { rule: "setting-unknown", message: `unknown setting "${name}"`, advice: hint };
 };
 
+const toFailure = ({ rule, message, advice }: SettingProblem): Failure =>
+  new Failure("usage", rule, message, { hint: advice });
+
 const findSetting = (typed: string): SettingName => {
   const name = [typed, normalizeName(typed)].find(isSettingName);
-  if (name !== undefined) return name;
-  const { rule, message, advice } = toUnknownName(typed);
-  throw new Failure("usage", rule, message, { hint: advice });
+  if (name === undefined) throw toFailure(toUnknownName(typed));
+  return name;
 };
 
 /** A change of settings. `overriding` are environment variables that override it. */
@@ -121,7 +133,7 @@ export type SettingsChange = Awaited<ReturnType<typeof setSetting>>;
 /** Called before a profile is created, with the failure for a mistyped name. */
 type Confirm = (failure: Failure) => Promise<void>;
 
-/** Saves one setting. @throws Failure `setting-unknown`, `setting-invalid`, `conflicting-options`, and as `changeSaved` */
+/** Saves one setting. @throws Failure `setting-unknown`, `setting-invalid`, `built-in-setting`, and as `changeSaved` */
 export const setSetting = async (
   sources: ChangeSources,
   { name: typed, value: text }: { readonly name: string; readonly value: string },
@@ -129,15 +141,12 @@ export const setSetting = async (
 ) => {
   const layers = await openProfile(sources, confirm);
   const name = findSetting(typed);
-  if (layers.local && settings[name].isOfService) {
-    const why = "the local service has its own URL and its own key";
-    throw conflictingOptions({ first: `the profile ${localProfile}`, second: name, why });
-  }
+  const problem = findSettingProblem(name, text, layers);
+  if (problem !== undefined) throw toFailure(problem).withDetails({ where: { setting: name } });
   const parsed = settings[name].parse(text, layers);
-  if (!parsed.ok) {
-    throw invalidSetting({ ...parsed, setting: name, value: redactSetting(name, text), where: { setting: name } });
-  }
-  return await save(sources.host, layers, { [name]: typeof parsed.value === "boolean" ? parsed.value : text });
+  return await save(sources.host, layers, {
+    [name]: parsed.ok && typeof parsed.value === "boolean" ? parsed.value : text,
+  });
 };
 
 /** Saves the settings of a file, or with `-` of standard input, or none. @throws Failure `…-import…`, and as `changeSaved` */
@@ -202,8 +211,8 @@ const readImport = async (host: Host, from: string, layers: Layers): Promise<Jso
   if (bytes === undefined) throw unreadableImport(name, "EFBIG");
   const { members, where } = parseDocument(bytes, name, invalidImportFile);
   const problems = Object.entries(members).flatMap(([key, value]): Problem[] => {
-    const problem = findImportProblem(key, value, layers);
-    return problem === undefined ? [] : [{ ...toPosition(where([key])), path: [key], severity: "error", ...problem }];
+    const problem = findImportProblem(key, value, layers, where([key]));
+    return problem === undefined ? [] : [{ ...problem, path: [key] }];
   });
   if (problems.length > 0) throw invalidImportSettings(name, problems);
   return members;
@@ -214,10 +223,20 @@ export const findImportProblem = (
   name: string,
   value: unknown,
   layers: Pick<Layers, "local" | "windows">,
+  where: FailureLocation = {},
+): Problem | undefined => {
+  const problem = findSettingProblem(name, value, layers);
+  return problem === undefined ? undefined : toProblem(problem, "error", where);
+};
+
+const findSettingProblem = (
+  name: string,
+  value: unknown,
+  layers: Pick<Layers, "local" | "windows">,
 ): SettingProblem | undefined => {
   if (!isSettingName(name)) return toUnknownName(name);
   if (layers.local && settings[name].isOfService) {
-    const advice = "remove it, or import into another profile with --profile <name>";
+    const advice = "choose another profile with --profile <name>";
     return { rule: "built-in-setting", message: `the local service has its own ${name}`, advice };
   }
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
@@ -227,33 +246,29 @@ export const findImportProblem = (
   return findInvalidValue(name, toSettingText(value), layers);
 };
 
-const readProfiles = ({ host, flags, warn }: ChangeSources) => {
-  const [settings, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
-  return { settings, credentials, known: knownProfiles(settings, credentials), flags, env: host.env };
-};
-
 /** Returns every profile. `keys` are the uses of its saved keys. @throws as `readSaved` */
-export const listProfiles = (sources: ChangeSources) => {
-  const { settings, credentials, known } = readProfiles(sources);
-  const { profile } = findProfileName(sources.flags, sources.host.env, settings);
-  return known.map((name) => {
-    const url = settings.profiles.get(name)?.base_url;
-    const shown = typeof url === "string" ? redactSetting("base_url", url) : null;
-    return { name, in_use: name === profile, base_url: shown, keys: findSavedUses(credentials.profiles.get(name)) };
+export const listProfiles = ({ host, flags, warn }: ChangeSources) => {
+  const [file, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
+  const { profile } = findProfileName(flags, host.env, file);
+  return knownProfiles(file, credentials).map((name) => {
+    const saved = file.profiles.get(name) ?? {};
+    const url = typeof saved.base_url === "string" ? redactSetting("base_url", saved.base_url) : null;
+    const keys = findSavedUses(credentials.profiles.get(name));
+    return { name, in_use: name === profile, base_url: url, keys, settings: Object.keys(saved) };
   });
 };
 
 /** Returns the names of a profile's settings, and the uses of its keys. @throws Failure `unknown-profile` */
-export const describeProfile = (sources: ChangeSources, profile: string) => {
-  const { settings, credentials, known } = readProfiles(sources);
-  if (!known.includes(profile)) throw unknownProfile(profile, { known, where: {} });
-  const names = Object.keys(settings.profiles.get(profile) ?? {});
-  return { settings: names, keys: findSavedUses(credentials.profiles.get(profile)), known };
+export const findProfile = (sources: ChangeSources, profile: string) => {
+  const profiles = listProfiles(sources);
+  const found = profiles.find(({ name }) => name === profile);
+  if (found === undefined) throw unknownProfile(profile, { known: profiles.map(({ name }) => name), where: {} });
+  return { ...found, others: profiles.filter(({ name }) => name !== profile) };
 };
 
 /** Makes a profile the default for later runs. @throws Failure `unknown-profile`, and as `changeSaved` */
 export const useProfile = async (sources: ChangeSources, name: string): Promise<void> => {
-  describeProfile(sources, name);
+  findProfile(sources, name);
   await changeSaved(sources.host, "settings", (_, others) => {
     if (name === defaultProfile) delete others.profile;
     else others.profile = name;
@@ -263,7 +278,7 @@ export const useProfile = async (sources: ChangeSources, name: string): Promise<
 /** Deletes the keys and the settings of a profile. @throws Failure `unknown-profile`, and as `changeSaved` */
 export const deleteProfile = async (sources: ChangeSources, name: string): Promise<{ readonly wasInUse: boolean }> => {
   const { host } = sources;
-  const { keys } = describeProfile(sources, name);
+  const { keys } = findProfile(sources, name);
   if (keys.length > 0) await changeSaved(host, "credentials", (profiles) => profiles.delete(name));
   let wasInUse = false;
   await changeSaved(host, "settings", (profiles, others) => {
@@ -299,15 +314,15 @@ export const renameProfile = async (
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<{ readonly account: string }> => {
   const { host } = sources;
-  const { keys, known } = describeProfile(sources, from);
+  const { keys, others } = findProfile(sources, from);
   checkProfileName(to, {});
   if (from === localProfile || to === localProfile) {
     const why = `${localProfile} belongs to the local service`;
     throw conflictingOptions({ first: "profile rename", second: localProfile, why });
   }
-  const { settings, credentials } = readProfiles(sources);
-  const isUnused = to === defaultProfile && !settings.profiles.has(to) && !credentials.profiles.has(to);
-  if (from !== to && known.includes(to) && !isUnused) throw profileExists(to);
+  const taken = others.find(({ name }) => name === to);
+  const isUnused = to === defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
+  if (taken !== undefined && !isUnused) throw profileExists(to);
   // Keys first, so a killed run leaves no key without a profile.
   if (keys.length > 0) {
     await changeSaved(host, "credentials", (profiles) => {

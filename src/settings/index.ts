@@ -2,9 +2,9 @@
 
 export {
   deleteProfile,
-  describeProfile,
   exportSettings,
   findImportProblem,
+  findProfile,
   importSettings,
   listProfiles,
   listSettings,

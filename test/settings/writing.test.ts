@@ -110,7 +110,10 @@ describe("saved settings", () => {
       profiles: { plain: { split: "val" }, default: { account: "work", split: "train" } },
     });
     expect(saved(home, "credentials.json")).toEqual({ profiles: { default: { log: { key: "k" } } } });
-    for (const taken of [{ profiles: { ...work, default: {} } }, { profiles: work, logins: { default: {} } }]) {
+    for (const taken of [
+      { profiles: { ...work, default: { split: "val" } } },
+      { profiles: work, logins: { default: { log: { key: "k" } } } },
+    ]) {
       const renamed = async () => await renameProfile(openHome(taken).sources, { from: "work", to: "default" });
       expect(await failureOf(renamed)).toMatchObject({ kind: "profile-exists" });
     }
@@ -127,7 +130,7 @@ describe("saved settings", () => {
     expect((await failureOf(() => set(home, "bse_url", "x"))).hint).toBe("did you mean base_url?");
     expect(await failureOf(() => set(home, "project", "alpha"))).toMatchObject({ kind: "setting-invalid" });
     const local = openHome({ flags: { local: true } });
-    expect((await failureOf(() => set(local, "base_url", "https://a.example"))).kind).toBe("conflicting-options");
+    expect((await failureOf(() => set(local, "base_url", "https://a.example"))).kind).toBe("built-in-setting");
     expect([readdirSync(home.folder), readdirSync(local.folder)]).toEqual([[], []]);
     await set(local, "split", "train");
     expect(saved(local)).toEqual({ profiles: { local: { split: "train" } } });

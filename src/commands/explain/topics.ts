@@ -111,7 +111,7 @@ const toImportExample =
   (): Problem => {
     const wrong = findImportProblem(key, value, { local, windows: false });
     if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);
-    return { file: "team.json", line: 3, column: 3, severity: "error", ...wrong };
+    return { file: "team.json", line: 3, column: 3, ...wrong };
   };
 
 const otherRules: readonly (readonly [name: string, severity: Severity, why: string, example: Example])[] = [
