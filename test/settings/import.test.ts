@@ -68,14 +68,6 @@ describe("an import", () => {
     expect(saved(home)).toEqual(before);
   });
 
-  it.each(['{"split": }', "", '["split"]'])("fails as invalid input if the text is %j", async (text) => {
-    const { home, file } = importing(text);
-    const failure = { kind: "invalid-import-file", code: "invalid_input" };
-    expect(await failureOf(() => importSettings(home.sources, file))).toMatchObject(failure);
-    const piped = openHome({ stdin: text });
-    expect(await failureOf(() => importSettings(piped.sources, "-"))).toMatchObject(failure);
-  });
-
   it.each([
     ["it does not exist", () => "/nowhere/team.json"],
     ["it is a folder", () => tmpdir()],

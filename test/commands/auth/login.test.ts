@@ -1,58 +1,10 @@
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { json } from "../../support/server.ts";
 import { key, models, openHome } from "./home.ts";
 
 describe("rollcall auth login", () => {
-  it("tests the key, saves it with the given addresses, and names the next command", async () => {
-    const { server, auth, run, site, saved, file } = await openHome([{ answer: models }, { answer: models }]);
-    expect(await auth(`login --with-token ${site}`, { stdin: `${key}\n` })).toEqual({
-      code: 0,
-      stdout: "",
-      stderr: [
-        `note: saved in ${file("credentials.json")}, profile default: the key for log, inference, calls`,
-        "note: next: rollcall models",
-        "",
-      ].join("\n"),
-    });
-    const [tried] = server.received;
-    expect([tried?.method, tried?.path, tried?.headers.authorization]).toEqual(["GET", "/v1/models", `Bearer ${key}`]);
-    const login = { key, origin: server.url };
-    expect(saved("credentials.json")).toEqual({ default: { log: login, inference: login, calls: login } });
-    expect(saved("settings.json")).toEqual({
-      default: { base_url: `${server.url}/api`, inference_base_url: `${server.url}/v1` },
-    });
-    for (const name of ["settings.json", "credentials.json"]) expect(statSync(file(name)).mode & 0o777).toBe(0o600);
-    expect(statSync(file("..")).mode & 0o077).toBe(0);
-    // And the next command works.
-    expect(await run("models --json")).toMatchObject({ code: 0, stdout: '{"object":"list","data":[]}\n', stderr: "" });
-    expect(server.received[1]?.headers.authorization).toBe(`Bearer ${key}`);
-  });
-
-  it("saves the given project and providers, so that every command works", async () => {
-    const call = { call: { id: "c" } };
-    const catalog = json({ data: [] });
-    const answers = [models, models, json(call), catalog, catalog].map((answer) => ({ answer }));
-    const { auth, run, site, saved, server } = await openHome(answers);
-    const more = "--project team/project --analysis-provider one --router-provider two";
-    const { code, stderr } = await auth(`login --with-token ${site} ${more}`, { stdin: key });
-    expect([code, stderr]).toEqual([0, expect.not.stringMatching(/no \w+ is set/)]);
-    expect(Object(saved("settings.json")).default).toMatchObject({
-      project: "team/project",
-      analysis_provider: "one",
-      router_provider: "two",
-    });
-    for (const command of ["models", "call read c", "catalog analysis", "catalog router"])
-      expect([command, (await run(command)).code]).toEqual([command, 0]);
-    expect(server.received.slice(3).map(({ path }) => path)).toEqual([
-      expect.stringContaining("/one/"),
-      expect.stringContaining("/two/"),
-    ]);
-    const wrong = await auth(`login --with-token --no-check ${site} --project alpha`, { stdin: key });
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('invalid project "alpha"')]);
-  });
-
   it("accepts any password for calls without line ends, but only ASCII keys", async () => {
     for (const password of ["pä:ss", " 日 本\t"]) {
       const answers = Array.from({ length: 3 }, () => ({ answer: json({ call: { id: "c" } }) }));
@@ -95,30 +47,6 @@ describe("rollcall auth login", () => {
     expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", exit_code: 4, http: { status: 401 } });
     expect(stderr).not.toContain(key);
     expect(existsSync(file("."))).toBe(false);
-  });
-
-  it("saves an untested key if the service is unavailable, with a note, or with --no-check", async () => {
-    const { auth, saved } = await openHome();
-    const closed = "http://127.0.0.1:1";
-    const login = { log: { key, origin: closed }, inference: { key, origin: closed }, calls: { key, origin: closed } };
-    const addresses = `--base-url ${closed} --inference-base-url ${closed}`;
-    const { code, stderr } = await auth(`login --with-token ${addresses} --max-wait 0s`, { stdin: key });
-    expect(code).toBe(0);
-    expect(stderr).toContain(`the key was not tested: ${closed} is unreachable`);
-    expect(saved("credentials.json")).toEqual({ default: login });
-    const unchecked = await auth(`login --with-token ${addresses} --profile other --no-check`, { stdin: key });
-    expect(unchecked).toMatchObject({ code: 0, stderr: expect.not.stringContaining("not tested") });
-    expect(saved("credentials.json")).toEqual({ default: login, other: login });
-  });
-
-  it("saves an untested key with a note if another server answers", async () => {
-    const { server, auth, site, saved } = await openHome([
-      { answer: { headers: { "content-type": "text/html" }, body: "<h1>Welcome</h1>" } },
-    ]);
-    const { code, stderr } = await auth(`login --with-token ${site}`, { stdin: key });
-    expect(code).toBe(0);
-    expect(stderr).toContain(`the key was not tested: ${server.url} did not answer like the service`);
-    expect(saved("credentials.json")).toMatchObject({ default: { inference: { key } } });
   });
 
   it("saves a key for one use, tests it with a read, and saves a user name", async () => {
@@ -178,61 +106,6 @@ describe("rollcall auth login", () => {
     if (!args.includes("1234")) expect(stderr).not.toContain("1234");
     expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
   });
-
-  it.each([
-    ["", "save it for another use with --for log or --for calls, "],
-    [" --for inference", ""],
-  ])("prints the service's reason, and suggests the uses of the key, for login%s", async (only, way) => {
-    const refused = json({ error: { message: "this key is for logging" } }, 403);
-    const { auth, site, home, server } = await openHome([{ answer: refused }]);
-    const { code, stderr } = await auth(`login --with-token ${site}${only}`, { stdin: key });
-    expect([
-      code,
-      stderr
-        .replace(server.url, "SITE")
-        .replace(/\n {2}at .*/, "")
-        .trimEnd()
-        .split("\n"),
-    ]).toEqual([
-      4,
-      [
-        "rollcall: SITE refused the key for inference (403: this key is for logging), so it was not saved",
-        `hint: check the key, the URL and the project, ${way}or save it untested with --no-check`,
-      ],
-    ]);
-    expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
-  });
-
-  it("names a missing address, and suggests one for an invalid address", async () => {
-    const { auth } = await openHome();
-    const missing = await auth("login --with-token --profile work", { stdin: key });
-    expect(missing.stderr).toBe(
-      [
-        "rollcall: base_url is not set",
-        "hint: pass --base-url https://api.example.com, set ROLLCALL_BASE_URL=https://api.example.com, run `rollcall config set base_url https://api.example.com --profile work` or use the local service with --local",
-        "",
-      ].join("\n"),
-    );
-    expect((await auth("login --with-token --for inference", { stdin: key })).stderr).toContain(
-      "inference_base_url is not set",
-    );
-    const { stderr } = await auth("login --with-token --base-url a.example", { stdin: key });
-    expect(stderr).toContain("did you mean https://a.example?");
-  });
-
-  it.each(["127.evil.com", "127.0.0.1.evil.com", "localhost.evil.com", "1270.0.0.1.evil.com", "127.0.0.evil"])(
-    "requires https for the host %s",
-    async (name) => {
-      const { run } = await openHome();
-      const { code, stderr } = await run(`models --inference-base-url http://${name}`, {
-        env: { ROLLCALL_API_KEY: key },
-      });
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`http://${name}`)]);
-      expect(stderr).toContain("--insecure-http");
-      const login = await run(`auth login --with-token --base-url ${name}`, { stdin: key });
-      expect(login.stderr).toContain(`did you mean https://${name}?`);
-    },
-  );
 
   it("sends no key to another host over plain http", async () => {
     const { auth, home } = await openHome();

@@ -37,23 +37,6 @@ describe("rollcall config", () => {
     expect((await config("set token wk-secret-1234 --json")).stderr).not.toContain("1234");
   });
 
-  it.each([
-    ["set base_url api.example.com", "did you mean https://api.example.com?"],
-    ["set project alpha", "team/project"],
-    ["set timeout 30", "did you mean 30s?"],
-    ["set bse_url https://a.example", "did you mean base_url?"],
-    ["get splt", "did you mean split?"],
-    ["list --profile wrok", "(profiles: default, local)"],
-    ["set base_url https://a.example --local", "the local service has its own URL"],
-    ["list --local --base-url https://a.example", "cannot combine --local and --base-url"],
-    ["lst", "list"],
-    ["", "config"],
-  ])("exits with 2 and suggests a fix for `config %s`", async (args, fix) => {
-    const { code, stdout, stderr } = await openHome().config(args);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(fix);
-  });
-
   it("exits with 2 and keeps a settings file that is not JSON", async () => {
     const { file, config, save } = openHome();
     const text = '{"profiles": {\n  "default": {"split": "a",}\n}}';

@@ -21,34 +21,6 @@ const openHome = async () => {
 };
 
 describe("rollcall profile", () => {
-  it("lists every profile with its address and its keys, and marks the one in use", async () => {
-    const { run } = await openHome();
-    expect(await run("profile list --header")).toMatchObject({
-      code: 0,
-      stdout:
-        "profile\tin use\tbase_url\tkeys for\ndefault\tyes\thttps://a.example\tlog, calls\nlocal\t\t\t\nwork\t\thttps://w.example\tlog, calls\n",
-    });
-    const listed = JSON.parse((await run("profile list --json", { env: { ROLLCALL_PROFILE: "work" } })).stdout);
-    expect(listed.profiles.at(-1)).toEqual({
-      name: "work",
-      in_use: true,
-      base_url: "https://w.example",
-      keys: ["log", "calls"],
-    });
-  });
-
-  it("does not delete the built-in profile", async () => {
-    const { run } = await openHome();
-    expect(await run("profile delete local --yes")).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: [
-        "rollcall: cannot delete the profile local: it is built in\n",
-        "hint: delete its settings with `rollcall config unset <setting> --profile local`\n",
-      ].join(""),
-    });
-  });
-
   it("deletes a profile's settings and keys only with --yes if stdin is not a terminal", async () => {
     const { run, saved } = await openHome();
     await run("profile use work");
@@ -124,20 +96,6 @@ describe("rollcall profile", () => {
 });
 
 describe("changing a setting of a profile that does not exist", () => {
-  it.each(["config set split train", "config import -"])(
-    "needs --create if stdin is not a terminal: %s",
-    async (args) => {
-      const { run, saved } = await openHome();
-      const refused = await run(`${args} --profile wrk`, { stdin: '{"split":"train"}' });
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("did you mean work?")]);
-      const far = await run(`${args} --profile elsewhere`, { stdin: '{"split":"train"}' });
-      expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("create it with --create")]);
-      expect(Object.keys(Object(saved("settings.json").profiles))).toEqual(["default", "work"]);
-      expect((await run(`${args} --profile elsewhere --create`, { stdin: '{"split":"train"}' })).code).toBe(0);
-      expect(saved("settings.json").profiles).toMatchObject({ elsewhere: { split: "train" } });
-    },
-  );
-
   it("asks on a terminal whether to create the profile", async () => {
     const home = newHome();
     const ask = async (keys: string) =>
