@@ -1,5 +1,5 @@
 /** Failures of requests to the service, of its replies, and of connections. */
-import { type Credential, urlSettingName } from "../contract/endpoint.ts";
+import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { fieldPrefix, skipRefusedHint } from "../sentences.ts";
 import { connectTimeoutMs, type ReplyHeaders, type TransportError } from "./exchange.ts";
@@ -53,6 +53,8 @@ const urlSettings = {
   inference: "inference_base_url, the part of the URL before /v1/models",
   log: "log_base_url (or base_url), the part of the URL before /v1/preview/models/…/log",
 };
+
+const urlSettingName = (host: EndpointHost): string => (host === "base" ? "base_url" : `${host}_base_url`);
 
 const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: string): FailureDetails => ({
   where: { setting: urlSettingName(endpoint.host) },

@@ -5,9 +5,6 @@ import type { ReplyReader } from "./replies.ts";
 /** The URL that an operation is sent to. `log` is `base` by default. */
 export type EndpointHost = "base" | "inference" | "log";
 
-/** Returns the setting with the URL of a host. */
-export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
-
 /** The authentication of an operation (interface 5). */
 export type AuthScheme = "bearer" | "basic" | "none";
 

@@ -4,7 +4,7 @@ import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { redactText } from "../check/rules/secrets.ts";
 import type { Attempt } from "../client/index.ts";
-import { ValidationError, type ValidationItem } from "../contract/errors.ts";
+import { ValidationError, type ValidationItem } from "../contract/log.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { type Dataset, type GroupPart, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
 import { getValue, isObject, parseJson } from "../json/walk.ts";

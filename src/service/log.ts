@@ -1,7 +1,7 @@
 /** Logs trajectories (interface 4.1): stores each as a call and computes the metrics of the request. */
 import { createHash } from "node:crypto";
 import { isTrajectory } from "../check/index.ts";
-import type { ValidationItem } from "../contract/errors.ts";
+import type { ValidationItem } from "../contract/log.ts";
 import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup } from "../contract/log.ts";
 import { Tally } from "../groups/metrics/metrics.ts";
 import { composeMembers, composeObject } from "../json/compose.ts";

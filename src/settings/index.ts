@@ -42,5 +42,6 @@ export {
   type SettingName,
   settingNames,
   settings as settingTable,
+  urlSettingName,
   urlSettingNames,
 } from "./values.ts";

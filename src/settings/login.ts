@@ -1,6 +1,6 @@
 /** Prompts, and plans and saves a login: takes a key, and asks for missing settings. */
 import { Writable } from "node:stream";
-import { type CredentialUse, urlSettingName } from "../contract/endpoint.ts";
+import type { CredentialUse } from "../contract/endpoint.ts";
 import { conflictingOptions, interrupted } from "../failures.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
@@ -19,7 +19,7 @@ import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts"
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings } from "./read.ts";
 import { addMembers, changeSaved, readSaved } from "./saved.ts";
-import { type SettingName, settings as table, urlSettingNames } from "./values.ts";
+import { type SettingName, settings as table, urlSettingName, urlSettingNames } from "./values.ts";
 
 /** True if a person can answer a prompt. */
 export const canAsk = (host: Host): boolean => host.terminal.stdin;

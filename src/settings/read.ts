@@ -1,6 +1,6 @@
 /** Reads the settings of one run. */
 import { resolve } from "node:path";
-import { type EndpointHost, urlSettingName } from "../contract/endpoint.ts";
+import type { EndpointHost } from "../contract/endpoint.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import type { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../files.ts";
@@ -15,6 +15,7 @@ import {
   settings,
   toOptionName,
   toVariableName,
+  urlSettingName,
   urlSettingNames,
 } from "./values.ts";
 

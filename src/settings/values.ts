@@ -1,4 +1,5 @@
 /** Every setting (configuration.md): its description, its default, and how its text is parsed and shown. */
+import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
@@ -213,6 +214,9 @@ export const settings: { readonly [Name in SettingName]: Setting<SettingValues[N
 export const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
 
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
+
+/** Returns the setting with the URL of a host. */
+export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 

@@ -74,17 +74,6 @@ describe("the --debug output", () => {
 });
 
 describe("the notice about retries", () => {
-  it("appears once, after the third try", async () => {
-    const notices: (readonly [reason: string, maxWaitMs: number])[] = [];
-    const busy = { answer: { status: 503 } };
-    const server = await scriptedServer([busy, busy, busy, busy, busy, { answer: json({ data: [] }) }]);
-    const { client } = clientAt(server.url, {
-      onRetry: ({ kind }, maxWaitMs) => notices.push([kind, maxWaitMs]),
-    });
-    await client.send(listModels, list);
-    expect(notices).toEqual([["service-unavailable", 60_000]]);
-  });
-
   it("appears once if several requests fail for the same reason", async () => {
     const notices: (readonly [reason: string, maxWaitMs: number])[] = [];
     const models = { answer: json({ data: [] }) };
@@ -99,15 +88,5 @@ describe("the notice about retries", () => {
     });
     await Promise.all([1, 2, 3].map(() => client.send(listModels, list)));
     expect(notices).toEqual([["service-unavailable", 60_000]]);
-  });
-
-  it("does not appear if the second try succeeds", async () => {
-    const notices: (readonly [reason: string, maxWaitMs: number])[] = [];
-    const server = await scriptedServer([{ answer: { status: 503 } }, { answer: json({ data: [] }) }]);
-    const { client } = clientAt(server.url, {
-      onRetry: ({ kind }, maxWaitMs) => notices.push([kind, maxWaitMs]),
-    });
-    await client.send(listModels, list);
-    expect(notices).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { type Ran, runRollcall } from "../support/run.ts";
 import { listening } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
-import { rawServer, wireReply } from "./open.ts";
+import { rawServer } from "./open.ts";
 
 /** A service over TLS on loopback, and the file of the authority that signed its certificate. */
 const httpsService = async (options: Parameters<typeof certificate>[0] = {}) => {
@@ -60,19 +60,6 @@ describe("rollcall models over TLS", () => {
 });
 
 describe("rollcall models", () => {
-  it("prints one note about its retries", { tags: "slow" }, async () => {
-    const whole = wireReply("200 OK", '{"data":[{"id":"m"}]}', ["Connection: close"]);
-    const { url } = await rawServer((socket, number) =>
-      socket.once("data", () => socket.end(number < 3 ? whole.slice(0, -5) : whole)),
-    );
-    const { code, stderr } = await models(url, {}, ["--max-wait", "20s"]);
-    const { host } = new URL(url);
-    expect([code, stderr]).toEqual([
-      0,
-      `note: the request to ${host} failed: the connection ended before the answer was complete, 3 times; retrying for up to 20 s (--max-wait)\n`,
-    ]);
-  });
-
   it("exits with 5 after --timeout if the service is silent", async () => {
     const { url } = await rawServer((socket) => socket.resume());
     const ran = await models(url, {}, ["--timeout", "300ms"]);

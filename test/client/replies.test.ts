@@ -1,7 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { readCall } from "../../src/contract/call.ts";
-import { listAnalysisModels } from "../../src/contract/catalog.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { openScreen, parseScreenOptions, printFailure } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
@@ -84,80 +82,10 @@ describe("an error reply", () => {
     });
   });
 
-  it.each([401, 403])(
-    "names the credential's source and the project, and is final, if its status is %i",
-    async (status) => {
-      const server = await scriptedServer([{ answer: json({}, status) }, { answer: json({}, status) }]);
-      const { client } = clientAt(server.url, { project: { header: "Vendor-Project", value: "team/project" } });
-      const expected = {
-        code: "auth",
-        kind: "credential-refused",
-        details: { http: { status }, credentialSource: "ROLLCALL_API_KEY" },
-      };
-      expect(await failureOf(client.send(listModels, list))).toMatchObject(expected);
-      const call = { parameters: {}, body: { project_id: "team/project", id: "1" } };
-      expect(await failureOf(client.send(readCall, call))).toMatchObject(expected);
-    },
-  );
-
-  it("mentions the missing project if its status is 401", async () => {
-    const failure = await failureAt(json({}, 401));
-    expect(failure.message).toContain("the credential from ROLLCALL_API_KEY, sent without a project (401)");
-  });
-
-  it("names no credential if its status is 401 and none was sent", async () => {
-    const server = await scriptedServer([{ answer: json({}, 401) }]);
-    const request = { parameters: { analysis_provider: "p" }, body: undefined };
-    const failure = await failureOf(clientAt(server.url).client.send(listAnalysisModels, request));
-    expect(failure.message).toContain("requires a credential for an operation that has none (401)");
-  });
-
-  it("fails as not found if it is a 404 in JSON", async () => {
-    expect(await failureAt(json({ detail: "Not Found" }, 404))).toMatchObject({
-      code: "not_found",
-      details: { http: { status: 404, said: "Not Found" } },
-    });
-  });
-
-  it.each(["<html><title>404</title></html>", "404 page not found", ""])(
-    "names a wrong address and its setting if it is a 404 with the body %j",
-    async (body) => {
-      const failure = await failureAt({ status: 404, body });
-      expect(failure).toMatchObject({
-        code: "refused",
-        kind: "endpoint-not-found",
-        details: { where: { setting: "inference_base_url" } },
-      });
-      expect(failure.details.http?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/models$/);
-    },
-  );
-
-  it.each([301, 302, 303, 307, 308])(
-    "names the new address, which is not followed, if its status is %i",
-    async (status) => {
-      const headers = { location: "https://other.example/v1/models?token=secret" };
-      const failure = await failureAt({ status, headers });
-      expect(failure).toMatchObject({
-        code: "refused",
-        kind: "unexpected-redirect",
-        message: expect.stringContaining("redirects to https://other.example/v1/models ("),
-      });
-      expect(failure.message).not.toContain("secret");
-    },
-  );
-
   it("names no new address if a 302 has no location or a broken one", async () => {
     expect((await failureAt({ status: 302 })).message).toContain("redirects to an invalid location (302)");
     const broken = await failureAt({ status: 302, headers: { location: "https://[" } });
     expect(broken.message).toContain("redirects to an invalid location (302)");
-  });
-
-  it.each([429, 408, 500, 503])("fails as unavailable after the last try if its status is %i", async (status) => {
-    expect(await failureAt(json({ error: "later" }, status))).toMatchObject({
-      code: "unavailable",
-      kind: "service-unavailable",
-      message: `the service answered ${status}: later`,
-    });
   });
 });
 

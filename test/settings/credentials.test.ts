@@ -4,7 +4,6 @@ import { chmodSync, closeSync, constants, mkdtempSync, openSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { CredentialUse } from "../../src/contract/endpoint.ts";
 import { asked, credentialOf, failureOf, openHome, origin } from "./open.ts";
 
 /** A file below a temporary folder. */
@@ -21,23 +20,6 @@ const everywhere = (key: string) => ({
 });
 
 describe("a credential from the environment", () => {
-  it("comes from the variable of its use, or else from the API key", async () => {
-    const env = { ROLLCALL_API_KEY: "api-key-1", ROLLCALL_TOKEN: "token-1", ROLLCALL_PASSWORD: "password-1" };
-    const of = async (use: CredentialUse, variables: Record<string, string>) =>
-      await credentialOf(use, { env: variables });
-    expect(await of("log", env)).toEqual({ scheme: "bearer", token: "token-1", from: "ROLLCALL_TOKEN" });
-    expect(await of("inference", env)).toEqual({ scheme: "bearer", token: "api-key-1", from: "ROLLCALL_API_KEY" });
-    expect(await of("calls", { ...env, ROLLCALL_USERNAME: "anna" })).toEqual({
-      scheme: "basic",
-      username: "anna",
-      password: "password-1",
-      from: "ROLLCALL_PASSWORD",
-    });
-    const only = { ROLLCALL_API_KEY: "api-key-1", ROLLCALL_TOKEN: "", ROLLCALL_PASSWORD: "" };
-    expect(await of("log", only)).toMatchObject({ token: "api-key-1" });
-    expect(await of("calls", only)).toMatchObject({ username: "api", password: "api-key-1" });
-  });
-
   it("goes to any effective URL", async () => {
     const env = { ROLLCALL_API_KEY: "api-key-1" };
     expect(await credentialOf("log", { env }, "https://elsewhere.example")).toMatchObject({ token: "api-key-1" });
@@ -79,21 +61,6 @@ describe("a credential from the environment", () => {
     if (/^[ -~\n]+$/.test(text) && text.trim() !== "" && wrong !== "is longer than 64 KiB") {
       const variable = await failureOf(() => credentialOf("log", { env: { ROLLCALL_API_KEY: text } }));
       expect(variable.message).toBe(`cannot use the key from ROLLCALL_API_KEY: it ${wrong}`);
-    }
-  });
-
-  it("fails if a variable and a file both contain it", async () => {
-    for (const [use, variable] of [
-      ["log", "ROLLCALL_TOKEN"],
-      ["inference", "ROLLCALL_API_KEY"],
-      ["calls", "ROLLCALL_PASSWORD"],
-    ] as const) {
-      const env = { [variable]: "key-1234", [`${variable}_FILE`]: fileOf("key-1234") };
-      expect(await failureOf(() => credentialOf(use, { env }))).toMatchObject({
-        kind: "duplicate-credential",
-        code: "usage",
-        message: `${variable} and ${variable}_FILE are both set`,
-      });
     }
   });
 
@@ -226,15 +193,6 @@ describe("a saved credential", () => {
         advice: `chmod 600 ${home.file("credentials.json")}`,
       },
     ]);
-  });
-
-  it("names the login command if it is missing", async () => {
-    expect(await failureOf(() => credentialOf("log", {}))).toMatchObject({
-      kind: "credential-missing",
-      code: "auth",
-      message: `not logged in to ${origin} (profile default, needed for log)`,
-      hint: "run `rollcall auth login`, or set ROLLCALL_API_KEY",
-    });
   });
 });
 

@@ -1,29 +1,9 @@
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { listSettings, readSavedTexts, readSettings, settingNames } from "../../src/settings/index.ts";
 import { testHost } from "../support/host.ts";
 import { failureOf, openHome } from "./open.ts";
 
 describe("a setting", () => {
-  const profiles = { default: { split: "profile" } };
-
-  it("comes from the command line, then the environment, then the profile, then the default", async () => {
-    const from = async (flags: object, env: Record<string, string>, saved: object) => {
-      const settings = await openHome({ flags, env, profiles: { default: { ...saved } } }).read();
-      return [settings.get("max_wait"), settings.source("max_wait")];
-    };
-    const env = { ROLLCALL_MAX_WAIT: "2s" };
-    expect(await from({ max_wait: "1s" }, env, { max_wait: "3s" })).toEqual([1000, "command line"]);
-    expect(await from({}, env, { max_wait: "3s" })).toEqual([2000, "environment"]);
-    expect(await from({}, {}, { max_wait: "3s" })).toEqual([3000, "profile"]);
-    expect(await from({}, {}, {})).toEqual([300_000, "default"]);
-  });
-
-  it("ignores an empty variable", async () => {
-    const settings = await openHome({ env: { ROLLCALL_SPLIT: "" }, profiles }).read();
-    expect([settings.get("split"), settings.source("split")]).toEqual(["profile", "profile"]);
-  });
-
   it("accepts a number or a boolean in the file", async () => {
     const saved = { max_request_size: 5_000_000, insecure_http: true };
     const settings = await openHome({ profiles: { default: saved } }).read();
@@ -53,16 +33,6 @@ describe("a setting", () => {
     expect((await failureOf(() => settings.get("timeout"))).message).toContain('"["x"]"');
     expect(settings.get("idempotency")).toBe("auto");
   });
-
-  it("names the ways to set it if it is required and missing", async () => {
-    const settings = await openHome().read();
-    expect(await failureOf(() => settings.require("split"))).toMatchObject({
-      message: "split is not set",
-      hint: "pass --split train, set ROLLCALL_SPLIT=train or run `rollcall config set split train`",
-      where: { setting: "split" },
-    });
-    expect((await failureOf(() => settings.address("log"))).message).toBe("base_url is not set");
-  });
 });
 
 describe("a profile", () => {
@@ -75,15 +45,6 @@ describe("a profile", () => {
     ROLLCALL_LOG_BASE_URL: "https://logs.env.example",
     ROLLCALL_SPLIT: "env",
   };
-
-  it("comes from the command line, then the environment, then the default", async () => {
-    const name = async (flags: object, variables: Record<string, string>) =>
-      (await openHome({ flags, env: variables, profiles }).read()).profile;
-    expect(await name({ profile: "work" }, { ROLLCALL_PROFILE: "home" })).toBe("work");
-    expect(await name({}, { ROLLCALL_PROFILE: "home" })).toBe("home");
-    expect(await name({}, { ROLLCALL_PROFILE: "" })).toBe("default");
-    expect(await name({ local: true }, { ROLLCALL_PROFILE: "home" })).toBe("local");
-  });
 
   it("overrides the environment's URLs with a notice if the command line names it", async () => {
     const home = openHome({ flags: { profile: "work" }, env, profiles });
@@ -275,10 +236,5 @@ describe("the list of settings", () => {
       from: "ROLLCALL_TIMEOUT",
       problem: { rule: "setting-invalid", severity: "warning" },
     });
-  });
-
-  it("does not need a settings folder", () => {
-    const home = openHome({ env: { ROLLCALL_CONFIG_DIR: join("/etc/hostname", "below", "a", "file") } });
-    expect(listSettings(home.sources).rows).toHaveLength(settingNames.length);
   });
 });

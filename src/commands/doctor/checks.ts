@@ -2,7 +2,7 @@
 import { loadDownloads } from "../../client/index.ts";
 import { toSettingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { type CredentialUse, type EndpointHost, urlSettingName } from "../../contract/endpoint.ts";
+import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { Failure, type FailureCode, isFailure } from "../../failure.ts";
 import { checkFileMode, getErrorCode, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
@@ -16,6 +16,7 @@ import {
   listSettings,
   readSaved,
   type Settings,
+  urlSettingName,
 } from "../../settings/index.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";

@@ -10,5 +10,3 @@ describe("rollcall auth status", () => {
     expect([code, stdout]).toEqual([5, `inference\tready\t${closed}\tlogin of the profile default\t\tsilent\n`]);
   });
 });
-
-describe("rollcall auth logout", () => {});

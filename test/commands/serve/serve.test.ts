@@ -158,23 +158,6 @@ describe("rollcall serve", () => {
     expect(service.said()).not.toContain(key);
   });
 
-  it("records calls in the project of --project", async () => {
-    const service = await serving(["--project", "team/one"]);
-    const id = await log(service, 1);
-    expect(await read(service, id)).toBeNull();
-    await expect.poll(service.said).toContain("ROLLCALL_PROJECT=team/one");
-  });
-
-  it("answers 413 if a body is larger than --max-body-size", async () => {
-    const service = await serving(["--max-body-size", "1KB"]);
-    const response = await fetch(`${service.url}/v1/preview/models/m/log`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" },
-      body: body(1).padEnd(1001),
-    });
-    expect(response.status).toBe(413);
-  });
-
   it("needs no home folder with --data-dir", async () => {
     const env = { HOME: "", XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" };
     const service = await serving([], { env });
