@@ -184,16 +184,30 @@ const readRows = async (
     if (start <= range.start && range.start < start + Number(group.num_rows)) await checkPages(bytes, group, columns);
     start += Number(group.num_rows);
   }
-  return await parquetReadObjects({
-    file: toAsyncBuffer(bytes),
-    metadata,
-    compressors: createDecompressors(),
-    // Keep the spelling of numbers in JSON columns.
-    parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeText },
-    geoparquet: false,
-    ...(columns === undefined ? {} : { columns: [...columns] }),
-    rowStart: range.start,
-    rowEnd: range.end,
+  const file = toAsyncBuffer(bytes);
+  let isOver = false;
+  return await new Promise((resolve, reject) => {
+    // hyparquet does not await all of its reads if a file is damaged. The error of such a read would end the process, so
+    // a read that fails, or that arrives after the end, never settles.
+    const slice = (start: number, end?: number) =>
+      new Promise<ArrayBuffer>((deliver) => {
+        file.slice(start, end).then((part) => setImmediate(() => isOver || deliver(part)), reject);
+      });
+    parquetReadObjects({
+      file: { byteLength: file.byteLength, slice },
+      metadata,
+      compressors: createDecompressors(),
+      // Keep the spelling of numbers in JSON columns.
+      parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeText },
+      geoparquet: false,
+      ...(columns === undefined ? {} : { columns: [...columns] }),
+      rowStart: range.start,
+      rowEnd: range.end,
+    })
+      .finally(() => {
+        isOver = true;
+      })
+      .then(resolve, reject);
   });
 };
 
@@ -252,6 +266,7 @@ const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefine
 const toAsyncBuffer = (bytes: Bytes) => ({
   byteLength: bytes.size,
   slice: async (start: number, end = bytes.size): Promise<ArrayBuffer> => {
+    if (!(start >= 0 && start <= end && end <= bytes.size)) throw new Error("a column is outside of the file");
     const own = await readRange(bytes, { start, length: end - start });
     return Uint8Array.from(own).buffer;
   },

@@ -78,6 +78,19 @@ describe("rows of TRL", () => {
     expect([code, stderr]).toEqual([3, expect.stringContaining("its rows decompress to more than 64 MiB")]);
   });
 
+  it("are refused if the schema of a Parquet file has other columns, also if a column is damaged", async () => {
+    const texts = { name: "prompt", data: ["q", "r"], type: "STRING" as const };
+    const rewards = { name: "reward", data: [1, 2], type: "DOUBLE" as const };
+    const bytes = Buffer.from(parquetWriteBuffer({ columnData: [texts, rewards] }));
+    bytes
+      .fill(0xff, 4, 8)
+      .write("rewurd", bytes.indexOf("reward", bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8)));
+    const file = join(mkdtempSync(join(tmpdir(), "rollcall-trl-")), "rows.parquet");
+    writeFileSync(file, bytes);
+    const { code, stderr } = await runRollcall(["check", file]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("a Parquet file that cannot be read")]);
+  });
+
   it("are refused at their position if lists differ in length, labels accompany lists, or rewards are not numbers", async () => {
     const rows = [
       { prompt: "a", completions: ["4", "5"], labels: [true, false] },
