@@ -1,6 +1,7 @@
 /** Rows of chat messages: OpenAI's, TRL's and ShareGPT's, and decoded ones of OpenRLHF, verl, SkyRL and NeMo RL. */
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
+import type { Path } from "../check/rules/positions.ts";
 import {
   type Format,
   type FormatRun,
@@ -138,29 +139,34 @@ const otherKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** Returns the list of messages, or that in a string. Columns of tables often contain JSON. @throws ConversionError */
-const requireMessages = (row: Value): Value => {
-  const value = requireKey(row, "messages");
-  const messages = unwrapJson(value);
-  if (!messages.isList) throw new ConversionError("messages is not a list", value);
-  return messages;
+/** The format of rows with messages at a path, as a list or as JSON in a string, which columns of tables often contain. */
+export const messageRows = (path: Path): Format => {
+  const name = path.join(".");
+  const requireMessages = (row: Value): Value => {
+    const value = row.at(path);
+    if (value === undefined) throw new ConversionError(`${name} is missing`, row);
+    const messages = unwrapJson(value);
+    if (!messages.isList) throw new ConversionError(`${name} is not a list`, value);
+    return messages;
+  };
+  return chatRows({
+    name: "openai-chat",
+    title: "rows of chat messages",
+    reward: "reward",
+    usedKeys: [String(path[0]), "reward", "tools"],
+    sampled: "every turn of the assistant",
+    hasTools: true,
+    recognizes: (row) => {
+      const messages = unwrapJson(row.at(path))?.items() ?? [];
+      const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
+      return haveRoles && !otherKeys.some((key) => row.get(key) !== undefined);
+    },
+    readPrompt: (row) => takeBefore(requireMessages(row).items(), isAssistantMessage),
+    readTurns: (run, row) => toTurns(run, requireMessages(row), { name, isSampled: true }),
+  });
 };
 
-export const openaiChat = chatRows({
-  name: "openai-chat",
-  title: "rows of chat messages",
-  reward: "reward",
-  usedKeys: ["messages", "reward", "tools"],
-  sampled: "every turn of the assistant",
-  hasTools: true,
-  recognizes: (row) => {
-    const messages = unwrapJson(row.get("messages"))?.items() ?? [];
-    const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
-    return haveRoles && !otherKeys.some((key) => row.get(key) !== undefined);
-  },
-  readPrompt: (row) => takeBefore(requireMessages(row).items(), isAssistantMessage),
-  readTurns: (run, row) => toTurns(run, requireMessages(row), { name: "messages", isSampled: true }),
-});
+export const openaiChat = messageRows(["messages"]);
 
 /** Keys of results of verifiers in addition to a prompt and a completion. */
 const verifiersKeys = ["task", "answer", "info", "metrics", "example_id"];

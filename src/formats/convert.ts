@@ -88,7 +88,7 @@ export const convertInputs = async (
   const isNamed = (name: string): boolean => !folders.has(name);
   const byFormat = new Map<Format, Source[]>();
   const others: string[] = [];
-  for (const input of await recognizeInputs(sources, { from: options.from, isNamed, maxUnpackedBytes })) {
+  for (const input of await recognizeInputs(sources, { ...options, isNamed, maxUnpackedBytes })) {
     const { source, formats, rejection, damagedKind } = input;
     const location = () => ({ file: source.name });
     const [format = ownFormat, ...more] = formats;

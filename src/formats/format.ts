@@ -7,6 +7,8 @@ import type { ConversionError, Value } from "./value.ts";
 export interface FormatOptions {
   /** Path of the reward in a record. Default: that of the format. */
   readonly rewardFrom?: Path | undefined;
+  /** Path of the messages in a row of chat messages. Default: `messages`. */
+  readonly messagesFrom?: Path | undefined;
   /** Rewards by the ids of rollouts, as JSON numbers. */
   readonly rewards?: ReadonlyMap<string, string> | undefined;
   readonly allowsLossy: boolean;

@@ -1,4 +1,5 @@
 /** All formats of other tools, by the values of `--from`. */
+import type { Path } from "../check/rules/positions.ts";
 import type { Format } from "./format.ts";
 
 /** In the order in which files are compared with them. A format is loaded only if a file may have it. */
@@ -24,9 +25,11 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
 
 export const formatNames: readonly string[] = Object.keys(formats);
 
-/** Loads the format of a name; undefined if there is none. */
-export const loadFormat = async (name: string): Promise<Format | undefined> =>
-  Object.hasOwn(formats, name) ? await formats[name]?.() : undefined;
+/** Loads the format of a name; undefined if there is none. @param messagesFrom the path of the messages in a row */
+export const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> => {
+  if (messagesFrom !== undefined) return (await import("./chat-rows.ts")).messageRows(messagesFrom);
+  return Object.hasOwn(formats, name) ? await formats[name]?.() : undefined;
+};
 
 /** Loads all formats. */
 export const loadFormats = async (): Promise<readonly Format[]> =>

@@ -1,6 +1,7 @@
 /** Finds the formats of inputs by their first records. */
 import { dirname, join } from "node:path";
 import { DecompressedSizeError } from "../check/rules/compression.ts";
+import type { Path } from "../check/rules/positions.ts";
 import type { RuleData } from "../check/rules/rules.ts";
 import {
   type Container,
@@ -38,6 +39,7 @@ export interface RecognizedInput {
 interface RecognizeOptions {
   /** The name of a format, or `auto`. */
   readonly from: string;
+  readonly messagesFrom?: Path | undefined;
   /** True if the user named a file, so that it has the format in `from`. */
   readonly isNamed: (name: string) => boolean;
   readonly maxUnpackedBytes: number;
@@ -58,7 +60,7 @@ export const recognizeInputs = async (
   sources: readonly Source[],
   options: RecognizeOptions,
 ): Promise<readonly RecognizedInput[]> => {
-  const given = options.from === ownFormat.name ? ownFormat : await loadFormat(options.from);
+  const given = options.from === ownFormat.name ? ownFormat : await loadFormat(options.from, options.messagesFrom);
   const inputs: RecognizedInput[] = [];
   for (const source of sources) inputs.push(await recognizeInput(source, given, options));
   return addFormatsByName(dropParts(inputs), given);
@@ -76,10 +78,12 @@ const recognizeInput = async (
     const isReadable = container === undefined || given.records[container] !== undefined;
     return { source, formats: isReadable ? [given] : [], rejection: isReadable ? undefined : data };
   }
+  const candidates = given === undefined ? await loadFormats() : [given];
   const { formats, unreadable } = await (container === undefined
-    ? recognizeText(source, maxUnpackedBytes)
-    : recognizeContainer(source, container, maxUnpackedBytes));
-  const own = given === undefined ? formats : formats.filter(({ name }) => name === given.name);
+    ? recognizeText(source, candidates, maxUnpackedBytes)
+    : recognizeContainer(source, { container, candidates }, maxUnpackedBytes));
+  // A file in rollcall's format does not have another one.
+  const own = given === undefined ? formats : formats.filter((one) => one === given);
   const kind = `${data?.kind} that cannot be read (${unreadable})`;
   const broken = data && unreadable !== undefined ? { kind, instead: "write or copy the file again" } : data;
   const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
@@ -125,10 +129,10 @@ const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput
  */
 const recognizeContainer = async (
   source: Source,
-  container: Container,
+  { container, candidates }: { readonly container: Container; readonly candidates: readonly Format[] },
   maxUnpackedBytes: number,
 ): Promise<FormatMatches> => {
-  const formats = (await loadFormats()).filter(({ records }) => records[container] !== undefined);
+  const formats = candidates.filter(({ records }) => records[container] !== undefined);
   let unreadable: string | undefined;
   try {
     // All formats have the same records in such a file.
@@ -145,10 +149,13 @@ const recognizeContainer = async (
   return { formats: unreadable !== undefined && formats.length === 1 ? formats : [], unreadable };
 };
 
-const recognizeText = async (source: Source, maxUnpackedBytes: number): Promise<FormatMatches> => {
+const recognizeText = async (
+  source: Source,
+  formats: readonly Format[],
+  maxUnpackedBytes: number,
+): Promise<FormatMatches> => {
   const { name, bytes } = source;
   if (hasOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
-  const formats = await loadFormats();
   let unreadable: string | undefined = "it contains no JSON";
   for await (const { value, kinds } of readFirstRecords(source, maxUnpackedBytes)) {
     unreadable = undefined;

@@ -99,7 +99,7 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
   if (rewardFrom !== undefined) {
     const value = record.at(rewardFrom);
     const path = rewardFrom.join(".");
-    const reward = value && toReward(run, value);
+    const reward = value && (toReward(run, value) ?? toNumber(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
     const found = value === undefined ? "nothing" : "no number";
     const others = describeNumbers(record, rewardFrom);
@@ -125,6 +125,14 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
   if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
   run.note("converted the rewards true and false to 1 and 0");
   return literal(value.isTrue ? 1 : 0, value);
+};
+
+/** Returns the number in a string, which columns of tables often contain. */
+const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
+  const { text = "" } = value;
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined;
+  run.note("converted rewards in strings to numbers");
+  return rawLiteral(text, [value]);
 };
 
 /** Returns the number of a key; undefined if it is missing. @throws ConversionError */

@@ -15,6 +15,9 @@ export const sniffedBytes = 512;
 
 const convertAdvice = "convert it to JSON lines with one trajectory or group per line";
 
+const columnAdvice =
+  "name its columns, such as --messages-from conversation --reward-from score, or convert it to JSON lines";
+
 const pipeAdvice = (command: string): string => `decompress it into a pipe: ${command} … | rollcall … -`;
 
 interface FileKind {
@@ -27,7 +30,7 @@ interface FileKind {
 }
 
 const kinds: readonly FileKind[] = [
-  { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
+  { bytes: "PAR1", kind: "a Parquet file", instead: columnAdvice, container: "parquet" },
   { bytes: "PK\x03\x04", kind: "a zip file", instead: pipeAdvice("unzip -p"), container: "zip" },
   { bytes: "PK\x05\x06", kind: "an empty zip file", instead: "use the file that was meant to be in it" },
   { bytes: "ustar", at: 257, kind: "a tar archive", instead: pipeAdvice("tar -xOf") },
@@ -70,8 +73,9 @@ export const sniff = (head: Uint8Array): SniffResult => {
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16 (little-endian)");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16 (big-endian)");
-  const kind = textKind(Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart());
-  return kind === undefined ? undefined : notJson(kind, kind === csv ? csvAdvice : undefined);
+  const text = Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart();
+  const kind = textKind(text);
+  return kind === undefined ? undefined : notJson(kind, kind === csv ? csvAdvice(text) : undefined);
 };
 
 /** In UTF-8, read as Latin-1. */
@@ -79,8 +83,15 @@ const byteOrderMark = "\xef\xbb\xbf";
 
 const csv = "CSV";
 
-const csvAdvice =
-  "convert it to lines: python3 -c \"import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps({**row, 'reward': float(row['reward'])})) for row in csv.DictReader(sys.stdin)]\" < rows.csv > rows.jsonl";
+/** Every value of CSV is a string, so the path of the reward is required. */
+const csvAdvice = (text: string): string => {
+  const [header = ""] = text.split("\n");
+  const messages = /\b(?:messages|prompt)\b/.test(header) ? "" : " --messages-from <column>";
+  const reward = /\breward\b/.test(header) ? "reward" : "<column>";
+  const script =
+    "import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in csv.DictReader(sys.stdin)]";
+  return `convert it to lines: python3 -c "${script}" < rows.csv | rollcall convert${messages} --reward-from ${reward}`;
+};
 
 export const markup = "XML or HTML";
 

@@ -103,9 +103,32 @@ describe("rows of chat messages", () => {
     const quoted = inText.messages.replaceAll('"', '""');
     const table = fileOf(["messages,reward", `"${quoted}",0.5`], "rows.csv");
     const [, hint = ""] = /hint: (.*)/.exec((await convertFile(table)).stderr) ?? [];
-    const command = hint.slice(hint.indexOf("python3"));
-    execFileSync("sh", ["-c", command], { cwd: dirname(table) });
-    expect((await convertFile(join(dirname(table), "rows.jsonl"))).lines).toEqual(lines);
+    const [script = "", program] = hint.slice(hint.indexOf("python3")).split(" | ");
+    expect(program).toBe("rollcall convert --reward-from reward");
+    const rows = execFileSync("sh", ["-c", script], { cwd: dirname(table), encoding: "utf8" })
+      .trimEnd()
+      .split("\n");
+    expect(rewardsIn((await convertRows(rows, ["--reward-from", "reward"])).lines)).toEqual([[0.5]]);
+  });
+
+  it("are read from the columns of --messages-from and --reward-from, also of Parquet", async () => {
+    const { messages } = said(0.5);
+    const args = ["--messages-from", "conversation", "--reward-from", "score"];
+    const { lines } = await convertRows([{ messages, score: 0.5 }], ["--reward-from", "score"]);
+    expect((await convertRows([{ conversation: messages, score: 0.5 }], args)).lines).toEqual(lines);
+    const parquet = fileOf([], "rows.parquet");
+    const columnData = [
+      { name: "conversation", data: [JSON.stringify(messages)], type: "STRING" as const },
+      { name: "score", data: [0.5], type: "DOUBLE" as const },
+    ];
+    writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData })));
+    expect((await convertFile(parquet, args)).lines).toEqual(lines);
+    expect((await convertFile(dirname(parquet), args)).lines).toEqual(lines);
+    expect((await convertFile(parquet)).stderr).toContain("--messages-from conversation --reward-from score");
+    const { code, stderr } = await convertRows([{ messages }], ["--messages-from", "conversation", "--from", "trl"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("only rows of openai-chat have a path of messages")]);
+    const { stderr: missing } = await convertRows([{ score: 1 }], args);
+    expect(missing).toContain("conversation is missing");
   });
 
   it("take the reward from a path in an object, which the error and the note name", async () => {

@@ -25,6 +25,7 @@ export const formatOptions = withExtra(
   {
     from: text("format of the files, such as inspect, or rollcall for rollcall's format (default: auto)", "format"),
     "reward-from": text("path of the reward in a record, such as scores.correct.value", "path"),
+    "messages-from": text("path of the messages in a row, such as conversation (they can be JSON in a string)", "path"),
     rewards: text('rewards by id: lines of {"id", "reward"}', "file"),
     lossy: flag("accept formats that have lost tokens or turns"),
     histories: flag("store the parts of a continued rollout separately, in additional_histories"),

@@ -108,15 +108,24 @@ export const useReading = async <Result>(
   }
 };
 
+/** The format of rows with messages. */
+const chatFormat = "openai-chat";
+
+const parsePath = (path: string | undefined): (string | number)[] | undefined =>
+  path?.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+
 const parseFormatOptions = (typed: InputOptions, hasReceipt: boolean): ReadOptions["foreign"] => {
-  const { from = "auto", rewardFrom, rewards, lossy, histories } = typed;
+  const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw wrongValue("--from", from, names.join(", "), findNearest(from, names));
   if (rewardFrom !== undefined && rewards !== undefined)
     throw contradiction("--reward-from", "--rewards", "a trajectory has one reward");
+  if (messagesFrom !== undefined && from !== chatFormat)
+    throw contradiction("--messages-from", `--from ${from}`, `only rows of ${chatFormat} have a path of messages`);
   return {
-    ...{ from, hasReceipt, allowsLossy: lossy, keepsHistories: histories },
-    rewardFrom: rewardFrom?.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step)),
+    ...{ from, hasReceipt, allowsLossy: typed.lossy, keepsHistories: typed.histories },
+    messagesFrom: parsePath(messagesFrom),
+    rewardFrom: parsePath(rewardFrom),
     rewards: rewards === undefined ? undefined : readRewards(rewards),
   };
 };
