@@ -2,9 +2,8 @@
 import { type Dirent, readdirSync } from "node:fs";
 import type { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
-import { fileIdentity, listFolder, tryStat } from "./folder.ts";
+import { fileIdentity, isRemote, listFolder, RemoteNotFound, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
-import { isRemote, RemoteNotFound } from "./remote-urls.ts";
 
 /** Expands globs on Windows, where the shell does not. */
 export const expandPatterns = (files: readonly string[], { platform }: Host): readonly string[] => {
@@ -14,6 +13,24 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
     // A glob without matches is reported as missing.
     return found.length === 0 ? [name] : found;
   });
+};
+
+/**
+ * Returns a function that is true if the size or time of a file changed, or a folder has a new file. URLs, and files that are
+ * missing or empty now, count as unchanged. So does everything if standard input is an input, because it cannot be read again.
+ */
+export const createChangeDetector = (names: readonly string[], host: Host): (() => boolean) => {
+  if (names.length === 0 || names.includes("-")) return () => false;
+  const given = expandPatterns(names, host).filter((name) => !isRemote(name));
+  const listFacts = () =>
+    given
+      .flatMap((name) => listFolder(name)?.files ?? [name])
+      .flatMap((file) => {
+        const facts = tryStat(file);
+        return facts?.isFile() === true && facts.size > 0n ? [`${facts.size} ${facts.mtimeNs} ${file}`] : [];
+      });
+  const before = new Set(listFacts());
+  return () => listFacts().some((file) => !before.has(file));
 };
 
 interface ExpandOptions {

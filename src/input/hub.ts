@@ -2,11 +2,12 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import type { Host } from "../host.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 import { invalidRemoteUrl, unsafeRedirect } from "./failures.ts";
 import type { RemoteAccess } from "./remote.ts";
-import { fetchText, isAllowed, isSafeTarget, type RemoteContext, type RemoteLocation } from "./remote-file.ts";
+import { isAllowed, isSafeTarget, openRemoteFile, type RemoteContext, type RemoteLocation } from "./remote-file.ts";
 
 /** Opens the Hub. @throws Failure `invalid-remote-url` */
 export const openHub = (access: RemoteAccess) => {
@@ -37,8 +38,9 @@ export const openHub = (access: RemoteAccess) => {
       const tree = `${endpoint}/api/datasets/${dataset}/tree/${revision}/${encodePath(folderPath)}`;
       for (let url = new URL(`${tree}?recursive=true`); !seen.has(url.href); ) {
         seen.add(url.href);
-        const { body, headers } = await fetchText(locationAt(name, url), context);
-        const entries: unknown = parseJson(body)?.value;
+        const list = openRemoteFile(locationAt(name, url), { ...context, onBytes: () => undefined });
+        const { headers } = await list.begin();
+        const entries: unknown = parseJson(await text(list.bytes()))?.value;
         for (const entry of Array.isArray(entries) ? entries : []) {
           if (!isObject(entry) || entry.type !== "file" || typeof entry.path !== "string") continue;
           paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));

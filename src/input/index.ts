@@ -1,13 +1,12 @@
 /** Opens files, folders, pipes, compressed files and URLs as sources of bytes that can be read at any offset. */
 
-export { createChangeDetector } from "./change-detector.ts";
 export { type Columns, columnToJson, extractTexts } from "./column-values.ts";
-export { countUnitsBefore } from "./columns.ts";
 export { findDecompressor } from "./decompress.ts";
+export { createChangeDetector } from "./expand-names.ts";
 export { inputChanged } from "./failures.ts";
-export { isRolloutFile, reportEmptyFolders } from "./folder.ts";
 export {
   blockBytes,
+  countUnitsBefore,
   type Frame,
   findTextStart,
   isBlank,
@@ -19,10 +18,10 @@ export {
   readFrames,
   toFirstFrame,
 } from "./frames.ts";
+export { isRemote, isRolloutFile, plainUrl, reportEmptyFolders } from "./names.ts";
 export { type ConvertedInputs, type ConvertibleInputs, openInputs } from "./open-inputs.ts";
 export { openRecords, type RawRecord, type RecordKinds, type Records } from "./records.ts";
 export type { FetchProgress, RemoteAccess } from "./remote.ts";
-export { isRemote, plainUrl } from "./remote-urls.ts";
 export {
   type Container,
   findContainer,

@@ -11,8 +11,8 @@ import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, isGlob } from "./expand-names.ts";
+import { isRemote, RemoteNotFound } from "./names.ts";
 import type { Remotes } from "./remote.ts";
-import { isRemote, RemoteNotFound } from "./remote-urls.ts";
 import { findContainer, markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
 import {
   type Bytes,

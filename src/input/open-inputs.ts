@@ -3,10 +3,9 @@
 import { Problems } from "../check/rules/problems.ts";
 import { expandFolders, expandPatterns } from "./expand-names.ts";
 import { duplicateStdin, inputMissing } from "./failures.ts";
-import { reportEmptyFolders } from "./folder.ts";
+import { isRemote, reportEmptyFolders } from "./names.ts";
 import { type InputOptions, openInput } from "./open-input.ts";
 import type { RemoteAccess } from "./remote.ts";
-import { isRemote } from "./remote-urls.ts";
 import type { Source } from "./source.ts";
 
 /** Open inputs, converted if they are in another tool's format. */

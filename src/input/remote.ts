@@ -3,9 +3,8 @@
 import { Readable } from "node:stream";
 import { type DownloadOptions, loadDownloads } from "../client/index.ts";
 import { invalidRemoteUrl } from "./failures.ts";
-import { rolloutFileName } from "./folder.ts";
-import { isAllowed, type RemoteContext, RemoteFile, type RemoteLocation } from "./remote-file.ts";
-import { plainUrl } from "./remote-urls.ts";
+import { plainUrl, rolloutFileName } from "./names.ts";
+import { isAllowed, openRemoteFile, type RemoteContext, type RemoteFile, type RemoteLocation } from "./remote-file.ts";
 
 export interface RemoteAccess extends DownloadOptions {
   /** True if plain http is allowed. This machine needs no permission. */
@@ -60,7 +59,7 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
   });
   const begin = (name: string): RemoteFile | undefined => {
     const location = locations.get(name);
-    const file = started.get(name) ?? (location === undefined ? undefined : new RemoteFile(location, contextFor(name)));
+    const file = started.get(name) ?? (location === undefined ? undefined : openRemoteFile(location, contextFor(name)));
     if (file !== undefined) started.set(name, file);
     void file?.begin();
     return file;

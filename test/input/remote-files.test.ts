@@ -27,18 +27,6 @@ const checked = async (args: readonly string[], env: Readonly<Record<string, str
 };
 
 describe("a remote file", () => {
-  it("is read in ranges on condition of the ETag of the first reply", async () => {
-    const { url, asked } = await fileServer({ files: { "/step.jsonl": large } });
-    const { code, document } = await checked([`${url}/step.jsonl`]);
-    expect([code, document.groups.read]).toEqual([0, 200]);
-    expect(asked.map(({ headers }) => headers.range)).toEqual([
-      "bytes=0-8388607",
-      "bytes=8388608-16777215",
-      `bytes=16777216-${large.length - 1}`,
-    ]);
-    expect(asked.slice(1).map(({ headers }) => headers["if-match"])).not.toContain(undefined);
-  });
-
   it("is logged with the dedup keys of the same local file", async () => {
     const { url } = await fileServer({ files: { "/runs/step.jsonl": two } });
     const [file = ""] = filesOf(two);
@@ -55,19 +43,22 @@ describe("a remote file", () => {
   it("continues at the same byte after a broken connection", async () => {
     const { url, asked } = await fileServer({
       files: { "/step.jsonl": large },
-      cut: (at) => (at % 2 === 0 ? 1_000_000 : undefined),
+      cut: (at) => (at < 3 ? 1_000_000 : undefined),
     });
     const { code, document } = await checked([`${url}/step.jsonl`]);
-    expect([code, document.groups.read]).toEqual([0, 200]);
+    expect([code, document.groups.read, asked.length]).toEqual([0, 200, 4]);
     // The network decides how many bytes arrive before the cut.
-    expect(asked.some(({ headers }) => /^bytes=[1-9]\d*-8388607$/.test(headers.range ?? ""))).toBe(true);
+    const ranges = asked.map(({ headers }) => Number(/^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1] ?? 0));
+    expect(ranges).toEqual(ranges.toSorted((a, b) => a - b));
+    expect(ranges[3]).toBeLessThanOrEqual(3_000_000);
+    expect(asked.slice(1).map(({ headers }) => headers["if-match"])).not.toContain(undefined);
   });
 
   it("is reported as changed if its ETag changes", async () => {
     let count = 0;
     const other = large.replace("2+2", "3+3");
     const changing = () => ({ "/step.jsonl": ++count < 2 ? large : other });
-    const { url } = await fileServer({ files: changing });
+    const { url } = await fileServer({ files: changing, cut: (at) => (at === 0 ? 1_000_000 : undefined) });
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.problems]).toMatchObject([3, [{ rule: "input-changed", file: `${url}/step.jsonl` }]]);
     expect(error.retryable).toBe(true);
@@ -75,18 +66,18 @@ describe("a remote file", () => {
 
   it("is reported as changed if the server sends another range than requested", async () => {
     const instead = ({ headers }: AskedFor, response: ServerResponse): boolean => {
-      const asked = Number(/^bytes=(\d+)/.exec(headers.range ?? "")?.[1]);
-      const start = asked === 0 ? 2 : asked;
-      const part = { etag: '"e"', "content-range": `bytes ${start}-${two.length - 1}/${two.length}` };
-      response.writeHead(206, part).end(two.slice(start));
+      if (headers.range === undefined) return false;
+      const part = { etag: headers["if-match"], "content-range": `bytes 2-${large.length - 1}/${large.length}` };
+      response.writeHead(206, part).end(large.slice(2));
       return true;
     };
-    const { url } = await fileServer({ files: {}, instead });
+    const cut = (at: number) => (at === 0 ? 1_000_000 : undefined);
+    const { url } = await fileServer({ files: { "/step.jsonl": large }, instead, cut });
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.problems]).toMatchObject([3, [{ rule: "input-changed" }]]);
   });
 
-  it("is read in one stream, again from the start after a cut, if the server has no ranges", async () => {
+  it("is read again from the start after a cut if the server has no ranges", async () => {
     const cut = (at: number) => (at === 0 ? 9_000_000 : undefined);
     const { url, asked } = await fileServer({ files: { "/step.jsonl": large }, ranges: false, cut });
     const { code, document } = await checked([`${url}/step.jsonl`]);
@@ -115,14 +106,15 @@ describe("a remote file", () => {
   });
 
   it("follows a redirect again if its target has expired", async () => {
-    const [path, expired] = ["/signed/step.jsonl", "/signed/step.jsonl?X-Amz-Signature=1"];
+    const path = "/signed/step.jsonl";
     let count = 0;
     const { url, asked } = await fileServer({
       files: { [path]: large },
+      cut: (at) => (at === 1 ? 1_000_000 : undefined),
       instead: (one, response) => {
         if (one.path === "/step.jsonl")
           response.writeHead(302, { location: `${path}?X-Amz-Signature=${++count}` }).end();
-        else if (one.path === expired && one.headers.range !== "bytes=0-8388607") response.writeHead(403).end();
+        else if (one.path.endsWith("=1") && one.headers.range !== undefined) response.writeHead(403).end();
         else return false;
         return true;
       },
@@ -144,7 +136,7 @@ describe("a remote file", () => {
     const words = ["log", "m", "--split", "train", "--local", "--dry-run", "--progress", "json"];
     const { stderr } = await runRollcall([...words, `${url}/step.jsonl`]);
     const [first] = stderr.split("\n").flatMap((line) => (line.includes('"fetching"') ? JSON.parse(line) : []));
-    expect(first).toEqual({ event: "fetching", bytes: 8_388_608, of_bytes: large.length, groups: null });
+    expect(first).toMatchObject({ event: "fetching", of_bytes: large.length, groups: null });
   });
 
   it("is requested before the previous file has arrived", async () => {
