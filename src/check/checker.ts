@@ -8,6 +8,7 @@ import type { ScanResult } from "../groups/parts/scan-result.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
 import {
   childrenOf,
+  closeTruncated,
   countNumbers,
   emptyTable,
   endOf,
@@ -20,7 +21,7 @@ import {
   spanOf,
   startOf,
 } from "../json/table.ts";
-import { closeTruncated, type Span } from "../json/walk.ts";
+import type { Span } from "../json/walk.ts";
 import { openGroupKeyReader } from "./group-key.ts";
 import { roles } from "./hints.ts";
 import { findPath, type Path, type PositionCounter } from "./rules/positions.ts";
@@ -43,12 +44,12 @@ interface CheckedValue extends JsonValue {
   readonly path: Path;
 }
 
-interface CheckerOptions {
-  readonly result: ScanResult;
-  /** Name of the source, and its index among the inputs. */
-  readonly file: string;
+export interface ScanOptions {
+  /** Index of the source among the inputs. */
   readonly index: number;
   readonly groupBy: string | undefined;
+  readonly result: ScanResult;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Values whose content no rule reads, and strings that rules compare. */
@@ -101,7 +102,8 @@ const emptyBuffer = Buffer.alloc(0);
 
 export class Checker {
   readonly result: ScanResult;
-  readonly #options: CheckerOptions;
+  readonly #file: string;
+  readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
   #block: Block = {
     text: emptyTable,
@@ -117,10 +119,12 @@ export class Checker {
   readonly #facts: TrajectoryFacts[] = [];
   readonly #rewards: number[] = [Number.NaN];
 
-  constructor(options: CheckerOptions) {
-    this.result = options.result;
-    this.#options = options;
-    this.#readGroupKey = openGroupKeyReader(options.groupBy);
+  /** @param file name of the source */
+  constructor(file: string, { result, index, groupBy }: ScanOptions) {
+    this.result = result;
+    this.#file = file;
+    this.#index = index;
+    this.#readGroupKey = openGroupKeyReader(groupBy);
   }
 
   /** Checks a line or a document. */
@@ -131,14 +135,10 @@ export class Checker {
     else for (const [at, own] of childrenOf({ text, node })) this.#checkRecord({ ...own, path: [at] });
   }
 
-  /** Checks an element of a long list: a group of a request, or a record. */
-  checkElement(
-    block: Block,
-    node: number,
-    { path, isGroup }: { readonly path: Path; readonly isGroup: boolean },
-  ): void {
+  /** Checks an element of a long list: a group of a request, whose path has the key of the list, or a record. */
+  checkElement(block: Block, node: number, path: Path): void {
     this.#block = block;
-    if (isGroup) this.#checkGroup({ text: block.text, node, path });
+    if (path.length > 1) this.#checkGroup({ text: block.text, node, path });
     else this.#checkRecord({ text: block.text, node, path });
   }
 
@@ -318,7 +318,7 @@ export class Checker {
         equal,
         version,
         training,
-        source: this.#options.index,
+        source: this.#index,
         line: this.#line,
         start: this.#block.start + start,
         length: end - start,
@@ -340,7 +340,7 @@ export class Checker {
     const { text, node: value, path } = this.#value;
     const at = findDeepest({ text, node }, steps);
     return {
-      file: this.#options.file,
+      file: this.#file,
       ...this.#block.places.of(startOf(at.text, at.node)),
       path: [...path, ...findPath(text, { from: value, node }), ...steps],
     };

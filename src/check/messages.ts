@@ -14,7 +14,7 @@ import { findNearest } from "../nearest.ts";
 import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
-import { checkElements, type Report } from "./types.ts";
+import { absentOrNull, checkElements, type Report } from "./types.ts";
 
 export interface TurnCounts {
   turns: number;
@@ -28,6 +28,8 @@ export interface TurnCounts {
   callsTools: boolean;
 }
 
+type MessageCheck = (text: JsonTable, message: number, report: Report) => void;
+
 /** Facts that follow from the shape and role of a message or choice. */
 interface MessageFacts {
   /** True if the message is inside, in `message`. */
@@ -37,8 +39,8 @@ interface MessageFacts {
   readonly role: number;
   readonly content: number;
   readonly calls: number;
-  /** True if a rule is broken, in a choice or not. */
-  readonly isUnusual: boolean;
+  /** Report the problems of the message, in a choice or not. */
+  readonly reports: readonly MessageCheck[];
 }
 
 const roleNames = [...roles];
@@ -47,24 +49,24 @@ const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("to
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
   (kinds, text): MessageFacts => {
-    const role =
-      kinds.role === Kind.string ? roleNames.indexOf(readString(text, messageShape.at(text, slots.role))) : -1;
+    const isText = kinds.role === Kind.string;
+    const role = isText ? roleNames.indexOf(readString(text, messageShape.at(text, slots.role))) : -1;
+    const reports: MessageCheck[] = [];
+    if (role < 0) reports.push(reportRole);
+    if ((kinds.content & (absentOrNull | Kind.string | Kind.array)) === 0) reports.push(reportContent);
+    if (role === tool && kinds.tool_call_id !== Kind.string) reports.push(reportMissingId);
+    if ((kinds.tool_calls & (absentOrNull | Kind.array)) === 0) reports.push(reportCalls);
     return {
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
       hasLogprobs: kinds.logprobs === Kind.object,
       role,
       content: kinds.content,
       calls: kinds.tool_calls,
-      isUnusual:
-        role < 0 ||
-        (kinds.content & contentKinds) === 0 ||
-        (role === tool && kinds.tool_call_id !== Kind.string) ||
-        (kinds.tool_calls & (Kind.absent | Kind.null | Kind.array)) === 0,
+      reports,
     };
   },
 );
 const { slots } = messageShape;
-const contentKinds = Kind.absent | Kind.null | Kind.string | Kind.array;
 const partShape = new Shape(["text"], onlyKinds);
 const callShape = new Shape(["id", "function"], onlyKinds);
 const functionShape = new Shape(["name", "arguments"], onlyKinds);
@@ -105,9 +107,10 @@ export const inspectMessages = (
     const { isChoice, hasLogprobs } = facts;
     const message = isChoice ? messageShape.at(text, slots.message) : entry;
     if (isChoice) facts = messageShape.read(text, message);
-    const { role, content, calls, isUnusual } = facts;
+    const { role, content, calls, reports } = facts;
+    for (let at = 0; at < reports.length; at++) reports[at]?.(text, message, report);
     // In a choice, null is usual.
-    if (isUnusual || (calls === Kind.null && !isChoice)) reportUnusual(text, { message, isChoice, role }, report);
+    if (calls === Kind.null && !isChoice) report("tool-calls-null", undefined, messageShape.at(text, slots.tool_calls));
     if (turns === undefined) continue;
     if (isChoice) turns.choices++;
     if (isChoice && hasLogprobs) turns.choicesWithLogprobs++;
@@ -124,28 +127,7 @@ export const inspectMessages = (
   if (!turns.speaks && turns.choices === 0) report("no-assistant-turn", undefined, list);
 };
 
-/** Reports problems of the message that was read last. */
-const reportUnusual = (
-  text: JsonTable,
-  { message, isChoice, role }: { readonly message: number; readonly isChoice: boolean; readonly role: number },
-  report: Report,
-): void => {
-  const content = messageShape.at(text, slots.content);
-  const calls = messageShape.at(text, slots.tool_calls);
-  if (role < 0) reportRole(text, message, report);
-  if ((kindOf(text, content) & contentKinds) === 0)
-    report("content-type", { found: describeValue(text, content) }, content);
-  if (role === tool && kindOf(text, messageShape.at(text, slots.tool_call_id)) !== Kind.string) {
-    report("missing-tool-call-id", undefined, message);
-  }
-  const kind = kindOf(text, calls);
-  if (kind === Kind.null && !isChoice) report("tool-calls-null", undefined, calls);
-  else if ((kind & (Kind.absent | Kind.null | Kind.array)) === 0) {
-    report("tool-calls-type", { found: describeValue(text, calls) }, calls);
-  }
-};
-
-const reportRole = (text: JsonTable, message: number, report: Report): void => {
+const reportRole: MessageCheck = (text, message, report) => {
   const node = messageShape.at(text, slots.role);
   if (node === 0) {
     report("missing-role", { instead: () => hintForMissingRole(parseNode(text, message)) }, message);
@@ -154,6 +136,18 @@ const reportRole = (text: JsonTable, message: number, report: Report): void => {
   const found = kindOf(text, node) === Kind.string ? readString(text, node) : undefined;
   const role = found === undefined ? describeValue(text, node) : shortName(found);
   report("unknown-role", { role, suggestion: () => suggestRole(found) }, node);
+};
+
+const reportContent: MessageCheck = (text, _, report) => {
+  const content = messageShape.at(text, slots.content);
+  report("content-type", { found: describeValue(text, content) }, content);
+};
+
+const reportMissingId: MessageCheck = (_, message, report) => report("missing-tool-call-id", undefined, message);
+
+const reportCalls: MessageCheck = (text, _, report) => {
+  const calls = messageShape.at(text, slots.tool_calls);
+  report("tool-calls-type", { found: describeValue(text, calls) }, calls);
 };
 
 /** Counts the characters of the parts of a content. */

@@ -34,17 +34,9 @@ import {
   trimmedEnd,
   walkMembers,
 } from "../json/walk.ts";
-import { type Block, Checker, hasDuplicateRequestKey, keyUses } from "./checker.ts";
+import { type Block, Checker, hasDuplicateRequestKey, keyUses, type ScanOptions } from "./checker.ts";
 import { type Path, PositionCounter } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
-
-export interface ScanOptions {
-  /** Index of the source among the inputs. */
-  readonly index: number;
-  readonly groupBy: string | undefined;
-  readonly result: ScanResult;
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** Maximum bytes of a string in V8: 2^29 − 24 (512 MiB). */
 const maxTextBytes = 2 ** 29 - 24;
@@ -79,9 +71,7 @@ export class Scan {
   constructor(source: Source, options: ScanOptions) {
     this.#source = source;
     this.#options = options;
-    const { index, groupBy, result } = options;
-    // Not spread: V8 gives each copy of an object its own class and recompiles its users.
-    this.#checker = new Checker({ index, groupBy, result: result, file: source.name });
+    this.#checker = new Checker(source.name, options);
   }
 
   get found(): ScanResult {
@@ -152,8 +142,8 @@ export class Scan {
       const { fault: kind, at } = fault();
       faultAt = at - start;
       // If the text starts with a key, the brace before the key is missing.
-      const report = this.#reportAt(block, hasLeadingKey(own, at - start) ? start : at);
-      reportFault(own, { fault: { fault: kind, at: at - start }, isLast, isDocument: this.#isDocument, report });
+      const report = this.#reportAt(block, hasLeadingKey(own, faultAt) ? start : at);
+      reportFault(own, { fault: kind, at: faultAt, isLast, isDocument: this.#isDocument }, report);
     }
     this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
@@ -189,7 +179,7 @@ export class Scan {
     const span = { start: skipWhite(own, 0), end: own.length };
     if (span.start >= span.end) return;
     const isClean = isUtf8(own);
-    const isJson = isClean && reader.readDocument(own);
+    const isJson = isClean && reader.read(own, { skipsLeaves: true });
     // The reader has moved the text to the start of its memory, which can have grown.
     const text = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : own };
     const place = { start: start + mark, line: this.#line, unitsBefore: () => Math.min(1, mark) };
@@ -223,17 +213,13 @@ const blankOutByteOrderMarks = (own: Buffer): Buffer => {
 
 type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
-interface FaultOptions {
-  readonly fault: Pick<SyntaxFault, "at" | "fault">;
+interface TextFault extends Pick<SyntaxFault, "at" | "fault"> {
   /** True for the last bytes of the source. */
   readonly isLast: boolean;
   readonly isDocument: boolean;
-  readonly report: ReportFault;
 }
 
-const pythonLiterals: ReadonlySet<string> = new Set(["True", "False", "None"]);
-
-const reportFault = (bytes: Buffer, { fault: { at, fault }, isLast, isDocument, report }: FaultOptions): void => {
+const reportFault = (bytes: Buffer, { at, fault, isLast, isDocument }: TextFault, report: ReportFault): void => {
   const ahead = bytes.toString("latin1", Math.max(0, at - maxAheadBytes), at).trimEnd();
   /** The word at the fault, with its sign: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
@@ -245,7 +231,7 @@ const reportFault = (bytes: Buffer, { fault: { at, fault }, isLast, isDocument, 
   else if (fault === "comment") report("json-comment", undefined);
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });
-  else if (fault === "word" && pythonLiterals.has(word)) report("json-python", { word });
+  else if (fault === "word" && /^(?:True|False|None)$/.test(word)) report("json-python", { word });
   else report("json-syntax", { fault, word, text: formatCharacter(bytes, at), before: ahead.at(-1) });
 };
 
@@ -283,7 +269,7 @@ const scanList = async (
   if (list === undefined) return false;
   const { problems, parts } = before;
   const found = newScanResult(problems.strictness, { fullRules: problems.fullRules, hasDigests: parts.hasDigests });
-  const checker = new Checker({ index, groupBy, result: found, file });
+  const checker = new Checker(file, { index, groupBy, result: found });
   if (!(await scanElements(bytes, list, { checker, signal }))) return false;
   // These groups are inside a request, so they are not a shape of the input.
   if (list.path.length > 0) found.shapes.delete("groups");
@@ -334,7 +320,7 @@ const scanElements = async (
     if (fault !== undefined || !isUtf8(text.bytes.subarray(0, length))) return false;
     const block = { text, reader, start: part.start, places };
     for (let node = 0; node < text.words.length; node = nodeAfter(text, node)) {
-      checker.checkElement(block, node, { path: [...path, count++], isGroup: path.length > 0 });
+      checker.checkElement(block, node, [...path, count++]);
     }
     const place = { start: part.start + length, line: places.mark(length) };
     if (isEnd) return await scanRest(source, list, { place, checker, reader });

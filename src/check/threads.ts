@@ -2,11 +2,13 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
 import { newScanResult, type ScanResultData, toScanResultData } from "../groups/parts/scan-result.ts";
 import { type Bytes, findTextStart, isBlank, readBlocks, readFrames, type Source } from "../input/index.ts";
 import { newline } from "../json/walk.ts";
+import type { ScanOptions } from "./checker.ts";
 import type { Strictness } from "./rules/rules.ts";
-import { Scan, type ScanOptions } from "./scan.ts";
+import { Scan } from "./scan.ts";
 
 export interface ThreadSharing {
   readonly program: string;
@@ -27,6 +29,9 @@ const maxThreads = 4;
 
 /** V8's young generation would grow to 16 MB and be no faster. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
+
+/** Threads also compile while they read. With less inlining, V8 compiles faster and its code is as fast. */
+const inliningFlag = "--max-inlined-bytecode-size-cumulative=100";
 
 /** A range must be large enough to be worth merging, and a large file has a bounded number of ranges. */
 const minRangeBytes = 2 ** 23;
@@ -54,7 +59,7 @@ export interface HelperTask extends Pick<ScanOptions, "index" | "groupBy"> {
 }
 
 /** Result of a range, with lines counted from 1. */
-export interface RangeResult {
+interface RangeResult {
   readonly position: number;
   /** Undefined if the range contains or borders a line that is too long to be read in ranges. */
   readonly found: ScanResultData | undefined;
@@ -67,18 +72,10 @@ const never = new AbortController().signal;
 /** Scans ranges until other threads have taken the rest. @throws ShrunkSourceError; the signal's reason */
 export async function* scanRanges(
   source: Source,
-  {
-    start: first,
-    size,
-    stepBytes,
-    next,
-    strictness,
-    hasDigests,
-    index,
-    groupBy,
-  }: Omit<HelperTask, "descriptor" | "name">,
+  task: Omit<HelperTask, "descriptor" | "name">,
   signal = never,
 ): AsyncGenerator<RangeResult, void> {
+  const { start: first, size, stepBytes, next, strictness, hasDigests, index, groupBy } = task;
   const memory: Buffer[] = [];
   let enough: ReadonlySet<string> = new Set();
   const read = async (position: number): Promise<RangeResult> => {
@@ -87,11 +84,8 @@ export async function* scanRanges(
     const end = await findLineStart(source, Math.min(size, from + stepBytes));
     const tooLong = { position, found: undefined, lines: 0, end: 0 };
     if (start === undefined || end === undefined) return tooLong;
-    const scan = new Scan(source, {
-      index,
-      groupBy,
-      result: newScanResult(strictness, { fullRules: enough, hasDigests }),
-    });
+    const result = newScanResult(strictness, { fullRules: enough, hasDigests });
+    const scan = new Scan(source, { index, groupBy, result });
     for await (const block of readBlocks(source.bytes, { start, end, memory })) {
       signal.throwIfAborted();
       if (block.kind !== "lines") return tooLong;
@@ -193,6 +187,7 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
       onRead(end);
     }
   };
+  setFlagsFromString(inliningFlag);
   // Loaded only for helpers: it takes Node most of a millisecond.
   const { Worker } = await import("node:worker_threads");
   const helpers = Array.from({ length: sharing.threads - 1 }, () => new Worker(sharing.program, { resourceLimits }));

@@ -11,16 +11,16 @@ import {
 } from "../groups/metrics/metrics.ts";
 import { nodeSize } from "../json/reader.ts";
 import {
-  countNumbers,
-  detailOf,
   findMemberNode,
   firstByteAt,
   type JsonTable,
   type JsonValue,
   nodeAfter,
+  parseNode,
   readNumber,
   readString,
 } from "../json/table.ts";
+import { isObject } from "../json/walk.ts";
 import { inspectMessages } from "./messages.ts";
 import { shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
@@ -87,8 +87,11 @@ const versionField = (field: string) => {
 };
 
 const checkStartTime: Check = (text, node, report) => {
-  const fits = isDateTime(readString(text, node));
+  const start = readString(text, node);
+  const fits = isDateTime(start);
+  const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(start.slice("2025-11-01".length));
   if (!fits) report("start-time-invalid", undefined, node);
+  else if (!isZoned) report("missing-utc-offset", { found: shortName(start) }, node);
   return fits;
 };
 
@@ -111,12 +114,9 @@ const trajectoryType = defineObjectType(
     exception: anyValue,
     exceptions: anyValue,
   },
-  (kinds, text, object) => ({
+  (kinds, text): { readonly isFailedCandidate: boolean; readonly isNested: boolean } => ({
     isFailedCandidate: failureKeys.some((key) => kinds[key] !== Kind.absent),
-    isNested:
-      kinds.metadata === Kind.object &&
-      listNestedMembers(text, findMemberNode(text, object, "metadata") ?? 0).length > 0,
-    hasVersions: (kinds.initial_policy_version & kinds.final_policy_version) === Kind.number,
+    isNested: kinds.metadata === Kind.object && listNestedMembers(text, shape.at(text, slots.metadata)).length > 0,
   }),
 );
 const { shape } = trajectoryType;
@@ -150,13 +150,11 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   if (kinds.metrics === Kind.object) inspectMetrics(text, shape.at(text, slots.metrics), facts, report);
   if (more.isNested) inspectMetadata(text, shape.at(text, slots.metadata), report);
   if (kinds.logs === Kind.array) checkElements(text, shape.at(text, slots.logs), logs, report);
-  facts.version = newestVersion(text);
-  if (more.hasVersions) {
-    const [initial, final] = [readNumber(text, shape.at(text, slots.initial_policy_version)), facts.version];
-    if (final < initial)
-      report("policy-versions-reversed", { initial, final }, shape.at(text, slots.final_policy_version));
-  }
-  if (kinds.start_time === Kind.string) inspectStartTime(text, shape.at(text, slots.start_time), report);
+  const initial = readVersion(text, slots.initial_policy_version);
+  const final = readVersion(text, slots.final_policy_version);
+  facts.version = Number.isNaN(final) ? initial : final;
+  if (final < initial)
+    report("policy-versions-reversed", { initial, final }, shape.at(text, slots.final_policy_version));
   const { choices, choicesWithLogprobs, speaks, callsTools } = facts;
   facts.training =
     (choices > 0 ? withChoice : speaks ? withoutChoice : 0) |
@@ -165,31 +163,22 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
     (kinds.tools === Kind.array ? withTools : callsTools ? withoutTools : 0);
 };
 
-/** Returns the newest policy version of the trajectory read last; NaN if it has none. */
-const newestVersion = (text: JsonTable): number => {
-  for (const slot of [slots.final_policy_version, slots.initial_policy_version]) {
-    const node = shape.at(text, slot);
-    if (kindOf(text, node) === Kind.number) return readNumber(text, node);
-  }
-  return Number.NaN;
+/** Returns a policy version of the trajectory read last; NaN if it has none. */
+const readVersion = (text: JsonTable, slot: number): number => {
+  const node = shape.at(text, slot);
+  return kindOf(text, node) === Kind.number ? readNumber(text, node) : Number.NaN;
 };
 
 const inspectExceptions = (text: JsonTable, report: Report): void => {
   for (const key of failureKeys) {
     const value = shape.at(text, slots[key]);
-    if (value > 0 && isException(text, value)) report("exception-in-trajectory", { key }, value);
+    if (value > 0 && isException(parseNode(text, value))) report("exception-in-trajectory", { key }, value);
   }
 };
 
 /** True if a value describes a failure; null, "" and [] do not. */
-const isException = (text: JsonTable, node: number): boolean => {
-  const kind = kindOf(text, node);
-  if (kind === Kind.string) return detailOf(text, node) > 0;
-  if (kind === Kind.array) return countNumbers(text, node) > 0 || nodeAfter(text, node) > node + nodeSize;
-  return kind === Kind.object || firstByteAt(text, node) === letterT;
-};
-
-const letterT = 0x74;
+const isException = (value: unknown): boolean =>
+  isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 
 /** Returns the names of the tools; undefined if one has no name. */
 const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySet<string> | undefined => {
@@ -208,8 +197,6 @@ const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySe
   return areNamed ? names : undefined;
 };
 
-const historyShape = new Shape(["messages_and_choices"], onlyKinds);
-
 const histories = { kind: Kind.object, of: { rule: "history-type" } } as const;
 
 const inspectHistories = (text: JsonTable, list: number, report: Report): void => {
@@ -217,8 +204,8 @@ const inspectHistories = (text: JsonTable, list: number, report: Report): void =
   const end = nodeAfter(text, list);
   for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
-    const { messages_and_choices: kind } = historyShape.read(text, node);
-    if (kind === Kind.array) inspectMessages(text, { list: historyShape.at(text, 1) }, report);
+    const own = findMemberNode(text, node, "messages_and_choices") ?? 0;
+    if (kindOf(text, own) === Kind.array) inspectMessages(text, { list: own }, report);
     else report("history-type", { found: describeValue(text, node) }, node);
   }
 };
@@ -277,16 +264,12 @@ const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts,
   facts.names = own;
 };
 
+const letterT = 0x74;
+
 const isMetric = (name: string, value: number | undefined): boolean => value !== undefined && !isCalculated(name);
 
 const readMetric = (text: JsonTable, node: number): number | undefined => {
   const kind = kindOf(text, node);
   if (kind === Kind.number) return readNumber(text, node);
   return kind === Kind.boolean ? Number(firstByteAt(text, node) === letterT) : undefined;
-};
-
-const inspectStartTime = (text: JsonTable, node: number, report: Report): void => {
-  const start = readString(text, node);
-  const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(start.slice("2025-11-01".length));
-  if (!isZoned) report("missing-utc-offset", { found: shortName(start) }, node);
 };

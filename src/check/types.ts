@@ -1,6 +1,6 @@
 /** Checks the types of an object's fields against tables. */
 import { nodeSize } from "../json/reader.ts";
-import { countNumbers, expandNumbers, type JsonTable, nodeAfter, parseNode } from "../json/table.ts";
+import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode } from "../json/table.ts";
 import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
 import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
@@ -8,8 +8,8 @@ import { type DeriveFacts, describeValue, Kind, type Kinds, kindAt, kindOf, Shap
 
 /**
  * Receives a problem.
- * @param node the value with the problem
- * @param steps path from the node to an absent value, or to a number in an array that is a single node
+ * @param node the value with the problem, or a value that contains it
+ * @param steps path from the node to the value, which can be absent
  */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
@@ -20,21 +20,21 @@ export type Check = (text: JsonTable, node: number, report: Report) => boolean;
 interface Field {
   readonly takes: number;
   readonly expected: string;
-  readonly check?: Check;
+  readonly check?: Check | undefined;
 }
 
 export const absentOrNull = Kind.absent | Kind.null;
-const kindNames = new Map<number, string>([
-  [Kind.string, "a string"],
-  [Kind.array, "an array"],
-  [Kind.object, "an object"],
-  [Kind.boolean, "a boolean"],
-]);
+const kindNames: Readonly<Record<number, string>> = {
+  [Kind.string]: "a string",
+  [Kind.array]: "an array",
+  [Kind.object]: "an object",
+  [Kind.boolean]: "a boolean",
+};
 
 export const required = (takes: number, check?: Check): Field => ({
   takes,
-  expected: kindNames.get(takes) ?? "a number",
-  ...(check === undefined ? {} : { check }),
+  expected: kindNames[takes] ?? "a number",
+  check,
 });
 export const optional = (takes: number, check?: Check): Field => ({
   ...required(takes, check),
@@ -67,27 +67,22 @@ export const defineObjectType = <Name extends string, More>(
     }),
     more: deriveMore(kinds, text, object),
   }));
-  const checkField = (text: JsonTable, { object, field }: { object: number; field: Name }, report: Report): void => {
+  const checkField = (text: JsonTable, object: number, field: Name, report: Report): void => {
     const { takes, expected: wanted, check: further } = fields[field];
     const node = shape.at(text, shape.slots[field]);
     const kind = kindOf(text, node);
-    if ((kind & takes) !== 0 && (kind & absentOrNull) === 0) further?.(text, node, report);
-    else if ((kind & takes) === 0 && node > 0) reportWrongType(text, { node, field, wanted }, report);
-    else if ((kind & takes) === 0) {
-      // An object that is not a trajectory lacks more than the reward.
-      if (field === "reward" && shape.at(text, 1) === 0 && isNotTrajectory(parseNode(text, object))) return;
-      report(
-        "missing-field",
-        { field, instead: () => hintForMissingField(field, parseNode(text, object)) },
-        object,
-        field,
-      );
-    }
+    if ((kind & takes & ~absentOrNull) !== 0) further?.(text, node, report);
+    if ((kind & takes) !== 0) return;
+    if (node > 0) return void reportWrongType(text, { node, field, wanted }, report);
+    // An object that is not a trajectory lacks more than the reward.
+    if (field === "reward" && shape.at(text, 1) === 0 && isNotTrajectory(parseNode(text, object))) return;
+    const instead = () => hintForMissingField(field, parseNode(text, object));
+    report("missing-field", { field, instead }, object, field);
   };
   const check: Check = (text, object, report) => {
     const { isTyped, fieldChecks: further } = shape.read(text, object);
     let fits = isTyped;
-    if (!isTyped) for (const name of names) checkField(text, { object, field: name }, report);
+    if (!isTyped) for (const name of names) checkField(text, object, name, report);
     else for (const own of further) fits = own.check(text, shape.at(text, own.slot), report) && fits;
     return fits;
   };
@@ -110,38 +105,20 @@ interface ElementType {
   readonly of: { readonly rule: "message-type" | "history-type" | "log-type" } | { readonly field: string };
 }
 
-/** Reports elements of another kind; true if there are none. A list of numbers is one node. */
-export const checkElements = (text: JsonTable, list: number, elements: ElementType, report: Report): boolean => {
-  const count = countNumbers(text, list);
-  if (count > 0) {
-    const numbers = expandNumbers(text, list);
-    for (let at = 0; at < count; at++) {
-      reportElement(numbers, { node: (at + 1) * nodeSize, at, of: elements.of, location: [list, at] }, report);
-    }
-  }
-  let fits = count === 0;
+/** Reports elements of another kind; true if there are none. */
+export const checkElements = (text: JsonTable, list: number, { kind, of }: ElementType, report: Report): boolean => {
+  // A list of numbers is one node.
+  let fits = countNumbers(text, list) === 0;
   const end = nodeAfter(text, list);
-  for (let node = list + nodeSize, at = 0; node < end; node = nodeAfter(text, node), at++) {
-    if (kindAt(text, node) === elements.kind) continue;
-    reportElement(text, { node, at, of: elements.of, location: [node] }, report);
-    fits = false;
+  for (let node = list + nodeSize; node < end && fits; node = nodeAfter(text, node)) fits = kindAt(text, node) === kind;
+  if (fits) return true;
+  for (const [at, { text: own, node }] of childrenOf({ text, node: list })) {
+    if (kindAt(own, node) === kind) continue;
+    const found = describeValue(own, node);
+    const [field, wanted] = ["field" in of ? `${of.field}[${at}]` : "", "an object"];
+    const instead = () => hintForWrongType(parseNode(own, node), { field, wanted });
+    if ("rule" in of) report(of.rule, { found }, list, at);
+    else report("wrong-type", { field, wanted, found, instead }, list, at);
   }
-  return fits;
-};
-
-interface WrongElement extends Pick<ElementType, "of"> {
-  readonly node: number;
-  readonly at: number;
-  readonly location: readonly [node: number, ...Path];
-}
-
-const reportElement = (text: JsonTable, { node, at, of, location: where }: WrongElement, report: Report): void => {
-  const found = describeValue(text, node);
-  if ("rule" in of) {
-    report(of.rule, { found }, ...where);
-    return;
-  }
-  const [field, wanted] = [`${of.field}[${at}]`, "an object"];
-  const instead = () => hintForWrongType(parseNode(text, node), { field, wanted });
-  report("wrong-type", { field, wanted, found, instead }, ...where);
+  return false;
 };

@@ -15,7 +15,8 @@ import {
   type Source,
 } from "../input/index.ts";
 import { requireFault } from "../json/reader.ts";
-import { closeTruncated, newline } from "../json/walk.ts";
+import { closeTruncated } from "../json/table.ts";
+import { newline } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
 import { openDocuments } from "./documents.ts";
 import type { Converter, Format, FormatOptions, FormatRun } from "./format.ts";

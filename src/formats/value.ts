@@ -65,7 +65,7 @@ export class Value {
     bytes: Buffer,
     { document, texts }: { readonly document?: string; readonly texts?: ReadonlyMap<string, Buffer> } = {},
   ): Value | undefined {
-    const table = readTable(bytes, document !== undefined);
+    const table = readTable(bytes);
     if (table === undefined) return undefined;
     const nodes = texts && new Map<number, Buffer>();
     for (const [key, text] of texts ?? []) nodes?.set(findMemberNode(table, 0, key) ?? 0, text);

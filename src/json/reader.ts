@@ -45,12 +45,9 @@ export const requireFault = (bytes: Uint8Array): SyntaxFault =>
 export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
-/**
- * Reads one JSON value. Returns undefined for the texts that `JSON.parse` refuses.
- * @param isKept true if the table is stored longer than the tables that are read next
- */
-export const readTable = (bytes: Uint8Array, isKept = false): JsonTable | undefined =>
-  withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes, isKept) : undefined));
+/** Reads one JSON value. Returns undefined for the texts that `JSON.parse` refuses. */
+export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
+  withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes) : undefined));
 
 /** Returns a function that lends one reader. */
 export const cacheReader = (uses?: KeyUses) => {
@@ -67,11 +64,6 @@ export const cacheReader = (uses?: KeyUses) => {
 const maxCachedBytes = 2 ** 26;
 
 const withReader = cacheReader();
-
-/** Small tables share an array of this many words, because Node takes longer to create an array than to fill it. */
-const sharedLength = 2 ** 16;
-let sharedWords = new Int32Array(sharedLength);
-let sharedUsed = 0;
 
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
@@ -170,16 +162,10 @@ export class JsonReader {
     return this.#bytes.length;
   }
 
-  /** Reads a text. Returns false if it is not JSON. */
-  read(bytes: Uint8Array): boolean {
+  /** Reads a text, by default with the content of leaf keys. Returns false if it is not JSON. */
+  read(bytes: Uint8Array, { skipsLeaves = false } = {}): boolean {
     this.#load(bytes);
-    return this.#checkResult(this.#exports.read(bytes.length, false)) === isJson;
-  }
-
-  /** Reads a text without the content of leaf keys. Returns false if it is not JSON. */
-  readDocument(bytes: Uint8Array): boolean {
-    this.#load(bytes);
-    return this.#checkResult(this.#exports.read(bytes.length, true)) === isJson;
+    return this.#checkResult(this.#exports.read(bytes.length, skipsLeaves)) === isJson;
   }
 
   /** Reads the lines of a block. In its table, the roots of the lines follow each other; blank lines have none. */
@@ -223,7 +209,7 @@ export class JsonReader {
     const table = this.#result("table") / wordBytes;
     const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
     const bytes = this.#bytes.subarray(this.#input, this.#input + this.#length);
-    return { bytes, words, base: 0, maxKeyId: this.#keys, shapes: this.#shapes };
+    return { bytes, words, maxKeyId: this.#keys, shapes: this.#shapes };
   }
 
   /** Returns the start of the first run of `length` (16 or more) letters, digits, `_`, `-` or `.`; `end` if none. */
@@ -237,18 +223,9 @@ export class JsonReader {
   }
 
   /** Returns a copy of the last table. @param bytes the same text, which is not overwritten */
-  copyTable(bytes: Uint8Array, isKept: boolean): JsonTable {
+  copyTable(bytes: Uint8Array): JsonTable {
     const { words } = this.viewTable();
-    const own = { bytes: toBuffer(bytes), words: sharedWords, base: 0, maxKeyId: this.#keys, shapes: this.#shapes };
-    if (isKept || words.length > sharedLength) return { ...own, words: words.slice() };
-    if (sharedUsed + words.length > sharedLength) {
-      sharedWords = new Int32Array(sharedLength);
-      sharedUsed = 0;
-    }
-    const base = sharedUsed;
-    sharedWords.set(words, base);
-    sharedUsed += words.length;
-    return { ...own, words: sharedWords, base };
+    return { bytes: toBuffer(bytes), words: words.slice(), maxKeyId: this.#keys, shapes: this.#shapes };
   }
 
   /** Returns the fault of the last text, which is not JSON. */
@@ -257,8 +234,8 @@ export class JsonReader {
   }
 
   /** Returns the fault of a line or element that is not JSON, so its node has no end. */
-  faultAt({ words, base }: Pick<JsonTable, "words" | "base">, root: number): SyntaxFault {
-    const [number = 0, at = 0, token = 0] = words.subarray(base + root + nodeSize - 1);
+  faultAt({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
+    const [number = 0, at = 0, token = 0] = words.subarray(root + nodeSize - 1);
     return toFault(number, at, token);
   }
 

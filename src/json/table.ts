@@ -1,7 +1,17 @@
 /** The table of JSON values, which the kernel writes (src/json/kernel/table.ts), and access to its values. */
 import { keyIds, requestKeyId } from "./keys.ts";
 import { cacheReader, nodeSize, readTable } from "./reader.ts";
-import { closeBracket, comma, isWhite, openBrace, openBracket, type Span } from "./walk.ts";
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  isWhite,
+  openBrace,
+  openBracket,
+  type Span,
+  skipWhite,
+  walkMembers,
+} from "./walk.ts";
 
 /** A text and its table: a node for each value, and a node for each key before the node of its value. */
 export interface JsonTable {
@@ -13,8 +23,6 @@ export interface JsonTable {
    * their count.
    */
   readonly words: Int32Array;
-  /** Index of the first word of node 0. The array can also contain the words of other texts. */
-  readonly base: number;
   /** The largest id that a key can have. */
   readonly maxKeyId: number;
   /** Tables with the same object have comparable shapes. If undefined, the shapes have no meaning. */
@@ -25,25 +33,24 @@ export interface JsonTable {
 export const emptyTable: JsonTable = {
   bytes: Buffer.alloc(0),
   words: new Int32Array(),
-  base: 0,
   maxKeyId: 0,
   shapes: undefined,
 };
 
 /** The offset of the first byte of a node. */
-export const startOf = ({ words, base }: JsonTable, node: number): number => words[base + node] ?? 0;
+export const startOf = ({ words }: JsonTable, node: number): number => words[node] ?? 0;
 
 /** The offset after a node. */
-export const endOf = ({ words, base }: JsonTable, node: number): number => words[base + node + 1] ?? 0;
+export const endOf = ({ words }: JsonTable, node: number): number => words[node + 1] ?? 0;
 
 /** The node after the content of a value. */
-export const nodeAfter = ({ words, base }: JsonTable, node: number): number => words[base + node + 2] ?? 0;
+export const nodeAfter = ({ words }: JsonTable, node: number): number => words[node + 2] ?? 0;
 
 /** The first byte of a node. */
 export const firstByteAt = (text: JsonTable, node: number): number => text.bytes[startOf(text, node)] ?? 0;
 
 /** The last word of a node (`JsonTable.words`): -1 for a key that must be decoded first. */
-export const detailOf = ({ words, base }: JsonTable, node: number): number => words[base + node + 3] ?? 0;
+export const detailOf = ({ words }: JsonTable, node: number): number => words[node + 3] ?? 0;
 
 const encodedKey = -1;
 
@@ -151,7 +158,7 @@ export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
     while (isWhite(bytes[at])) at++;
     at++;
   }
-  return { bytes, words, base: 0, maxKeyId: 0 };
+  return { bytes, words, maxKeyId: 0 };
 };
 
 /** A value: a node of a table. */
@@ -166,11 +173,20 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return text && { text, node: 0 };
 };
 
+/** Returns an object with the members of a truncated object that are complete; undefined if none is. */
+export const closeTruncated = (bytes: Uint8Array): Buffer | undefined => {
+  let end = 0;
+  for (const { value } of walkMembers(bytes, skipWhite(bytes, 0))) if (value.end < bytes.length) end = value.end;
+  return end === 0 ? undefined : Buffer.concat([bytes.subarray(0, end), Buffer.of(closeBrace)]);
+};
+
 /** Returns a function that reads JSON without the content of the values of some keys, so that its table is small. */
 export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => {
   const withReader = cacheReader({ leafKeys });
   return (bytes) =>
-    withReader((reader) => (reader.readDocument(bytes) ? { text: reader.copyTable(bytes, true), node: 0 } : undefined));
+    withReader((reader) =>
+      reader.read(bytes, { skipsLeaves: true }) ? { text: reader.copyTable(bytes), node: 0 } : undefined,
+    );
 };
 
 export const spanOf = ({ text, node }: JsonValue): Span => ({ start: startOf(text, node), end: endOf(text, node) });

@@ -66,7 +66,7 @@ export const endOfLine = (bytes: Uint8Array, from: number): number => {
 };
 
 /** Replaces line ends by blanks, in place. Strings of JSON contain no line ends. */
-export const replaceLineEnds = (bytes: Buffer): Buffer => {
+export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes): Bytes => {
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) bytes[at] = 0x20;
   return bytes;
 };
@@ -150,13 +150,6 @@ export function* walkMembers(bytes: Uint8Array, start: number): Generator<Member
   }
 }
 
-/** Returns an object with the members of a truncated object that are complete; undefined if none is. */
-export const closeTruncated = (bytes: Uint8Array): Buffer | undefined => {
-  let end = 0;
-  for (const { value } of walkMembers(bytes, skipWhite(bytes, 0))) if (value.end < bytes.length) end = value.end;
-  return end === 0 ? undefined : Buffer.concat([bytes.subarray(0, end), Buffer.of(closeBrace)]);
-};
-
 /** Returns the text of a key; undefined if it is not a string of JSON. */
 const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
   const text = sliceText(bytes, { start: start + 1, end: end - 1 });
@@ -196,6 +189,10 @@ export const findSpan = (bytes: Uint8Array, path: readonly (string | number)[]):
 export const sliceText = (bytes: Uint8Array, { start, end }: Span): string =>
   toBuffer(bytes).toString("utf8", start, end);
 
+/** Returns a Buffer over the same memory. */
+export const toBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
 /** Returns the line and column of an offset, both from 1, the column in UTF-16 units. */
 export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line: number; readonly column: number } => {
   let [line, from] = [1, 0];
@@ -205,10 +202,6 @@ export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line
   }
   return { line, column: sliceText(bytes, { start: from, end: offset }).length + 1 };
 };
-
-/** Returns a Buffer over the same memory. */
-export const toBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Parses a text; returns undefined if it is not JSON. */
 export const parseJson = (text: string): { readonly value: unknown } | undefined => {

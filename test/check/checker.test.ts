@@ -9,16 +9,6 @@ import { Trajectory, TrajectoryGroup } from "../../src/contract/log.ts";
 import { Tally } from "../../src/groups/metrics/metrics.ts";
 import { newScanResult } from "../../src/groups/parts/scan-result.ts";
 import { memoryBytes } from "../../src/input/source.ts";
-import { JsonReader } from "../../src/json/reader.ts";
-import {
-  childrenOf,
-  endOf,
-  firstByteOf,
-  type JsonValue,
-  nodeAfter,
-  parseValue,
-  startOf,
-} from "../../src/json/table.ts";
 import { isObject, type JsonObject, parseJson } from "../../src/json/walk.ts";
 import { itHolds } from "../support/property.ts";
 
@@ -56,35 +46,6 @@ const charactersIn = (message: unknown): number => {
     ...parts.map((part) => (isObject(part) ? textLength(part.text) : 0)),
     ...calls.map((call) => (isObject(call) && isObject(call.function) ? textLength(call.function.arguments) : 0)),
   ].reduce((sum, length) => sum + length, 0);
-};
-
-/** A value of a table. */
-const valueIn = (place: JsonValue): unknown => {
-  const first = firstByteOf(place);
-  if (first !== 0x5b && first !== 0x7b) return parseValue(place);
-  const inside = Array.from(childrenOf(place), ([key, value]) => [key, valueIn(value)] as const);
-  return first === 0x5b ? inside.map(([, value]) => value) : Object.fromEntries(inside);
-};
-
-/** Parses the lines of a block with the kernel and with JSON.parse; undefined for a line that is not JSON. */
-const tableAndParsed = (bytes: Buffer) => {
-  const reader = new JsonReader();
-  reader.readLines(bytes);
-  const text = reader.viewTable();
-  const found: unknown[] = [];
-  for (let node = 0; node < text.words.length; node = nodeAfter(text, node)) {
-    found.push(endOf(text, node) === 0 ? undefined : { at: startOf(text, node), value: valueIn({ text, node }) });
-  }
-  const wanted: unknown[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const end = bytes.indexOf("\n", at) < 0 ? bytes.length : bytes.indexOf("\n", at);
-    const line = bytes.toString("utf8", at, end);
-    const blanks = line.search(/[^ \t\r]|$/);
-    const parsed = parseJson(line);
-    if (/[^ \t\r]/.test(line)) wanted.push(parsed && { at: at + blanks, value: parsed.value });
-    at = end + 1;
-  }
-  return { found, wanted };
 };
 
 /** JSON of a value in which objects are lists of members, so that a key can occur twice. */
@@ -352,17 +313,6 @@ const changedLine = fc
       bytes.subarray(at + (how === 2 ? 0 : 1)),
     ]);
   });
-
-describe("the table of JSON", () => {
-  itHolds(
-    "has the values that JSON.parse has of generated lines, and of damaged ones",
-    fc.property(fc.oneof(file, changedLine), (bytes) => {
-      const { found, wanted } = tableAndParsed(bytes);
-      expect(found).toEqual(wanted);
-    }),
-    { quick: 100 },
-  );
-});
 
 describe("the checker", () => {
   itHolds(

@@ -2,7 +2,6 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { PositionCounter } from "../../src/check/rules/positions.ts";
 import { defaultStrictness } from "../../src/check/rules/rules.ts";
@@ -783,122 +782,6 @@ describe("a line", () => {
   it("keeps the names of metrics in any script", async () => {
     const text = '{"messages_and_choices":[],"reward":1,"metrics":{"größe":1,"\\u00fc":2,"長さ":3}}';
     expect((await read(filesOf(text))).found.tally.metrics()).toMatchObject({ größe: 1, ü: 2, 長さ: 3 });
-  });
-
-  const checkAgainstParse = async (numRuns: number): Promise<void> => {
-    const piece = fc.constantFrom(
-      ..."{}[],:\"'\\/-+.eE0123456789tfn \t\u0001",
-      "true",
-      "false",
-      "null",
-      "NaN",
-      '"a"',
-      "\\u00e9",
-      "ä",
-      "😀",
-      "-0",
-      "1e5",
-    );
-    const text = fc.oneof(
-      fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join("")),
-      fc.json(),
-      fc.tuple(fc.json(), fc.nat(40)).map(([json, at]) => json.slice(0, at)),
-    );
-    const isJson = (one: string) => {
-      try {
-        JSON.parse(one);
-        return true;
-      } catch {
-        return false;
-      }
-    };
-    await fc.assert(
-      fc.asyncProperty(text, async (one) => {
-        fc.pre(/[^ \t]/.test(one) && Buffer.from(one).toString() === one);
-        // After a valid line, the text is a line, and not the beginning of a document.
-        const problems = await problemsOf(filesOf(`${line}\n${one}\n`));
-        const fault = problems.find((problem) => problem.startsWith("json-"));
-        expect(fault === undefined).toBe(isJson(one));
-        if (fault === undefined) return;
-        const column = Number(/:(\d+)/.exec(fault)?.[1]);
-        expect(column).toBeLessThanOrEqual(one.length + 1);
-      }),
-      { numRuns },
-    );
-  };
-
-  it("is reported exactly if JSON.parse refuses it", async () => await checkAgainstParse(40));
-
-  it("is reported exactly if JSON.parse refuses it, for 150 inputs", { tags: "slow" }, async () => {
-    await checkAgainstParse(150);
-  });
-
-  const checkBothPaths = async (numRuns: number): Promise<void> => {
-    const odd = fc.oneof(
-      fc.constant(undefined),
-      fc.json().map((text): unknown => JSON.parse(text)),
-    );
-    const message = fc.oneof(
-      {
-        weight: 4,
-        arbitrary: fc.record(
-          {
-            role: fc.constantFrom("user", "tool", "usr"),
-            content: fc.oneof(fc.string(), odd),
-            tool_call_id: odd,
-            tool_calls: odd,
-          },
-          { requiredKeys: [] },
-        ),
-      },
-      fc.record({ message: fc.record({ role: fc.constant("assistant"), tool_calls: odd }) }),
-      odd,
-    );
-    const trajectory = fc.record(
-      {
-        messages_and_choices: fc.oneof({ weight: 6, arbitrary: fc.array(message, { maxLength: 3 }) }, odd),
-        reward: fc.oneof({ weight: 6, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) }, odd),
-        tools: fc.oneof(fc.constant([{ type: "function", function: { name: "f", description: null } }]), odd),
-        additional_histories: fc.oneof(
-          fc.array(fc.record({ messages_and_choices: fc.array(message, { maxLength: 2 }) }), { maxLength: 2 }),
-          odd,
-        ),
-        initial_policy_version: fc.oneof(fc.integer(), odd),
-        metrics: fc.oneof(
-          fc.dictionary(fc.constantFrom("a", "reward", "ä", "__proto__"), fc.oneof(fc.double(), fc.boolean(), odd)),
-          odd,
-        ),
-        metadata: fc.oneof(fc.dictionary(fc.constantFrom("a", "ä", "__proto__"), odd), odd),
-        logs: fc.oneof(fc.array(fc.string()), odd),
-        start_time: fc.oneof(fc.string(), odd),
-        group_id: odd,
-      },
-      { requiredKeys: [] },
-    );
-    const value = fc.oneof(
-      trajectory,
-      fc.record({ trajectories: fc.oneof(fc.array(trajectory, { maxLength: 3 }), odd) }),
-    );
-    const summary = async (text: string) => {
-      const { problems, found, groups } = await read(filesOf(text));
-      const valid = Array.from({ length: groups.count }, (_, at) => groups.isValid(at));
-      const own = Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)]);
-      return [problems.counts.toSorted((a, b) => (a.rule < b.rule ? -1 : 1)), found.tally.metrics(), own, valid];
-    };
-    await fc.assert(
-      fc.asyncProperty(value, async (one) => {
-        // An element of an array always goes the long way.
-        const text = JSON.stringify(one);
-        expect(await summary(text)).toEqual(await summary(`[${text}]`));
-      }),
-      { numRuns },
-    );
-  };
-
-  it("has the same problems on the fast and on the exact path", async () => await checkBothPaths(25));
-
-  it("has the same problems on the fast and on the exact path, for 150 inputs", { tags: "slow" }, async () => {
-    await checkBothPaths(150);
   });
 
   it("keeps its position if it is longer than a block, between short lines, whatever ends the file", async () => {

@@ -1,12 +1,9 @@
-import { once } from "node:events";
-import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ThreadSharing } from "../../src/check/index.ts";
-import { defaultStrictness } from "../../src/check/rules/rules.ts";
-import { type HelperTask, minSharedBytes, type RangeResult } from "../../src/check/threads.ts";
+import { minSharedBytes } from "../../src/check/threads.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Dataset, readDataset } from "../../src/groups/index.ts";
 import { testHost } from "../support/host.ts";
@@ -50,37 +47,6 @@ const seen = async (files: readonly string[], sharing: ThreadSharing, groupBy?: 
     await reading.close();
   }
 };
-
-describe("the program of a helping thread", () => {
-  it("hands over what it finds in each range", async () => {
-    const lines = Array.from({ length: 40 }, (_, at) =>
-      JSON.stringify({ trajectories: [{ ...twins[0], reward: at }] }),
-    );
-    const [file = ""] = filesOf(lines.join("\n"));
-    const { size } = statSync(file);
-    const descriptor = openSync(file, "r");
-    onTestFinished(() => closeSync(descriptor));
-    const helper = new Worker(shared().program);
-    const results: RangeResult[] = [];
-    helper.on("message", (result: RangeResult) => results.push(result));
-    const task: HelperTask = {
-      descriptor,
-      name: file,
-      index: 0,
-      groupBy: undefined,
-      strictness: defaultStrictness,
-      hasDigests: true,
-      start: 0,
-      size,
-      stepBytes: 2 ** 10,
-      next: new Int32Array(new SharedArrayBuffer(4)),
-    };
-    helper.postMessage(task);
-    await once(helper, "exit");
-    expect(results).toHaveLength(Math.ceil(size / task.stepBytes));
-    expect(results.map((result) => result.lines).reduce((sum, count) => sum + count)).toBe(lines.length);
-  });
-});
 
 const message = { role: "user", content: "hé\u2028" };
 

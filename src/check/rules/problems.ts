@@ -1,5 +1,6 @@
 /** Counts all problems. Stores the first problems of each rule, and the first problem of each rule in each input. */
 import type { Problem, Severity } from "../../failure.ts";
+import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
 
@@ -25,7 +26,8 @@ export const createProblem = <Name extends RuleName>(
   location: ProblemLocation = {},
 ): Problem => {
   const { severity, message, advice } = getRule(rule);
-  return { ...location, rule, severity, message: redactText(message(data)), advice: redactText(advice(data)) };
+  const format = (text: RuleText<RuleData<Name>>): string => redactText(typeof text === "string" ? text : text(data));
+  return { ...location, rule, severity, message: format(message), advice: format(advice) };
 };
 
 interface RuleProblems {

@@ -1,13 +1,15 @@
 /** Rules: severity, message, advice, reason and example. */
 import type { Severity } from "../../failure.ts";
 
-/** A rule, whose message is made from `Data`. */
+/** A text, or a function that makes it from the data of a problem. */
+export type RuleText<Data> = string | ((data: Data) => string);
+
 export interface Rule<Data> {
   readonly severity: Severity;
-  readonly message: (data: Data) => string;
+  readonly message: RuleText<Data>;
   /** The message without content of the file; undefined if the message has none. */
   readonly redactedMessage?: string;
-  readonly advice: (data: Data) => string;
+  readonly advice: RuleText<Data>;
   /** The reason, in one or two sentences. */
   readonly why: string;
   /** `whole` is a group or trajectory, without an excerpt. `input` is an input that rejecting groups cannot fix. */
@@ -32,23 +34,17 @@ interface ExampleProblem<Data> {
 }
 
 /** A rule as written in the tables. */
-interface RuleDefinition<Data> extends Pick<Rule<Data>, "redactedMessage" | "why"> {
-  readonly message: string | ((data: Data) => string);
-  readonly advice: string | ((data: Data) => string);
+interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "example"> {
   /** A string is the content of a file. */
   readonly example: string | Uint8Array | Rule<Data>["example"];
 }
 
-const toFunction = <Data>(text: string | ((data: Data) => string)) => (typeof text === "string" ? () => text : text);
-
 const ruleFactory =
   (severity: Severity, about: Rule<undefined>["about"] = "value") =>
-  <Data = undefined>({ message, advice, example, ...others }: RuleDefinition<Data>): Rule<Data> => ({
+  <Data = undefined>({ example, ...others }: RuleDefinition<Data>): Rule<Data> => ({
     ...others,
     severity,
     about,
-    message: toFunction(message),
-    advice: toFunction(advice),
     example: typeof example === "string" || example instanceof Uint8Array ? fileExample(example) : example,
   });
 

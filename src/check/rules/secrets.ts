@@ -36,6 +36,9 @@ const [minRun, maxRun] = [20, 400];
 /** Key characters: letters, digits, `_`, `-` and `.`. */
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
+/** Lowercase hexadecimal digits. */
+const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(String.fromCharCode(byte)) ? 1 : 0));
+
 /** 1 at the first two bytes of each key format, as a big-endian number. */
 const keyPrefixes = new Uint8Array(2 ** 16);
 for (const both of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey".split(" ")) {
@@ -81,7 +84,8 @@ const maxNameLength = 24;
 
 const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {
   const end = start + namedKeyLength;
-  if (isKeyByte[bytes[end - 1] ?? 0] === 0 || isKeyByte[bytes[end] ?? 0] === 1) return undefined;
+  for (let at = start; at < end; at++) if (isHexByte[bytes[at] ?? 0] === 0) return undefined;
+  if (isKeyByte[bytes[end] ?? 0] === 1) return undefined;
   const [key] = namedKey.exec(bytes.toString("latin1", Math.max(0, start - maxNameLength), end)) ?? [];
   return key === undefined || isPlaceholder(key) ? undefined : { start, end, kind: "an API key of Weights & Biases" };
 };

@@ -21,8 +21,7 @@ export const explain = command({
     if (typed !== undefined && name !== undefined && found.length === 0) {
       const names = topics.map((topic) => topic.name);
       const wanted = "an error code, an exit code or a rule from `rollcall explain`";
-      const { presentRuleName } = await import("../../check/index.ts");
-      throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
+      throw wrongValue("<name>", typed, wanted, findNearest(name, names));
     }
     if (name !== undefined && screen.isForProgram) {
       const explained = found.map(async (topic) => ({ ...topic, example: await exampleText(context, topic) }));
