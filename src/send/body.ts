@@ -4,7 +4,6 @@ import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
 import { type Dataset, groupClosing, groupOpening } from "../groups/index.ts";
 import { inputChanged } from "../input/index.ts";
-import { comma as commaByte } from "../json/walk.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
@@ -34,13 +33,12 @@ export async function* readBody(
 ): AsyncGenerator<Uint8Array, void> {
   const { parts } = dataset.found;
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
-  const reader = openPartReader(dataset, chunk);
+  const reader = openPartReader(dataset, chunk.length);
   let filled = 0;
   for (const piece of listPieces(dataset, { envelope, request })) {
     const isPart = typeof piece === "number";
     const length = isPart ? parts.columns.length.at(piece) : piece.length;
     if (filled + length > chunk.length && filled > 0) {
-      await reader.readAdded();
       yield chunk.subarray(0, filled);
       filled = 0;
     }
@@ -49,18 +47,16 @@ export async function* readBody(
       else for (let at = 0; at < length; at += chunk.length) yield piece.subarray(at, at + chunk.length);
       continue;
     }
-    if (isPart) reader.add(piece, filled);
-    else chunk.set(piece, filled);
+    chunk.set(isPart ? (reader.readNow(piece) ?? (await reader.read(piece))) : piece, filled);
     filled += length;
   }
-  await reader.readAdded();
   yield chunk.subarray(0, filled);
 }
 
 /** Compares all parts of a source with their checksums. @throws Failure `input-changed` */
 export const verifySource = async (dataset: Dataset, source: number): Promise<void> => {
   const { parts } = dataset.found;
-  const reader = openPartReader(dataset, Buffer.allocUnsafeSlow(chunkBytes));
+  const reader = openPartReader(dataset, chunkBytes);
   for (let part = 0; part < parts.count; part++) {
     if (parts.columns.source.at(part) !== source) continue;
     const pieces = reader.readLarge(part);
@@ -68,21 +64,18 @@ export const verifySource = async (dataset: Dataset, source: number): Promise<vo
   }
 };
 
-const comma = Buffer.of(commaByte);
+const comma = Buffer.from(",");
 
 /** Yields the pieces of a body: bytes, and numbers of parts. */
 function* listPieces(
-  { groups, found: { parts } }: Dataset,
+  { groups }: Dataset,
   { envelope, request }: Pick<BodyContents, "envelope" | "request">,
 ): Generator<Uint8Array | number, void> {
   yield envelope.opening;
-  let between: Uint8Array | undefined;
-  for (const group of request.groups) {
-    if (between !== undefined) yield between;
-    between = comma;
-    const first = groups.firstOf(group);
-    if (parts.kindOf(first) === "group") {
-      yield first;
+  for (const [at, group] of request.groups.entries()) {
+    if (at > 0) yield comma;
+    if (!groups.isBare(group)) {
+      yield groups.firstOf(group);
       continue;
     }
     let opening = groupOpening;
@@ -96,82 +89,59 @@ function* listPieces(
   yield envelope.closing;
 }
 
-/** Opens a reader of parts into a chunk. */
-const openPartReader = ({ sources, found: { parts } }: Dataset, chunk: Buffer) => {
+/** Opens a reader of parts, with a window of parts that are adjacent in the input. */
+const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: number) => {
   const { source: sourceOf, start: startOf, length: lengthOf, checksum: checksumOf } = parts.columns;
-  /** Parts to read, and their positions in the chunk. */
-  const added: number[] = [];
-  const positions: number[] = [];
-  /** Memory for parts that are adjacent in the body but not in the input. */
-  let scattered: Buffer | undefined;
+  const window = Buffer.allocUnsafeSlow(windowBytes);
+  /** The range in the window. */
+  let held = { source: -1, start: 0, end: 0 };
   let bytesSinceTurn = 0;
 
-  /** Reads bytes of a part's source synchronously, which is faster for bytes in the system's cache. */
-  const readBytes = async (part: number, { from, into }: { readonly from: number; readonly into: Buffer }) => {
-    const source = sources[sourceOf.at(part)];
-    if (source === undefined || source.bytes.readSync(into, from) < into.length) throw changed(part);
-    bytesSinceTurn += into.length + readCostBytes;
-    if (bytesSinceTurn < maxBytesBetweenTurns) return;
-    bytesSinceTurn = 0;
-    await new Promise((resolve) => setImmediate(resolve));
-  };
   const changed = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
-
-  /**
-   * Finds the added parts from `first` on that can be read together. Parts are a row if one byte is between them in
-   * both the source and the chunk. A row is read directly to its positions, and the byte becomes a comma.
-   */
-  const findReadableRange = (first: number) => {
-    const part = added[first] ?? 0;
-    const [source, start] = [sourceOf.at(part), startOf.at(part)];
-    let isRow = true;
-    for (let [end, after] = [first + 1, start + lengthOf.at(part)]; ; end++) {
-      const next = added[end];
-      const nextStart = next === undefined ? 0 : startOf.at(next);
-      const nextAfter = next === undefined ? 0 : nextStart + lengthOf.at(next);
-      const isNear = nextStart >= after && nextStart <= after + maxGapBytes && nextAfter - start <= chunk.length;
-      if (next === undefined || sourceOf.at(next) !== source || !isNear) return { part, end, start, after, isRow };
-      isRow &&= nextStart === after + 1 && (positions[end] ?? 0) - (positions[first] ?? 0) === nextStart - start;
-      after = nextAfter;
+  /** Reads synchronously, which is faster for bytes in the system's cache. */
+  const readBytes = async (part: number, { from, into }: { readonly from: number; readonly into: Buffer }) => {
+    const count = sources[sourceOf.at(part)]?.bytes.readSync(into, from) ?? 0;
+    bytesSinceTurn += into.length + readCostBytes;
+    if (bytesSinceTurn >= maxBytesBetweenTurns) {
+      bytesSinceTurn = 0;
+      await new Promise((resolve) => setImmediate(resolve));
     }
+    return count;
+  };
+  /** Returns a part in the window; undefined if it must be read. @throws Failure `input-changed` */
+  const readNow = (part: number): Uint8Array | undefined => {
+    const at = startOf.at(part) - held.start;
+    const length = lengthOf.at(part);
+    if (held.source !== sourceOf.at(part) || at < 0 || held.start + at + length > held.end) return undefined;
+    // `Buffer.subarray` takes twice as long.
+    const bytes = new Uint8Array(window.buffer, at, length);
+    if (zlib.crc32(bytes) !== checksumOf.at(part)) throw changed(part);
+    return bytes;
   };
 
   return {
-    add: (part: number, position: number): void => {
-      added.push(part);
-      positions.push(position);
-    },
-
-    /** Reads all added parts. @throws Failure `input-changed` */
-    readAdded: async (): Promise<void> => {
-      for (let first = 0; first < added.length; ) {
-        const { part, end, start, after, isRow } = findReadableRange(first);
-        if (!isRow) scattered ??= Buffer.allocUnsafeSlow(chunk.length);
-        const memory = (isRow ? undefined : scattered) ?? chunk;
-        const base = isRow ? (positions[first] ?? 0) : 0;
-        await readBytes(part, { from: start, into: memory.subarray(base, base + after - start) });
-        for (; first < end; first++) {
-          const at = added[first] ?? 0;
-          const position = positions[first] ?? 0;
-          // `Buffer.subarray` takes twice as long.
-          const own = new Uint8Array(memory.buffer, base + startOf.at(at) - start, lengthOf.at(at));
-          if (zlib.crc32(own) !== checksumOf.at(at)) throw changed(at);
-          if (!isRow) chunk.set(own, position);
-          else if (position > base) chunk[position - 1] = commaByte;
-        }
-      }
-      added.length = 0;
-      positions.length = 0;
+    readNow,
+    /** Reads a part that fits into the window. @throws Failure `input-changed` */
+    async read(part: number): Promise<Uint8Array> {
+      const [source, start] = [sourceOf.at(part), startOf.at(part)];
+      // Parts in the order of the input are read ahead.
+      const isNext = held.source === source && start >= held.end && start <= held.end + maxGapBytes;
+      const into = isNext ? window : window.subarray(0, lengthOf.at(part));
+      held = { source, start, end: start + (await readBytes(part, { from: start, into })) };
+      const bytes = readNow(part);
+      if (bytes === undefined) throw changed(part);
+      return bytes;
     },
 
     /** Yields a part of any size in pieces. @throws Failure `input-changed` before the last piece */
     async *readLarge(part: number): AsyncGenerator<Uint8Array, void> {
       const start = startOf.at(part);
       const end = start + lengthOf.at(part);
+      held = { source: -1, start: 0, end: 0 };
       let checksum = 0;
-      for (let from = start; from < end; from += chunk.length) {
-        const into = chunk.subarray(0, end - from);
-        await readBytes(part, { from, into });
+      for (let from = start; from < end; from += window.length) {
+        const into = window.subarray(0, end - from);
+        if ((await readBytes(part, { from, into })) < into.length) throw changed(part);
         checksum = zlib.crc32(into, checksum);
         if (from + into.length === end && checksum !== checksumOf.at(part)) throw changed(part);
         yield into;
