@@ -122,29 +122,21 @@ const enableWriteAheadLog = (connection: Connection.Database): void => {
 };
 
 /** One statement, which sees the tables of another process together with its application id. */
-const versionSql = `SELECT application_id AS owner, user_version AS version, own.sql AS sql
-  FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own ON own.sql IS NOT NULL`;
+const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
+  FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
 /** True if a file has usable tables. @throws Failure `database-foreign`, `database-version` */
 const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema): boolean => {
-  const { applicationId, version: expected, tables } = schema.file;
-  const rows = connection
-    .prepare(versionSql)
-    .all()
-    .map((row) => toRow(row, about));
-  const [owner = 0, version = 0] = ["owner", "version"].map((column) => rows[0]?.integer(column));
-  const made = rows.filter((row) => !row.isNull("sql")).map((row) => oneLine(row.text("sql")));
-  if (owner === 0 && made.length === 0) return false;
+  const { applicationId, version: expected } = schema.file;
+  const row = toRow(connection.prepare(versionSql).get(), about);
+  const owner = row.integer("owner");
+  if (owner === 0 && row.integer("tables") === 0) return false;
   const where = { file: about.path };
   if (owner !== applicationId) throw databaseForeign(about, { where });
-  // Development versions before 0.1.0 counted from 1 as well, but their tables differ.
-  const isEarly = tables.some((sql) => sql.startsWith("CREATE ") && !made.includes(oneLine(stripSchema(sql))));
-  const found = isEarly && version === expected ? 0 : version;
-  if (found !== expected) throw databaseVersion({ ...about, version: found, expected }, { where });
+  const version = row.integer("version");
+  if (version !== expected) throw databaseVersion({ ...about, version, expected }, { where });
   return true;
 };
-
-const oneLine = (sql: string): string => sql.replaceAll(/\s+/g, " ");
 
 /** Removes the schema's name, because a file has no schemas. */
 const stripSchema = (sql: string): string => sql.replaceAll("rollcall.", "");

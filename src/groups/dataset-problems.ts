@@ -15,7 +15,7 @@ import {
   withoutTools,
   withTools,
 } from "./metrics/metrics.ts";
-import { countWeights, quantile, type RewardExtremes, toWeights } from "./metrics/sketch.ts";
+import { countWeights, median, type RewardExtremes, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
 import { type Column, DigestTable } from "./parts/column.ts";
 import type { UnsortedPart } from "./parts/groups.ts";
@@ -56,7 +56,7 @@ export const reportDatasetProblems = async (
 ): Promise<void> => {
   await reportStaleGroups(dataset);
   for (const far of outliers) await reportOutliers(dataset, far);
-  await reportMissingFeatures(dataset);
+  for (const feature of missingFeatures) await reportMissingFeature(dataset, feature);
   await reportDuplicates(dataset, signal);
 };
 
@@ -91,12 +91,10 @@ const findSharedKey = async (dataset: IndexedGroups): Promise<string | undefined
       values.set(name, [...(values.get(name) ?? []), text]);
     }
   }
-  const fit = [...values].filter(([, texts]) => {
-    const different = new Set(texts).size;
-    // A value that all trajectories share names the task, not the prompt.
-    return different > 1 && different < texts.length;
-  });
-  return fit.map(([name]) => name).sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
+  // A value that all trajectories share names the task, not the prompt.
+  const isFit = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
+  const fit = [...values].flatMap(([name, texts]) => (isFit(texts) ? [name] : []));
+  return fit.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
 };
 
 const listVersions = ({ found: { parts }, groups }: IndexedGroups, group: number): readonly number[] => {
@@ -191,18 +189,18 @@ export interface RewardOutliers {
 
 /** Finds outliers; none if there are too few rewards. */
 export const findRewardOutliers = ({ extremes }: { readonly extremes: RewardExtremes }): readonly RewardOutliers[] => {
+  if (extremes.rewards.count < minRewards) return [];
   const weights = toWeights(extremes.rewards);
-  const total = countWeights(weights);
-  if (total < minRewards) return [];
-  const median = quantile(weights, 0.5);
+  const middle = median(weights);
   const distances = weights
-    .map(({ value, count }) => ({ value: Math.abs(value - median), count }))
+    .map(({ value, count }) => ({ value: Math.abs(value - middle), count }))
     .sort((a, b) => a.value - b.value);
   // If most rewards are equal, only the other rewards count.
   const others = distances.filter(({ value }) => value > 0);
-  const distance = (quantile(distances, 0.5) || quantile(others, 0.5)) * outlierFactor;
+  const distance = (median(distances) || median(others)) * outlierFactor;
   const outside = countWeights(others.filter(({ value }) => value > distance));
-  return outside === 0 || outside > total * maxOutlierShare + 1 ? [] : [{ median, distance, extremes }];
+  const isFew = outside > 0 && outside <= extremes.rewards.count * maxOutlierShare + 1;
+  return isFew ? [{ median: middle, distance, extremes }] : [];
 };
 
 const reportOutliers = async (
@@ -242,38 +240,26 @@ const missingFeatures: readonly MissingFeature[] = [
   { rule: "missing-tools", has: withTools, lacks: withoutTools, pathIn: () => ["tools"] },
 ];
 
-/** Reports missing choices, logprobs and tools: once if all trajectories lack them, otherwise each. */
-const reportMissingFeatures = async (dataset: IndexedGroups): Promise<void> => {
-  const { source, training } = dataset.found.parts.columns;
-  // Bits of all trajectories, and of each file.
-  let all = 0;
-  const byFile = new Uint8Array(dataset.sources.length);
-  for (let at = 0; at < training.length; at++) {
-    const file = source.at(at);
-    all |= training.at(at);
-    byFile[file] = (byFile[file] ?? 0) | training.at(at);
-  }
-  for (const lack of missingFeatures)
-    if ((all & lack.lacks) !== 0) await reportMissingFeature(dataset, lack, { all, byFile });
-};
-
-const reportMissingFeature = async (
-  dataset: IndexedGroups,
-  lack: MissingFeature,
-  { all, byFile }: { readonly all: number; readonly byFile: Uint8Array },
-): Promise<void> => {
+/** Reports missing choices, logprobs or tools: once if all trajectories lack them, otherwise each. */
+const reportMissingFeature = async (dataset: IndexedGroups, lack: MissingFeature): Promise<void> => {
   const { found, groups } = dataset;
   const { parts, problems } = found;
+  const { source, training } = parts.columns;
   const { strict, allowed } = problems.strictness;
   const { rule } = lack;
   if (allowed.has(rule)) return;
-  const hasNone = (bits: number): boolean => (bits & lack.has) === 0;
-  const isOfAll = hasNone(all);
+  const filesWithFeature = new Set<number>();
+  let isLacking = false;
+  for (let at = 0; at < training.length; at++) {
+    if ((training.at(at) & lack.has) !== 0) filesWithFeature.add(source.at(at));
+    isLacking ||= (training.at(at) & lack.lacks) !== 0;
+  }
+  const isOfAll = filesWithFeature.size === 0;
   let reportedFile: number | undefined;
-  for (let at = 0; at < parts.count; at++) {
-    if ((parts.columns.training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
-    const file = parts.columns.source.at(at);
-    const isOfFile = isOfAll || hasNone(byFile[file] ?? 0);
+  for (let at = 0; isLacking && at < parts.count; at++) {
+    if ((training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
+    const file = source.at(at);
+    const isOfFile = !filesWithFeature.has(file);
     // With --strict, every file has an error, because none of its groups is valid.
     if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
       const spot = await locateIfKept(dataset, { rule, part: at, path: () => locateMissingFeature(dataset, at, lack) });
@@ -323,13 +309,10 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
   const { groups, found } = dataset;
   const { parts } = found;
   const inOrder = { ...dataset, find: openOrderedLocator() };
-  const pathOf = ({ part, at }: TrajectoryPosition): Path =>
-    parts.kindOf(part) === "group" ? ["trajectories", at] : [];
-  const firsts = new Map<string, TrajectoryPosition>();
+  const firsts = new Map<string, string>();
   let bytesRead = 0;
   let digests: { readonly part: number; readonly all: readonly string[] } | undefined;
-  for (const again of findRepeatedTrajectories(parts)) {
-    const { part, at } = again;
+  for (const { part, at } of findRepeatedTrajectories(parts)) {
     const group = groups.groupOf(part);
     if (!groups.isValid(group)) continue;
     if (digests?.part !== part) {
@@ -340,14 +323,15 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
       digests = { part, all: await readDigests(dataset, part).catch(() => []) };
     }
     const digest = digests.all[at];
-    const first = digest === undefined ? undefined : firsts.get(digest);
-    if (first !== undefined) {
-      const place = [formatLine(locatePart(dataset, first.part)), pathOf(first).join(".")].filter(
-        (text) => text !== "",
+    if (digest === undefined) continue;
+    const path = parts.kindOf(part) === "group" ? ["trajectories", at] : [];
+    const place = firsts.get(digest);
+    if (place !== undefined) await reportGroup(inOrder, "duplicate-trajectory", { data: { place }, group, part, path });
+    else
+      firsts.set(
+        digest,
+        [formatLine(locatePart(dataset, part)), ...(path.length > 0 ? [path.join(".")] : [])].join(", "),
       );
-      const data = { place: place.join(", ") };
-      await reportGroup(inOrder, "duplicate-trajectory", { data, group, part, path: pathOf(again) });
-    } else if (digest !== undefined) firsts.set(digest, again);
   }
 };
 

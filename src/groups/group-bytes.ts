@@ -15,14 +15,13 @@ export interface GroupPart {
   readonly part: Part;
 }
 
+type PartIndex = Pick<IndexedGroups, "sources" | "found">;
+
 /** Returns the part at an index; undefined if its source is missing. */
-export const findPart = (
-  { sources, found }: Pick<IndexedGroups, "sources" | "found">,
-  at: number,
-): GroupPart | undefined => {
+export const findPart = ({ sources, found }: PartIndex, at: number): GroupPart | undefined => {
   const part = found.parts.at(at);
   const source = sources[part.source];
-  return source === undefined ? undefined : { source, part };
+  return source && { source, part };
 };
 
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
@@ -70,10 +69,6 @@ export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Bu
   throw inputChanged(source.name);
 };
 
-/** Reads a part into its own buffer. @throws Failure `input-changed` */
-export const readPartBytes = async (own: GroupPart): Promise<Buffer> =>
-  requireUnchanged(await readSourceRange(own.source, own.part), own);
-
 /** @throws Failure `input-changed` if the source has become shorter */
 export const readSourceRange = async (
   { name, bytes }: Source,
@@ -99,23 +94,22 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
   return found;
 };
 
-/** Reads a group as one line without line end. @throws Failure `input-changed` */
-const readGroupLine = async (dataset: IndexedGroups, group: number): Promise<Buffer> => {
-  const pieces: Buffer[] = [];
-  for (const own of listParts(dataset, group)) {
-    const line = replaceLineEnds(await readPartBytes(own));
-    if (own.part.kind !== "trajectory") return line;
-    pieces.push(pieces.length === 0 ? groupOpening : comma, line);
-  }
-  return Buffer.concat([...pieces, groupClosing]);
-};
-
 const comma = Buffer.from(",");
+const lineEnd = Buffer.from("\n");
 
 /** Reads the valid groups as lines. @throws Failure `input-changed` */
 export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
-  for (let group = 0; group < dataset.groups.count; group++) {
-    if (dataset.groups.isValid(group)) yield Buffer.concat([await readGroupLine(dataset, group), Buffer.from("\n")]);
+  const { groups } = dataset;
+  const window = new ReadWindow();
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    const pieces: Buffer[] = [];
+    for (const own of listParts(dataset, group)) {
+      if (groups.isBare(group)) pieces.push(pieces.length === 0 ? groupOpening : comma);
+      pieces.push(await window.readPart(own));
+    }
+    if (groups.isBare(group)) pieces.push(groupClosing);
+    yield Buffer.concat([replaceLineEnds(Buffer.concat(pieces)), lineEnd]);
   }
 }
 
@@ -150,10 +144,11 @@ export const readGroupTrajectories = async (
   group: number,
 ): Promise<readonly SourceTrajectory[]> => {
   const trajectories: SourceTrajectory[] = [];
+  const window = new ReadWindow();
   for (const at of dataset.groups.partsOf(group)) {
     const own = findPart(dataset, at);
-    if (own === undefined) continue;
-    const bytes = await readPartBytes(own);
+    const bytes = own && (await window.readPart(own));
+    if (own === undefined || bytes === undefined) continue;
     for (const [index, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
       const spot = await locateInPart(dataset, at, own.part.kind === "group" ? ["trajectories", index] : []);
       const { file, line } = { ...locateLine(own.source, own.part.line), ...spot };

@@ -15,7 +15,7 @@ export const finalizeGroups = async (dataset: IndexedGroups): Promise<void> => {
 };
 
 export const finalizeGroup = async (dataset: IndexedGroups, group: number): Promise<void> => {
-  if (dataset.groups.isValid(group)) finalizeBareGroup(dataset, group, 1);
+  if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
   else await subtractParts(dataset, group);
 };
 
@@ -23,12 +23,12 @@ export const finalizeGroup = async (dataset: IndexedGroups, group: number): Prom
 export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]): Promise<void> => {
   for (const group of refused) {
     await subtractParts(dataset, group);
-    finalizeBareGroup(dataset, group, -1);
+    countBareGroup(dataset, group, -1);
   }
 };
 
 /** Adds or subtracts a group of bare trajectories. */
-const finalizeBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1): void => {
+const countBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1): void => {
   if (groups.isBare(group)) found.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
 };
 

@@ -150,9 +150,6 @@ export const mapProblemsToSource = async ({
   });
 };
 
-/** Sources up to this size store every reward to find outliers. */
-const maxExactBytes = 2 ** 18;
-
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
 export const readSources = async (
   sources: readonly Source[],
@@ -185,8 +182,7 @@ export const readSources = async (
       options.onProgress({ bytes: before + bytes, of });
     };
     problems.setInput(source.name);
-    const isSmall = source.bytes.size <= maxExactBytes;
-    const own = { ...found, extremes: newExtremes(isSmall ? Number.POSITIVE_INFINITY : undefined) };
+    const own = { ...found, extremes: newExtremes() };
     await scanSource(source, { index, result: own, groupBy, sharing, meanwhile, signal, onRead }).catch(
       (thrown: unknown) => {
         throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;

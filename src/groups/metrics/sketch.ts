@@ -1,7 +1,7 @@
 /** Distributions in bounded memory as plain data, merged in any order. */
 
 /** Distinct values that are counted exactly. */
-const maxExactValues = 64;
+const maxExactValues = 512;
 
 /** Range of rounded magnitudes. Smaller magnitudes count as 0, larger magnitudes as the largest. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
@@ -13,16 +13,14 @@ export interface Sketch {
   /** Running mean and sum of squared distances, for display only. */
   mean: number;
   squares: number;
-  /** Maximum distinct values that are counted exactly. If there are more, all values are rounded. */
-  readonly maxValues: number;
+  /** True after `maxExactValues` distinct values. */
   isRounded: boolean;
   /** Counts by value. */
   readonly values: Map<number, number>;
 }
 
 /** Starts a sketch. Mean and squares start as -0, a double: V8 recompiles the users of integers that become doubles. */
-export const newSketch = (maxValues = maxExactValues): Sketch => ({
-  maxValues,
+export const newSketch = (): Sketch => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
   most: Number.NEGATIVE_INFINITY,
@@ -45,10 +43,10 @@ export const addToSketch = (sketch: Sketch, given: number): void => {
 };
 
 const addCount = (sketch: Sketch, value: number, count: number): void => {
-  const { values, isRounded, maxValues } = sketch;
+  const { values, isRounded } = sketch;
   const key = isRounded ? roundValue(value) : value;
   values.set(key, (values.get(key) ?? 0) + count);
-  if (!isRounded && values.size > maxValues) roundValues(sketch);
+  if (!isRounded && values.size > maxExactValues) roundValues(sketch);
 };
 
 const roundValues = (sketch: Sketch): void => {
@@ -97,10 +95,6 @@ export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
 
 export const countWeights = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
 
-/** Returns the quantile of ascending weights at a share from 0 to 1; 0 without weights. */
-export const quantile = (weights: readonly Weight[], share: number): number =>
-  weightedValueAt(weights, share * countWeights(weights));
-
 /** Returns the median of ascending weights; 0 if there are none. */
 export const median = (weights: readonly Weight[]): number => {
   const half = countWeights(weights) / 2;
@@ -136,12 +130,7 @@ export interface RewardExtremes {
   readonly largest: LocatedReward[];
 }
 
-/** @param maxValues distinct rewards that are counted exactly */
-export const newExtremes = (maxValues?: number): RewardExtremes => ({
-  rewards: newSketch(maxValues),
-  smallest: [],
-  largest: [],
-});
+export const newExtremes = (): RewardExtremes => ({ rewards: newSketch(), smallest: [], largest: [] });
 
 const maxExtremes = 16;
 

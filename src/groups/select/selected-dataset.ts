@@ -5,7 +5,7 @@ import { Problems } from "../../check/rules/problems.ts";
 import type { Host } from "../../host.ts";
 import { type Bytes, fileOf, findText, type Origin, type Source } from "../../input/index.ts";
 import { replaceLineEnds } from "../../json/walk.ts";
-import { findPart, findTrajectorySpans, listParts, ReadWindow, readPartBytes } from "../group-bytes.ts";
+import { findPart, findTrajectorySpans, listParts, ReadWindow } from "../group-bytes.ts";
 import { Column, countWhile } from "../parts/column.ts";
 import { groupClosing, groupOpening } from "../parts/groups.ts";
 import { findProblemSubject, locateGroup, locateValue } from "../positions.ts";
@@ -102,10 +102,8 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
   }
   return {
     sources: all.flatMap(({ source, lines }): readonly Source[] => {
-      if (lines.size === 0) return [];
-      return [
-        { ...source, bytes: openLines(lines, piecesOf), origin: createOrigin(dataset, { source, lines, partial }) },
-      ];
+      const origin = createOrigin(dataset, { source, lines, partial });
+      return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, piecesOf), origin }];
     }),
     lineOf: (group: number): string => {
       const { source, lines } = composedOf(group) ?? {};
@@ -166,11 +164,8 @@ const openLines = ({ groups, starts, size }: ComposedLines, piecesOf: (group: nu
     }
     return filled;
   };
-  const read = async (into: Buffer, at: number): Promise<number> => {
-    // Yields to other tasks.
-    await setImmediate();
-    return readNow(into, at);
-  };
+  // Yields to other tasks.
+  const read = async (into: Buffer, at: number): Promise<number> => await setImmediate().then(() => readNow(into, at));
   return { size, read, readSync: readNow, close: async () => undefined };
 };
 
@@ -181,11 +176,7 @@ const findLastUpTo = (column: Column, max: number): number =>
 /** Maps composed lines to their inputs, for positions and rejects. */
 const createOrigin = (
   dataset: Dataset,
-  {
-    source,
-    lines,
-    partial,
-  }: { readonly source: Source; readonly lines: ComposedLines; readonly partial: SelectedGroups["partial"] },
+  { source, lines, partial }: { source: Source; lines: ComposedLines; partial: SelectedGroups["partial"] },
 ): Origin => {
   const { groups } = dataset;
   const groupAt = (line: number): number => lines.groups.at(line - 1);
@@ -217,9 +208,10 @@ const createOrigin = (
     },
     recordsOf: async (line) => {
       const records: Buffer[] = [];
+      const window = new ReadWindow();
       for (const own of listParts(dataset, groupAt(line))) {
         const { origin } = own.source;
-        records.push(...(origin === undefined ? [await readPartBytes(own)] : await origin.recordsOf(own.part.line)));
+        records.push(...((await origin?.recordsOf(own.part.line)) ?? [await window.readPart(own)]));
       }
       return records;
     },
