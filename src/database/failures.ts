@@ -28,16 +28,18 @@ const elsewhereHint = (title: string): string =>
 /** The environment variable for a URL with a password. */
 const urlVariable = (title: string): string => (title === storeTitle ? "ROLLCALL_STORE" : "ROLLCALL_LEDGER");
 
-export const databaseLocked = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure => {
-  const hint = "wait until the other process ends, then run the same command again";
-  const message = `${title} ${path} is locked by another process`;
-  return new Failure("storage", "database-locked", message, { hint, retryable: true, ...about });
-};
+export const databaseLocked = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure =>
+  new Failure("storage", "database-locked", `${title} ${path} is locked by another process`, {
+    hint: "wait until the other process ends, then run the same command again",
+    retryable: true,
+    ...about,
+  });
 
-export const databaseCorrupt = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure => {
-  const hint = `move it away (mv ${path} ${path}.damaged) to start a new one, or restore a copy`;
-  return new Failure("storage", "database-corrupt", `${title} ${path} is damaged`, { hint, ...about });
-};
+export const databaseCorrupt = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure =>
+  new Failure("storage", "database-corrupt", `${title} ${path} is damaged`, {
+    hint: `move it away (mv ${path} ${path}.damaged) to start a new one, or restore a copy`,
+    ...about,
+  });
 
 export const databaseForeign = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure => {
   const message = `${path} is not ${title.replace(/^the /, "a rollcall ")}: another program wrote it`;
@@ -60,18 +62,15 @@ export const databaseVersion = (
   return new Failure("storage", "database-version", message, { hint, ...about });
 };
 
-export const databaseUnavailable = ({
-  path,
-  title,
-  code,
-  waitedMs,
-}: FileError & { readonly waitedMs: number }): Failure => {
+export const databaseUnavailable = (file: FileError & { readonly waitedMs: number }): Failure => {
+  const { path, title, code, waitedMs } = file;
   const waited = waitedMs < 1000 ? "" : ` for ${Math.round(waitedMs / 1000)} s`;
   const message = `cannot reach ${title} ${path}${waited}: ${describeSystemCode(code)}`;
+  const again = "run the same command again";
   const hint =
     title === storeTitle
-      ? "run the same command again when the database is available"
-      : "run the same command again, or wait longer with --max-wait (nothing is sent without the ledger)";
+      ? `${again} when the database is available`
+      : `${again}, or wait longer with --max-wait (nothing is sent without the ledger)`;
   return new Failure("unavailable", "database-unavailable", message, { hint });
 };
 
@@ -115,13 +114,14 @@ export const databaseFailed = ({ path, title, code }: FileError, about: FailureD
   return new Failure("storage", "database-failed", message, { hint, systemCode: code, ...about });
 };
 
-export const folderUnusable = ({ path, title, code }: FileError, about: FailureDetails = {}): Failure => {
-  const hint = `make the folder writable, or ${elsewhereHint(title)}`;
-  const message = `cannot store ${title} at ${path}: ${describeSystemCode(code)}`;
-  return new Failure("storage", "folder-unusable", message, { hint, ...about });
-};
+export const folderUnusable = ({ path, title, code }: FileError, about: FailureDetails = {}): Failure =>
+  new Failure("storage", "folder-unusable", `cannot store ${title} at ${path}: ${describeSystemCode(code)}`, {
+    hint: `make the folder writable, or ${elsewhereHint(title)}`,
+    ...about,
+  });
 
-export const diskFull = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure => {
-  const hint = `free some space, or ${elsewhereHint(title)}`;
-  return new Failure("storage", "disk-full", `cannot write ${title} ${path}: the disk is full`, { hint, ...about });
-};
+export const diskFull = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure =>
+  new Failure("storage", "disk-full", `cannot write ${title} ${path}: the disk is full`, {
+    hint: `free some space, or ${elsewhereHint(title)}`,
+    ...about,
+  });

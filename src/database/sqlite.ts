@@ -20,8 +20,7 @@ const pageBytes = 16_384;
 
 /** Limits of prepared statements, which keep their values in memory. */
 const maxPrepared = 64;
-const maxPreparedValues = 32;
-const maxPreparedValueLength = 4096;
+const maxPreparedLength = 4096;
 
 /** Time from a commit to its checkpoint, so that many small commits move from the log to the file at once. */
 const checkpointDelayMs = 200;
@@ -157,11 +156,11 @@ const createDatabase = ({ connection, about }: OpenFile, isDelayed: boolean): Da
   const identity = (): string => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const opened = identity();
   const prepared = new Map<string, Connection.Statement<unknown[]>>();
-  const isLong = (value: SqlValue): boolean =>
-    typeof value !== "number" && (value?.length ?? 0) > maxPreparedValueLength;
+  const lengthOf = (value: SqlValue): number => (typeof value === "number" ? 1 : (value?.length ?? 0));
   const runStatement = ({ sql, values = [] }: Statement): readonly Row[] => {
     const statement = prepared.get(sql) ?? connection.prepare(stripSchema(sql));
-    if (values.length > maxPreparedValues || values.some(isLong)) prepared.delete(sql);
+    if (values.reduce((sum: number, value) => sum + lengthOf(value), sql.length) > maxPreparedLength)
+      prepared.delete(sql);
     else if (prepared.size < maxPrepared) prepared.set(sql, statement);
     return statement.all([...values]).map((row) => toRow(row, about));
   };

@@ -11,12 +11,12 @@ export const dedupKeyBytes = digestBytes;
  * Equal groups are interchangeable, so their order does not matter.
  */
 export class DedupKeys {
-  readonly #keys: Digests;
+  readonly #keys = new Digests();
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests of the known groups, in order; not changed */
-  constructor(digests = new Digests()) {
-    this.#keys = digests.borrow();
+  /** @param digests of the known groups, in order */
+  constructor(digests?: Digests) {
+    if (digests !== undefined) this.#keys.appendAll(digests);
   }
 
   get count(): number {

@@ -42,21 +42,27 @@ export const verifyDataset = async (
 ): Promise<Verification> => {
   const dedupKeys = assignDedupKeys(dataset.groups);
   const facts = new Uint8Array(dedupKeys.count);
-  const recordAcceptance = makeAcceptanceRecorder(facts);
+  /** 1 for each accepted group, by scope. */
+  const acceptedByScope = new Map<string, Uint8Array>();
   const matchingEntries: Entry[] = [];
   for await (const entry of entries) {
     const { state, scope, dedupKeys: own } = entry;
-    const digest = perScope ? hashScope(scope) : "";
-    const fact = isUnknown(state) ? unknownBit : state === "refused" ? refusedBit : 0;
-    let isMatch = false;
+    const groups: number[] = [];
     for (let offset = 0; offset < own.length; offset += dedupKeyBytes) {
       const group = dedupKeys.find(own, offset);
-      if (group < 0) continue;
-      isMatch = true;
-      if (isLogged(state)) recordAcceptance(digest, group);
-      else facts[group] = (facts[group] ?? 0) | fact;
+      if (group >= 0) groups.push(group);
     }
-    if (isMatch) matchingEntries.push(entry);
+    if (groups.length === 0) continue;
+    matchingEntries.push(entry);
+    const name = perScope ? hashScope(scope) : "";
+    const accepted = acceptedByScope.get(name) ?? new Uint8Array(facts.length);
+    acceptedByScope.set(name, accepted);
+    for (const group of groups) {
+      const other = isUnknown(state) ? unknownBit : state === "refused" ? refusedBit : 0;
+      const fact = isLogged(state) ? acceptedBit | (accepted[group] === 1 ? repeatedBit : 0) : other;
+      facts[group] = (facts[group] ?? 0) | fact;
+      if (isLogged(state)) accepted[group] = 1;
+    }
   }
   const isInvalid = dataset.problems.errors > 0;
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
@@ -125,22 +131,4 @@ const toOutcome = (facts: number): keyof typeof problemMakers | "logged" => {
   if ((facts & acceptedBit) !== 0) return "logged";
   if ((facts & unknownBit) !== 0) return "unknown";
   return (facts & refusedBit) !== 0 ? "refused" : "not_sent";
-};
-
-/** Sets `acceptedBit` and `repeatedBit`. Few groups are in several scopes. */
-const makeAcceptanceRecorder = (facts: Uint8Array): ((scope: string, group: number) => void) => {
-  const scopes = new Map<string, number>();
-  /** The first scope of each group, from 1. */
-  const first = new Uint32Array(facts.length);
-  /** Further scopes of groups, as `group scope`. */
-  const others = new Set<string>();
-  return (name, group) => {
-    const scope = scopes.get(name) ?? scopes.size + 1;
-    scopes.set(name, scope);
-    const before = first[group] || scope;
-    const isRepeated = first[group] === scope || others.has(`${group} ${scope}`);
-    if (before !== scope) others.add(`${group} ${scope}`);
-    first[group] = before;
-    facts[group] = (facts[group] ?? 0) | acceptedBit | (isRepeated ? repeatedBit : 0);
-  };
 };

@@ -6,7 +6,7 @@ import { redactText } from "../check/rules/secrets.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/log.ts";
 import type { Failure, Problem } from "../failure.ts";
-import { type Dataset, type GroupPart, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
+import { type Dataset, type GroupPart, listParts, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
 import { getValue, isObject, parseJson } from "../json/walk.ts";
 import { requestTooLarge } from "./failures.ts";
 import type { SendOptions } from "./options.ts";
@@ -145,23 +145,15 @@ interface Union {
 }
 
 /** Returns the part of an item, and the path in the part. */
-const findPart = (
-  { groups, found, sources }: Dataset,
-  request: PlannedRequest,
-  item: RefusalItem,
-): LocatedItem["value"] => {
+const findPart = (dataset: Dataset, request: PlannedRequest, item: RefusalItem): LocatedItem["value"] => {
   const group = request.groups[item.position ?? -1];
   if (group === undefined) return undefined;
-  const parts = groups.partsOf(group);
-  const isMade = found.parts.kindOf(parts[0] ?? 0) === "trajectory";
   // Each trajectory of a group that rollcall made is a part.
+  const isMade = dataset.groups.isBare(group);
   const [list, step, ...inside] = item.path;
   const position = isMade && list === "trajectories" ? parsePosition(step) : undefined;
-  const at = parts[position ?? 0];
-  if (at === undefined) return undefined;
-  const part = found.parts.at(at);
-  const source = sources[part.source];
-  return source && { source, part, path: isMade ? inside : item.path };
+  const own = listParts(dataset, group)[position ?? 0];
+  return own && { ...own, path: isMade ? inside : item.path };
 };
 
 /**

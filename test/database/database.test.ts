@@ -220,7 +220,6 @@ describe("opening an unusable file", () => {
   it.each([
     ["newer", { version: 2 }, 2],
     ["older", { version: 0 }, 0],
-    ["of an early table layout", { tables: ["CREATE TABLE notes (id INTEGER PRIMARY KEY) STRICT"] }, 0],
   ] as const)("fails, and leaves it unchanged, if it is %s", async (_, other, version) => {
     const path = newPath();
     await (await open(path, other)).close();

@@ -109,35 +109,26 @@ const digestWords = digestBytes / 4;
 
 /** Digests in one column: a million take 16 MB. */
 export class Digests {
-  #words: Column;
-  #isBorrowed: boolean;
+  readonly #words: Column;
 
-  constructor(words = new Column("u32"), { isBorrowed = false } = {}) {
+  constructor(words = new Column("u32")) {
     this.#words = words;
-    this.#isBorrowed = isBorrowed;
   }
 
   get count(): number {
     return this.#words.length / digestWords;
   }
 
-  /** Returns a copy of the digests, which is made at the first change. */
-  borrow(): Digests {
-    return new Digests(this.#words, { isBorrowed: true });
-  }
-
   append(digests: Uint8Array): void {
     this.#words.append(toWords(digests));
   }
 
+  appendAll(digests: Digests): void {
+    this.#words.appendColumn(digests.#words);
+  }
+
   /** Sets a digest. Skipped digests before it are zeros. */
   set(position: number, digest: Uint8Array): void {
-    if (this.#isBorrowed) {
-      const words = new Column("u32");
-      words.appendColumn(this.#words);
-      this.#words = words;
-      this.#isBorrowed = false;
-    }
     this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
