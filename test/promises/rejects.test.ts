@@ -299,15 +299,18 @@ describe.concurrent("--on-invalid skip", () => {
     expect(modes).toEqual([0o600, 0o600]);
   });
 
-  it("works without a ledger, once", async (context) => {
+  it("replaces exactly its own files without a ledger, and logs the groups again", async (context) => {
     const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     const first = await place.log([file, ...skip, "--no-ledger"]);
     expect([first.code, first.document?.ledger, first.error?.retryable]).toEqual([7, null, false]);
+    expect((await place.log([file, ...skip, "--no-ledger"])).code).toBe(7);
+    expect(service.logged).toEqual([1, 1]);
+    place.write("a.jsonl.rejected", "changed");
     expect((await place.log([file, ...skip, "--no-ledger"])).code).toBe(2);
-    expect(service.logged).toEqual([1]);
+    expect(service.logged).toEqual([1, 1]);
   });
 
   it("writes nothing in a dry run", async (context) => {
