@@ -3,7 +3,13 @@ import type { Client } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Failure } from "./failure.ts";
 import type { Service } from "./service/index.ts";
-import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
+import {
+  readSettings,
+  type SettingFlags,
+  type Settings,
+  type SettingsSources,
+  toCredential,
+} from "./settings/index.ts";
 
 export const toSettingsSources = ({ host, flags, screen, defaults }: Context): SettingsSources => {
   const { hideSecret: hide, notice, warn } = screen;
@@ -24,7 +30,6 @@ export const localSettings = async (
   return await readSettings({ ...toSettingsSources(context), notice: () => undefined, ...more, flags: local });
 };
 
-/** Loads the code of the client before it is needed. */
 export const preloadClient = () => import("./client/index.ts");
 
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
@@ -48,10 +53,7 @@ export const openClient = async (context: Context, settings: Settings): Promise<
       baseUrl: (of) => own?.url ?? settings.address(of),
       credential: async (use, about) => {
         if (own === undefined) return await settings.credential(use, about);
-        const from = "the local service";
-        return use === "calls"
-          ? { scheme: "basic", username: "api", password: own.key, from }
-          : { scheme: "bearer", token: own.key, from };
+        return toCredential(use, { text: own.key, from: "the local service" });
       },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
       // A service in this process does not recover while the run waits.
@@ -74,7 +76,6 @@ export const openClient = async (context: Context, settings: Settings): Promise<
   };
 };
 
-/** The open local service of each run. */
 const localServices = new WeakMap<Context, Promise<Service>>();
 
 /** Opens the local service of a run on a free loopback port, or returns the open one. */
@@ -98,7 +99,6 @@ export const resolveLogDestination = async (context: Context, settings: Settings
     ? `store ${(await localService(context, settings)).store}`
     : (await resolveDeployedDestinations(settings))(modelId);
 
-/** True if no URL to log to is set. */
 export const hasNoLogUrl = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 

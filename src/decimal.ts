@@ -45,7 +45,6 @@ export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
   places: a.places + b.places,
 });
 
-/** Multiplies a decimal by 10 to the power of `power`. */
 export const shiftDigits = ({ digits, places }: Decimal, power: number): Decimal =>
   places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
 

@@ -37,7 +37,6 @@ export interface Problem {
   readonly offset?: number;
   /** `file:line` of the converted record; its position in the original file is in the fields above. */
   readonly readAt?: string;
-  /** The path in the converted record. */
   readonly readPath?: readonly (string | number)[];
   /** The line of the problem. Only problems that are displayed have it. */
   readonly excerpt?: Excerpt;
@@ -55,7 +54,6 @@ export const toProblemDocument = (problem: Problem) => {
 export interface Excerpt {
   readonly line: number;
   readonly text: string;
-  /** The range of the value in the text. */
   readonly from: number;
   readonly to: number;
   readonly isCutBefore: boolean;
@@ -99,7 +97,6 @@ export interface FailureDetails {
   /** The code of the system, the network or the database. */
   readonly systemCode?: string | undefined;
   readonly signal?: keyof typeof exitCodes.interrupted;
-  /** Printed instead of the message. */
   readonly help?: string;
   readonly stack?: string | undefined;
   /** How a request ended, as a clause. */

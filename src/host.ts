@@ -8,7 +8,6 @@ import { interrupted } from "./failures.ts";
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
-  /** The arguments after the program's name. */
   readonly argv: readonly string[];
   /** Version of Node, without the `v`. */
   readonly nodeVersion: string;
@@ -96,7 +95,6 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
 const nsPerMs = 1e6;
 
-/** Opens the host of Node's process. */
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
   const urgentAbort = new AbortController();

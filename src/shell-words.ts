@@ -1,7 +1,6 @@
 /** Splits and quotes words as a shell does; nothing is expanded or run. */
 
 interface TypedWord {
-  /** As typed, with quotes. */
   readonly raw: string;
   readonly text: string;
   /** The quote that is open at the end, and its offset in `raw`. */

@@ -2,7 +2,6 @@
 import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
-/** A command, or a noun with its verbs. */
 export interface Command {
   /** The words after `rollcall`, such as `catalog diff`; empty for the program. */
   readonly words: string;
@@ -18,7 +17,6 @@ export interface Command {
   readonly verbs: readonly Command[];
   /** Heading of a list of names in the help of the program. */
   readonly group?: string;
-  /** True if help omits the command. */
   readonly hidden?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
@@ -50,7 +48,6 @@ export const command = <
 
 export const formatInvocation = ({ words }: Pick<Command, "words">): string => `rollcall ${words}`.trimEnd();
 
-/** The last word of a command. */
 export const lastWord = ({ words }: Pick<Command, "words">): string => words.slice(words.lastIndexOf(" ") + 1);
 
 export const visibleVerbs = ({ verbs }: Command): readonly Command[] => verbs.filter(({ hidden }) => hidden !== true);

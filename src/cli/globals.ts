@@ -49,7 +49,6 @@ export const globalOptions = {
 
 export type GlobalValues = Values<typeof globalOptions>;
 
-/** The values of options by their names, without dashes. */
 interface OptionValues {
   readonly given: ReadonlyMap<string, readonly string[]>;
 }

@@ -91,7 +91,6 @@ const verbItems = (command: Command): readonly Item[] => {
   return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
 };
 
-/** A command with its verbs or arguments. */
 const verbTerm = (command: Command): string => {
   const { verbs } = command;
   const [only] = verbs;

@@ -4,7 +4,6 @@ import type { Failure } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
-/** An option or argument. */
 export interface Kind<Value> {
   /** A noun phrase for the help. */
   readonly about: string;
@@ -110,7 +109,6 @@ const parseChoice = <Word extends string>(word: string, name: string, choices: r
   throw wrongValue(name, word, wanted, findNearest(word, choices));
 };
 
-/** A repeatable value. */
 export const repeated = (about: string, value = ""): Kind<readonly string[]> => ({
   about,
   placeholder: value,
@@ -118,7 +116,6 @@ export const repeated = (about: string, value = ""): Kind<readonly string[]> => 
   parse: (words) => words,
 });
 
-/** A repeatable choice. */
 export const choices = <const Word extends string>(
   about: string,
   words: readonly Word[],
@@ -154,7 +151,6 @@ export const parseKinds = <Of extends Kinds>(
     }),
   );
 
-/** Returns the option of a name in camel case. */
 export const toOptionName = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 

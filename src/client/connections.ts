@@ -19,11 +19,9 @@ export interface Connection {
   dispatch: Agent["dispatch"];
   /** Keeps the connection for a later request on the same route. */
   release(): void;
-  /** Ends the connection, even if it is still being opened. */
   destroy(): void;
 }
 
-/** The connections of one client. */
 export interface Connections {
   open(route: Route): Promise<Connection>;
   /** Returns a released connection, or opens one. */

@@ -12,7 +12,6 @@ import { openRetryBudget, parseRetryAfter, readSilenceMs, triesBeforeNotice } fr
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "waitsForHost" | "onRetry" | "trace"> {
-  /** Default: GET. */
   readonly method?: "GET" | "HEAD";
   /** The setting with the URL, if there is one. */
   readonly setting?: string;
@@ -22,7 +21,6 @@ export interface DownloadOptions
 export interface DownloadReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** The wait that the server asks for, if any. */
   readonly retryAfterMs: number | undefined;
   readonly tries: number;
   /** Yields the body as it arrives. @throws Failure `connection-failed` if the body ends early; the signal's reason */
@@ -42,7 +40,6 @@ export interface Downloads {
   close(): void;
 }
 
-/** Opens downloads. Nothing connects before a request. */
 export const openDownloads = (options: DownloadOptions): Downloads => {
   const { maxWaitMs, waitsForHost, onRetry, timeoutMs: silenceMs = readSilenceMs, setting, method = "GET" } = options;
   let opened: Promise<Connections> | undefined;
@@ -93,7 +90,6 @@ interface FileRequest extends Pick<OutgoingRequest, "method" | "route" | "header
   readonly toFailure: (error: TransportError) => Failure;
 }
 
-/** Sends one request. @throws the signal's reason */
 const requestFile = async (
   { host, trace }: Pick<DownloadOptions, "host" | "trace">,
   { connection, url, method, route, silenceMs, tries, toFailure, headers: ownHeaders }: FileRequest,

@@ -12,7 +12,6 @@ export interface OutgoingRequest {
   readonly path: string;
   readonly headers: Headers;
   readonly body?: Uint8Array | StreamedBody | undefined;
-  /** Longest silence in either direction. */
   readonly silenceMs: number;
   /** Longest time from the connection, or the last piece of a streamed body, to the end of the reply. */
   readonly totalMs?: number;
@@ -28,14 +27,12 @@ export interface OutgoingRequest {
 /** Header values by their names in lower case. */
 export type ReplyHeaders = Readonly<Record<string, string>>;
 
-/** A reply, and how it ended. */
 export interface ExchangeResult {
   /** Undefined if the status and the headers were not read completely. */
   readonly status: number | undefined;
   readonly headers: ReplyHeaders;
   /** The body as it arrived, encoded. */
   readonly bytes: Uint8Array;
-  /** The reason why the reply is not complete. */
   readonly error: TransportError | undefined;
   /** True if the service can have received the whole body. */
   readonly isBodySent: boolean;
@@ -51,7 +48,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, maxBytes, onHead, onPiece } = request;
     const { silenceMs, totalMs = maxTimerMs } = request;
-    const streamed = isStreamed(body) ? body : undefined;
+    const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
     let isBodySent = streamed === undefined;
     let head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
     const pieces: Uint8Array[] = [];
@@ -89,21 +86,18 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       "Proxy-Authorization": proxy?.authorization,
       "Content-Length": streamed && String(streamed.length),
     });
-    const bodyEvents: BodyEvents = {
-      isOver: () => isOver,
-      onPiece: startTotalTimer,
-      onLast: () => {
-        isBodySent = true;
-      },
-      onError: (cause) => end(new TransportError("BODY_FAILED", { cause })),
+    const onLast = (): void => {
+      isBodySent = true;
     };
+    const onError = (cause: unknown) => end(new TransportError("BODY_FAILED", { cause }));
+    const bodyEvents = { isOver: () => isOver, onPiece: startTotalTimer, onLast, onError };
     connection.dispatch(
       {
         method,
         origin: proxy?.origin ?? to.origin,
         path: proxy === undefined ? path : to.origin + path,
         headers: [...headers, ...ownHeaders].flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
-        body: isStreamed(body) ? yieldBody(body, bodyEvents) : body,
+        body: streamed === undefined ? plainBody : yieldBody(streamed, bodyEvents),
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,
         ...(streamed === undefined ? {} : { reset: true }),
@@ -148,7 +142,6 @@ export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
 /** Largest piece of a body. A reply that has arrived is read between two pieces. */
 const pieceBytes = 64 * 1024;
 
-/** The connection of a body with its exchange. */
 interface BodyEvents {
   readonly isOver: () => boolean;
   readonly onPiece: () => void;
@@ -226,7 +219,6 @@ const undiciCodes: Readonly<Record<string, string>> = {
   ABORT_ERR: "ABORTED",
 };
 
-/** Converts an error of undici, sockets or TLS. */
 export const toTransportError = (thrown: unknown): TransportError => {
   if (thrown instanceof TransportError) return thrown;
   if (thrown instanceof Error && thrown.cause instanceof TransportError) return thrown.cause;

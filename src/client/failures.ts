@@ -27,15 +27,12 @@ export const credentialOverHttp = (origin: string): Failure =>
     hint: "use https://, or pass --insecure-http to send it anyway",
   });
 
-/** The request that a failure is about. */
 export interface RequestContext extends RequestTarget {
   readonly silenceMs: number;
   readonly tries: number;
-  /** The compression of its body. */
   readonly encoding?: string | undefined;
 }
 
-/** A reply with its status. */
 interface StatusReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
@@ -43,7 +40,6 @@ interface StatusReply {
   readonly bytes: Uint8Array;
   /** The wait that the service asks for; undefined without a valid `Retry-After`. */
   readonly retryAfterMs: number | undefined;
-  /** The credential that was sent. */
   readonly credential: Credential | undefined;
 }
 
@@ -191,7 +187,6 @@ export const replyTooLarge = (request: RequestTarget, status: number | undefined
   return new Failure("refused", "reply-too-large", text, { hint, ...toDetails(request, status) });
 };
 
-/** Texts for error codes of the network. Messages show the text and the code. */
 const networkTexts: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host was not found",
   EAI_AGAIN: "name resolution failed for now",
@@ -228,10 +223,8 @@ const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VE
 
 type Peer = Pick<ParsedUrl, "hostAndPort">;
 
-/** The request that a connection was for. */
 interface ConnectionContext extends Pick<RequestContext, "silenceMs" | "tries"> {
   readonly route: { readonly to: Peer; readonly proxy: Peer | undefined };
-  /** The setting with the URL. */
   readonly setting: string;
 }
 

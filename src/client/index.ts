@@ -121,7 +121,6 @@ export interface StreamedRequest<P extends Schema> {
   readonly signal?: AbortSignal;
 }
 
-/** The client of a service. */
 export interface Client {
   /**
    * Calls an endpoint and checks its reply. Repeats the request within `--max-wait` if the endpoint is repeatable.

@@ -7,11 +7,9 @@ import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failu
 import type { ClientOptions } from "./index.ts";
 import { findRoute, parseBaseUrl, type Route } from "./route.ts";
 
-/** An endpoint with the destination of its requests. */
 export interface RequestTarget {
   readonly endpoint: Endpoint;
   readonly route: Route;
-  /** The encoded path. */
   readonly path: string;
   readonly url: string;
   /** The project that is set, even if the operation takes none. */

@@ -3,7 +3,6 @@ import { isIP } from "node:net";
 import { decodePercent, type Host, isLoopback } from "../host.ts";
 import { invalidProxy } from "./failures.ts";
 
-/** The parts of a URL. */
 export interface ParsedUrl {
   /** `http://` or `https://`, host, and a port that is not the scheme's default. */
   readonly origin: string;
@@ -19,7 +18,6 @@ export interface ParsedUrl {
   readonly path: string;
 }
 
-/** The route to a URL. */
 export interface Route {
   readonly to: ParsedUrl;
   /** The proxy, with the value of `Proxy-Authorization` if its URL has a user. */

@@ -32,7 +32,6 @@ import type {
 } from "./index.ts";
 import { buildHeaders, findCredential, findTarget, isHeaderValue, traceRequest } from "./request.ts";
 
-/** The state of an open client. */
 export interface Session {
   readonly options: ClientOptions;
   /** Loads undici. */
@@ -59,7 +58,6 @@ const maxReplyBytes = 256 * 1024 * 1024;
 /** Tries before a retry is announced. Earlier waits end before anyone can read a notice. */
 export const triesBeforeNotice = 3;
 
-/** The content of a request, and its limits. */
 interface RequestContent extends Pick<OutgoingRequest, "body" | "totalMs" | "signal" | "maxBytes"> {
   readonly headers: Readonly<Record<string, string>>;
 }

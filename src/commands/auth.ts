@@ -205,7 +205,6 @@ const credentialStatus = async (settings: Settings, use: CredentialUse): Promise
   return { ...row, origin, state, from, username };
 };
 
-/** `auth` and its verbs. */
 export const auth = command({
   words: "auth",
   about: "save, show and delete the keys of a profile",

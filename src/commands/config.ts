@@ -149,7 +149,6 @@ const importCommand = command({
     }),
 });
 
-/** `config` and its verbs. */
 export const config = command({
   words: "config",
   about: "read and change the settings of a profile",

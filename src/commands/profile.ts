@@ -85,7 +85,6 @@ const rename = command({
   },
 });
 
-/** `profile` and its verbs. */
 export const profile = command({
   words: "profile",
   about: "list, choose, rename and delete saved profiles",

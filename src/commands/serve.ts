@@ -121,7 +121,6 @@ const requestFacts = ({ id, operation, method, status, ms, bytes, stored, key }:
   key: key ?? null,
 });
 
-/** Opens the keys of the chosen store. */
 const openKeys = async (
   context: Context,
   { dataDir, store }: Values<typeof locationOptions>,

@@ -44,10 +44,8 @@ export interface Endpoint<Parameters extends Schema = Schema, Body extends Schem
   readonly reply: ReplyReader<Reply>;
 }
 
-/** Infers the exact types of an endpoint. */
 export const endpoint = <P extends Schema, B extends Schema, R>(value: Endpoint<P, B, R>): Endpoint<P, B, R> => value;
 
-/** Returns the names of the parameters in a path. */
 export const parameterNames = (path: string): readonly string[] =>
   Array.from(path.matchAll(/\{([a-z_]+)\}/g), (match) => match[1] ?? "");
 

@@ -2,7 +2,6 @@
 import * as z from "zod/mini";
 import { isObject } from "../json/walk.ts";
 
-/** An issue of a value, with its path. */
 export type Issue = z.core.$ZodIssue;
 
 /** Returns the first issues, in the order of the value. */

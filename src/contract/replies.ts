@@ -38,7 +38,6 @@ export const typedValue = <Value>(value: Field<Value>): Value | undefined =>
 export const mistypedNames = (object: object): readonly string[] =>
   Object.entries(object).flatMap(([name, value]) => (value instanceof MistypedValue ? [name] : []));
 
-/** A type of the interface. */
 interface FieldType<Value> {
   /** Its JSON Schema (draft 2020-12). */
   readonly schema: JsonObject;
@@ -46,7 +45,6 @@ interface FieldType<Value> {
   readonly read: (value: unknown) => Value | MistypedValue;
 }
 
-/** The value of a type. */
 export type ValueOf<Of> = Of extends FieldType<infer Value> ? Value : never;
 
 const defineType = <Value>(schema: JsonObject, isOfType: (value: unknown) => value is Value): FieldType<Value> => ({
@@ -71,7 +69,6 @@ export const freeObject = defineType({ type: "object", additionalProperties: {} 
 
 export const anything = defineType({}, (_: unknown): _ is unknown => true);
 
-/** Adds a description to a type. */
 export const withDescription = <Value>({ schema, read }: FieldType<Value>, description: string): FieldType<Value> => {
   const { type, ...others } = schema;
   return { schema: { type, description, ...others }, read };
@@ -82,7 +79,6 @@ type Shape = Readonly<Record<string, FieldType<unknown>>>;
 
 type ObjectValue<Of extends Shape> = JsonObject & { readonly [Name in keyof Of]?: Field<ValueOf<Of[Name]>> };
 
-/** Defines an object of the interface. */
 export const object = <Of extends Shape>(shape: Of): FieldType<ObjectValue<Of>> => {
   const fields = Object.entries(shape);
   const properties = fields.map(([name, { schema }]) => {
@@ -113,7 +109,6 @@ export const object = <Of extends Shape>(shape: Of): FieldType<ObjectValue<Of>> 
   };
 };
 
-/** Defines a list of objects. */
 export const listOf = <Value>({ schema, read }: FieldType<Value>): FieldType<readonly Value[]> => ({
   schema: { type: "array", items: schema },
   read: (value) => {
@@ -131,7 +126,6 @@ export const listOf = <Value>({ schema, read }: FieldType<Value>): FieldType<rea
 /** The value of a reply, or the dotted path of an invalid part; undefined if the bytes are not JSON. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 
-/** Reads the bytes of a reply. */
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
 /** Objects that are decoded at each access. */
@@ -140,7 +134,6 @@ export interface Entries<Entry> extends Iterable<Entry> {
   at(position: number): Entry | undefined;
 }
 
-/** Creates entries from a function. */
 export const toEntries = <Entry>(length: number, entryAt: (position: number) => Entry): Entries<Entry> => ({
   length,
   at: (position) => (position >= 0 && position < length ? entryAt(position) : undefined),
@@ -163,14 +156,11 @@ export const mapEntries = <From, To>(entries: Entries<From>, change: (entry: Fro
 
 /** The objects in the list of a reply, without null elements. */
 export interface ReplyList<Entry> extends Entries<Entry> {
-  /** The reply. */
   readonly bytes: Uint8Array;
-  /** Returns the bytes of an entry. */
   bytesAt(position: number): Uint8Array;
   /** The elements of the list, and the position of each entry among them. */
   readonly elements: readonly Span[];
   readonly positions: readonly number[];
-  /** The number of null elements. */
   readonly nulls: number;
   /** Assumed: `has_more` marks a list with pages. The interface cannot request the next page. */
   readonly hasMore: boolean;

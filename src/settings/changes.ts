@@ -61,7 +61,6 @@ const toSettingRow = (layers: Layers, name: SettingName) => {
   return { name, value: redactSetting(name, text), source, from, problem };
 };
 
-/** The problem of a name or value that is set. */
 interface SettingProblem extends Pick<Problem, "rule" | "message" | "advice"> {
   /** The advice if the value is saved or imported. */
   readonly fix?: string;
@@ -127,7 +126,6 @@ const findSetting = (typed: string): SettingName => {
   return name;
 };
 
-/** A change of settings. `overriding` are environment variables that override it. */
 export type SettingsChange = Awaited<ReturnType<typeof setSetting>>;
 
 /** Called before a profile is created, with the failure for a mistyped name. */
@@ -171,7 +169,6 @@ const save = async (host: Host, layers: Layers, added: JsonObject) => {
   return { profile, isNew, file, names: Object.keys(added), overriding: overriding.map(toVariableName) };
 };
 
-/** Returns the entries without some keys. */
 const omit = (members: JsonObject = {}, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([name]) => !keys.includes(name)));
 

@@ -36,7 +36,6 @@ export const useTargets: Readonly<
   calls: { host: "base", variables: ["ROLLCALL_PASSWORD", "ROLLCALL_API_KEY"] },
 };
 
-/** The uses, in the order in which they are shown. */
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
 /** Returns the variables that are set and contain the secret for some uses, or its file. */
@@ -45,14 +44,11 @@ export const findSecretVariables = ({ env }: Host, uses: readonly CredentialUse[
   return [...new Set(names)].filter((name) => env[name]);
 };
 
-/** The source of a credential, without its content. */
 interface CredentialSource {
   /** `command`: a command would run. `elsewhere`: the saved one is for another origin. */
   readonly state: "ready" | "command" | "elsewhere" | "missing";
   readonly from?: string;
-  /** The user name of call reads. */
   readonly username?: string | undefined;
-  /** Why the credential cannot be sent. */
   readonly failure?: Failure;
 }
 
@@ -259,9 +255,7 @@ const maxCommandMs = 60_000;
 const outputGraceMs = 1000;
 
 interface CommandTarget extends Pick<SettingsSources, "host" | "hide"> {
-  /** Databases have passwords, too. */
   readonly use: CredentialUse | "ledger" | "store";
-  /** The origin of the service, or the URL of the database. */
   readonly origin: string;
 }
 

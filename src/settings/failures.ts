@@ -4,7 +4,6 @@ import { Failure, type FailureDetails, type FailureLocation, type Problem } from
 import { findNearest } from "../nearest.ts";
 import { describeSystemCode, didYouMean, pluralize } from "../sentences.ts";
 
-/** Formats the location of a value; empty without one. */
 const formatWhere = ({ option, environment, file, line, column }: FailureLocation, profile?: string): string => {
   const name = option ?? environment;
   if (name !== undefined || file === undefined) return name ?? "";
@@ -120,7 +119,6 @@ export const credentialCommandFailed = (program: string, why: string): Failure =
     hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
 
-/** A use with its destination. */
 interface CredentialTarget {
   use: CredentialUse;
   origin: string;
@@ -178,7 +176,6 @@ export const homeMissing = (cause: unknown): Failure =>
     cause,
   });
 
-/** Returns the command that logs in. */
 export const loginCommand = (profile: string, use?: CredentialUse, url?: string): string => {
   const option = use === "inference" ? "--inference-base-url" : use === "log" ? "--log-base-url" : "--base-url";
   return [

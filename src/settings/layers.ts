@@ -15,7 +15,6 @@ import {
   urlSettingNames,
 } from "./values.ts";
 
-/** Options that are settings or select them, as typed. */
 export type SettingFlags = {
   readonly profile?: string | undefined;
   readonly local?: boolean | undefined;
@@ -36,7 +35,6 @@ export interface SettingsSources {
   readonly notice: (sentence: string) => void;
   /** Takes the problems of files that other users can read. */
   readonly warn: (problem: Problem) => void;
-  /** Override the settings' own defaults. */
   readonly defaults?: { readonly [Name in SettingName]?: string } | undefined;
   /** True if the profile can be new, as for a login. */
   readonly canBeNew?: boolean;
@@ -95,7 +93,6 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
   return typeof used === "string" ? toProfile(used, saved.where(["profile"])) : toProfile(defaultProfile, {});
 };
 
-/** The sources that the settings of a run are resolved from. */
 export type Layers = ReturnType<typeof findLayers>;
 
 /** @throws Failure `conflicting-options`, `unknown-profile`, `setting-invalid` */

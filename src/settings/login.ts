@@ -21,7 +21,6 @@ import { readSettings, type Settings } from "./read.ts";
 import { addMembers, changeSaved, readSaved } from "./saved.ts";
 import { type SettingName, settings as table, urlSettingName, urlSettingNames } from "./values.ts";
 
-/** True if a person can answer a prompt. */
 export const canAsk = (host: Host): boolean => host.terminal.stdin;
 
 /** Prompts for a line, which the terminal shows; undefined at the end of the input (Ctrl-D). */
@@ -71,7 +70,6 @@ const readLines = async (
 const foldPrompt = (label: string, columns: number): string =>
   label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
 
-/** A login that is ready to be saved. */
 export type LoginPlan = Awaited<ReturnType<typeof planLogin>>;
 
 /** The `max_wait` of a read that checks a key, because a person waits for it. */
@@ -190,7 +188,6 @@ const findMistakenKey = (text: string): "url" | "command" | undefined => {
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };
 
-/** Reads the key from the terminal, hidden, or from standard input. */
 const readKey = async (
   { host, hide }: SettingsSources,
   targets: readonly LoginTarget[],

@@ -22,7 +22,6 @@ import {
 /** The settings of one run. An invalid value is a failure `setting-invalid` when it is used. */
 export type Settings = Awaited<ReturnType<typeof readSettings>>;
 
-/** The settings of the local service of a run. */
 export type ServiceSettings = ReturnType<Settings["service"]>;
 
 /** Reads the settings. @throws Failure `unknown-profile`, `conflicting-options`, `invalid-settings-file`, `inaccessible-file` */
@@ -52,7 +51,6 @@ export const readSettings = async (given: SettingsSources) => {
   const storePlace = (): DatabaseLocation | undefined => findStoreLocation({ host, hide, findCommand }, flags.store);
   return {
     profile,
-    /** True if the local service is used. */
     local,
     get: <Name extends SettingName>(name: Name) => findValue(layers, name),
     source: (name: SettingName) => resolveSetting(layers, name)?.source,
@@ -89,7 +87,6 @@ export const readSettings = async (given: SettingsSources) => {
   };
 };
 
-/** Calls `tell` once for each id. */
 const tellOnce = <Item>(tell: (item: Item) => void, idOf: (item: Item) => string): ((item: Item) => void) => {
   const ids = new Set<string>();
   return (item) => {

@@ -9,7 +9,6 @@ import { findFault } from "../json/reader.ts";
 import { findSpan, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
 import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile, settingsLocked } from "./failures.ts";
 
-/** The part of a host that determines folders. */
 export type FolderHost = Pick<Host, "env" | "platform">;
 
 const folders = {

@@ -21,7 +21,6 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>):
 /** Timers count milliseconds in 31 bits: about 24 days and 20 hours. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Parses a duration to whole milliseconds. */
 export const parseDuration = (text: string, minMs = 0): ParseResult<number> => {
   const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
   const wanted = "a duration such as 500ms, 30s, 2m or 1h";
@@ -35,7 +34,6 @@ const sizeUnits = {
   ...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 },
 };
 
-/** Parses a size to whole bytes. */
 const parseSize = (text: string): ParseResult<number> => {
   const bytes = Math.floor(parseQuantity(text.toLowerCase(), sizeUnits));
   if (Number.isNaN(bytes)) return reject("a size such as 500KB, 8MiB or plain bytes");
@@ -87,7 +85,6 @@ const parseSegment = (text: string): ParseResult<string> =>
 
 const namePart = "[^/\\s\\p{Cc}](?:[^/\\p{Cc}]*[^/\\s\\p{Cc}])?";
 
-/** Parses `team/project`. */
 export const parseProject = matchPattern(new RegExp(`^${namePart}/${namePart}$`, "u"), "team/project, with one slash");
 
 /** Headers that requests use for other purposes. */
@@ -121,7 +118,6 @@ const parseCommand: Parse<string> = (text, machine) => {
 };
 
 interface Setting<Value> {
-  /** Its description, for help and completion. */
   readonly about: string;
   readonly parse: Parse<Value>;
   /** Redacts its text. Default: shows all of it. */
@@ -215,16 +211,13 @@ export const isSettingName = (name: string): name is SettingName => Object.hasOw
 
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
 
-/** Returns the setting with the URL of a host. */
 export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 
-/** Returns the environment variable of a setting. */
 export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
 
 /** Returns the option of a setting, in the commands that have it. */
 export const toOptionName = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
 
-/** Returns a setting's text without secrets. */
 export const redactSetting = (name: SettingName, text: string): string => settings[name].show?.(text) ?? text;

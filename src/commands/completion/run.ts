@@ -21,7 +21,6 @@ const scripts = { bash, zsh, fish, powershell };
 export const printScript = async ({ screen }: Context, shell: keyof typeof scripts): Promise<void> =>
   await screen.printText(scripts[shell]);
 
-/** The arguments of `__complete`. */
 interface CompletionRequest {
   readonly program: Program;
   readonly shell: string;
@@ -57,7 +56,6 @@ const completionLines = async (
 /** True for `<`, `2>` and the like. The shell consumes the operator and the file after it. */
 const isRedirection = (word: string | undefined): boolean => word !== undefined && /^(\d*|&)(<|>{1,2}\|?)$/.test(word);
 
-/** The words of a command line, without the program's name. */
 interface Line {
   readonly before: readonly string[];
   readonly current: string;

@@ -7,10 +7,8 @@ import { reportFormats } from "../../output/index.ts";
 import { findDataFolder, readSavedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
 import { rowColumns, useJsonNames } from "../catalog/columns.ts";
 
-/** A word that can be typed. */
 export interface Candidate {
   readonly text: string;
-  /** Description; possibly empty. */
   readonly about: string;
 }
 
@@ -25,9 +23,7 @@ interface ValueRequest {
   readonly name: string;
   readonly kind: Kind<unknown>;
   readonly typed: string;
-  /** The arguments before the value. */
   readonly operands: readonly string[];
-  /** The options before the value. */
   readonly optionValues: ParsedArgv["given"];
 }
 
