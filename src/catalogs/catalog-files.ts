@@ -1,6 +1,6 @@
-/** Catalogs in files: the history with each different reply of a day, the latest reply, and files that people name. */
+/** Catalogs in files: the history of different replies, the facts about the latest reply, and files that people name. */
 import { hash } from "node:crypto";
-import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { addAbortSignal } from "node:stream";
@@ -13,7 +13,6 @@ import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
 import { bomLength, locateOffset, openBracket, parseJson, skipWhite } from "../json/walk.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
-import { dayMs, utcDay } from "./models.ts";
 
 /** The kinds of catalog (interface 4.4 and 4.5) in the order they are shown. */
 export const catalogNames = ["analysis", "router"] as const;
@@ -35,16 +34,16 @@ interface SavedCatalog {
   readonly fetchedAt: number;
 }
 
-/** Maximum size of the compressed history in bytes. */
-const maxHistoryBytes = 64 * 1024 * 1024;
+/** Maximum replies of a catalog in the history. The oldest are removed. */
+export const maxSavedReplies = 500;
 
 /** Maximum size of a decompressed file in bytes. Replies are not larger. */
 const maxReplyBytes = 2 ** 29;
 
 const digestLength = 24;
 
-/** `<YYYY-MM-DD>-<digest>.json.gz`. */
-const fileName = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)-([0-9a-f]{${digestLength}})\\.json\\.gz$`);
+/** The time and digest of a reply. In the time, `-` replaces `:`, which Windows does not allow. */
+const fileName = new RegExp(`^(\\d{4}-\\d\\d-\\d\\dT)([\\d-]{8})(\\.\\d{3}Z)-([0-9a-f]{${digestLength}})\\.json\\.gz$`);
 
 const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex").slice(0, digestLength);
 
@@ -56,25 +55,20 @@ const historyFolder = (folder: string, { address, catalog, provider }: CatalogId
 interface SavedFile {
   readonly path: string;
   readonly digest: string;
-  readonly size: number;
   readonly fetchedAt: number;
 }
 
 /** Returns the files of a catalog, the oldest first. */
 const listFiles = (folder: string): readonly SavedFile[] =>
   listNames(folder)
-    .flatMap((name): readonly SavedFile[] => {
-      const [, day = "", digest = ""] = fileName.exec(name) ?? [];
-      const [path, start] = [join(folder, name), Date.parse(day)];
-      const facts = Number.isNaN(start) ? undefined : statSync(path, { throwIfNoEntry: false });
-      if (facts?.isFile() !== true) return [];
-      // The file's time has the hour of the day in the name, unless the folder was copied without times.
-      const fetchedAt = Math.min(Math.max(Math.round(facts.mtimeMs), start), start + dayMs - 1);
-      return [{ path, digest, size: facts.size, fetchedAt }];
-    })
-    .sort((a, b) => a.fetchedAt - b.fetchedAt);
+    .sort()
+    .flatMap((name) => {
+      const [, day = "", time = "", rest = "", digest = ""] = fileName.exec(name) ?? [];
+      const fetchedAt = Date.parse(`${day}${time.replaceAll("-", ":")}${rest}`);
+      return Number.isNaN(fetchedAt) ? [] : [{ path: join(folder, name), digest, fetchedAt }];
+    });
 
-const listNames = (folder: string): readonly string[] => {
+const listNames = (folder: string): string[] => {
   try {
     return readdirSync(folder);
   } catch {
@@ -93,31 +87,14 @@ const readReply = ({ path, digest }: SavedFile): Uint8Array | undefined => {
 };
 
 /** Saves a reply, unless the latest one has the same bytes. @throws an error of the file system */
-export const saveCatalog = (
-  folder: string,
-  id: CatalogId,
-  { bytes, fetchedAt, limitBytes = maxHistoryBytes }: SavedCatalog & { readonly limitBytes?: number },
-): void => {
+export const saveCatalog = (folder: string, id: CatalogId, { bytes, fetchedAt }: SavedCatalog): void => {
   const [own, digest] = [historyFolder(folder, id), digestOf(bytes)];
-  const latest = listFiles(own).findLast((file) => readReply(file) !== undefined);
-  if (latest?.digest === digest) return;
+  const files = listFiles(own);
+  if (files.findLast((file) => readReply(file) !== undefined)?.digest === digest) return;
   makeFolder(own);
-  const path = join(own, `${utcDay(fetchedAt)}-${digest}.json.gz`);
-  writeFileAtomically(path, [gzipSync(bytes)]);
-  utimesSync(path, fetchedAt / 1000, fetchedAt / 1000);
-  prune(folder, limitBytes);
-};
-
-/** Removes the oldest files beyond the limit, except the latest of each catalog. */
-const prune = (folder: string, limitBytes: number): void => {
-  const all = listNames(historyIn(folder)).map((name) => listFiles(join(historyIn(folder), name)));
-  let size = all.flat().reduce((sum, file) => sum + file.size, 0);
-  const older = all.flatMap((files) => files.slice(0, -1)).sort((a, b) => a.fetchedAt - b.fetchedAt);
-  for (const file of older) {
-    if (size <= limitBytes) return;
-    rmSync(file.path, { force: true });
-    size -= file.size;
-  }
+  const time = new Date(fetchedAt).toISOString().replaceAll(":", "-");
+  writeFileAtomically(join(own, `${time}-${digest}.json.gz`), [gzipSync(bytes)]);
+  for (const { path } of files.slice(0, 1 - maxSavedReplies)) rmSync(path, { force: true });
 };
 
 /** Returns a catalog as it was at a time, or its first reply if the history begins later. */
@@ -134,9 +111,6 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number): S
 /** The facts about the latest reply. The version must be raised if an older rollcall would misread them. */
 const LatestReply = z.object({
   version: z.literal(3),
-  address: z.string(),
-  catalog: z.string(),
-  provider: z.string(),
   /** Milliseconds since 1970. */
   checkedAt: z.number(),
   digest: z.string(),
@@ -158,13 +132,11 @@ const latestPath = (folder: string, id: CatalogId): string => join(historyFolder
 export const readCachedCatalog = (folder: string, id: CatalogId): CachedCatalog | undefined => {
   try {
     const { data } = LatestReply.safeParse(parseJson(readFileSync(latestPath(folder, id), "utf8"))?.value);
-    if (data === undefined || data.address !== id.address || data.provider !== id.provider) return undefined;
-    const { validators, checkedAt, digest } = data;
     const read = () => {
-      const file = listFiles(historyFolder(folder, id)).findLast((one) => one.digest === digest);
+      const file = listFiles(historyFolder(folder, id)).findLast((one) => one.digest === data?.digest);
       return file && readReply(file);
     };
-    return { validators, checkedAt, read };
+    return data && { validators: data.validators, checkedAt: data.checkedAt, read };
   } catch {
     return undefined;
   }
@@ -189,9 +161,10 @@ export const cacheCatalog = (folder: string, id: CatalogId, fetched: FetchedCata
 
 /** Returns the ids in the latest reply of each catalog of any service. */
 export const listCachedIds = (folder: string): readonly string[] => {
-  const files = listNames(historyIn(folder)).flatMap((name) => listFiles(join(historyIn(folder), name)).slice(-1));
-  const ids = files.flatMap((file) => {
-    const bytes = readReply(file);
+  const ids = listNames(historyIn(folder)).flatMap((name) => {
+    const bytes = listFiles(join(historyIn(folder), name))
+      .slice(-1)
+      .map(readReply)[0];
     return Array.from((bytes && parseCatalog(bytes)) ?? [], ({ id }) => typedValue(id) ?? "");
   });
   return [...new Set(ids)].filter(Boolean).sort();
@@ -220,14 +193,10 @@ export const readCatalogFile = async (file: string, host: Host): Promise<ReplyLi
   if (found === undefined) {
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(own, requireFault(own).at) });
   }
-  const models = "value" in found ? found.value : undefined;
   // If no entry has an id, the file is not a catalog. It may contain trajectories.
-  if (
-    models === undefined ||
-    (models.length > 0 && !Array.from(models).some(({ id }) => typedValue(id) !== undefined))
-  ) {
-    throw invalidCatalogFile(file, "it has no list of models");
-  }
+  const models = "value" in found ? found.value : undefined;
+  const hasIds = models?.length === 0 || Array.from(models ?? []).some(({ id }) => typedValue(id) !== undefined);
+  if (models === undefined || !hasIds) throw invalidCatalogFile(file, "it has no list of models");
   return models;
 };
 

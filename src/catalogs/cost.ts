@@ -19,21 +19,15 @@ export const noUsage: Usage = { prompt_tokens: 0, cached_tokens: 0, completion_t
 export const readCallUsage = (call: unknown): Usage | undefined => {
   const own = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);
-  const [first, ...others] = isObject(byModel) ? Object.values(byModel).flatMap((one) => parseUsage(one) ?? []) : [];
-  if (first === undefined) return own;
-  const sum = others.reduce(addUsage, first);
+  const all = isObject(byModel) ? Object.values(byModel).flatMap((one) => parseUsage(one) ?? []) : [];
+  if (all.length === 0) return own;
+  const total = (unit: keyof Usage): number => all.reduce((sum, usage) => sum + usage[unit], 0);
+  const [prompt_tokens, completion_tokens] = [total("prompt_tokens"), total("completion_tokens")];
   // Only the output has cached tokens.
-  const isSame = own?.prompt_tokens === sum.prompt_tokens && own.completion_tokens === sum.completion_tokens;
-  return isSame ? own : sum;
+  if (own?.prompt_tokens === prompt_tokens && own.completion_tokens === completion_tokens) return own;
+  const [cached_tokens, requests] = [total("cached_tokens"), total("requests")];
+  return { prompt_tokens, cached_tokens, completion_tokens, images: 0, requests };
 };
-
-const addUsage = (a: Usage, b: Usage): Usage => ({
-  ...noUsage,
-  prompt_tokens: a.prompt_tokens + b.prompt_tokens,
-  completion_tokens: a.completion_tokens + b.completion_tokens,
-  cached_tokens: a.cached_tokens + b.cached_tokens,
-  requests: a.requests + b.requests,
-});
 
 /** Parses the counts of OpenAI's and Anthropic's interfaces. Both input and output tokens are required. */
 const parseUsage = (value: unknown): Usage | undefined => {
@@ -92,17 +86,13 @@ export const computeCost = (
     [["image"], usage.images, areUnitsGiven],
     [["request"], usage.requests, areUnitsGiven],
   ] as const) {
-    const name = names.find((one) => readPrice(pricing, one) !== undefined) ?? names[0];
-    const unit = readPrice(pricing, name);
+    const price = names.find((one) => readPrice(pricing, one) !== undefined) ?? names[0];
+    const unit = readPrice(pricing, price);
     if (count === 0 || (unit === undefined && !isNeeded)) continue;
     const cost = unit && multiplyDecimals(unit, { digits: BigInt(count), places: 0 });
-    known = addDecimals(known, cost ?? zero);
-    items.push({
-      price: name,
-      count,
-      unit_price: unit ? formatDecimal(unit) : null,
-      cost: cost ? formatDecimal(cost) : null,
-    });
+    if (cost !== undefined) known = addDecimals(known, cost);
+    const [unit_price, own] = [unit, cost].map((one) => (one === undefined ? null : formatDecimal(one)));
+    items.push({ price, count, unit_price: unit_price ?? null, cost: own ?? null });
   }
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
   const at_least = formatDecimal(known);

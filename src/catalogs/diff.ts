@@ -1,9 +1,8 @@
 /** Differences of two catalogs: models in only one catalog, and facts that changed. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { type Field, MistypedValue, typedValue } from "../contract/replies.ts";
+import { MistypedValue, typedValue } from "../contract/replies.ts";
 import { compareDecimals } from "../decimal.ts";
-import { catalogFields, namedPrices, parseAmount, priceNames } from "./fields.ts";
-import { compareCodeUnits, wireValue } from "./models.ts";
+import { catalogFields, parseAmount, priceNames, wireValue } from "./fields.ts";
 
 export interface Change {
   readonly id: string;
@@ -31,32 +30,33 @@ interface Difference {
 
 /** Compares models by id, in the order of ids. If an id is repeated, the models are compared in their order. */
 export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogModel>): Difference => {
-  const [before, after] = [modelsById(from), modelsById(to)];
+  const [before, after] = [groupById(from), groupById(to)];
   const changes: Change[] = [];
   let same = 0;
-  const ids = [...new Set([...before.keys(), ...after.keys()])].flatMap((id) => id ?? []);
-  for (const id of ids.sort(compareCodeUnits)) {
-    const [older, newer] = [before.get(id) ?? [], after.get(id) ?? []];
+  for (const id of [...new Set([...before.byId.keys(), ...after.byId.keys()])].sort()) {
+    const [older, newer] = [before.byId.get(id) ?? [], after.byId.get(id) ?? []];
     for (let at = 0; at < Math.max(older.length, newer.length); at++) {
       const own = compareModels(id, older[at], newer[at]);
       if (own.length === 0) same++;
       changes.push(...own);
     }
   }
-  const count = (models: typeof before): number => [...models.values()].reduce((sum, { length }) => sum + length, 0);
-  const without_id = (before.get(undefined)?.length ?? 0) + (after.get(undefined)?.length ?? 0);
-  return { changes, models: { from: count(before), to: count(after), same, without_id } };
+  const without_id = before.withoutId + after.withoutId;
+  return { changes, models: { from: before.count, to: after.count, same, without_id } };
 };
 
-const modelsById = (models: Iterable<CatalogModel>): ReadonlyMap<string | undefined, readonly CatalogModel[]> => {
-  const byId = new Map<string | undefined, CatalogModel[]>();
+const groupById = (models: Iterable<CatalogModel>) => {
+  const byId = new Map<string, CatalogModel[]>();
+  let [count, withoutId] = [0, 0];
   for (const model of models) {
+    count++;
     const id = typedValue(model.id);
-    const others = byId.get(id);
-    if (others === undefined) byId.set(id, [model]);
+    const others = byId.get(id ?? "");
+    if (id === undefined) withoutId++;
+    else if (others === undefined) byId.set(id, [model]);
     else others.push(model);
   }
-  return byId;
+  return { byId, count, withoutId };
 };
 
 const compareModels = (
@@ -68,36 +68,36 @@ const compareModels = (
   if (older === undefined || newer === undefined) {
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
   }
-  const [before, after] = [comparedFacts(older), comparedFacts(newer)];
+  const [before, after] = [readFacts(older), readFacts(newer)];
   const isPrice = (field: string): number => Number(field.startsWith("pricing"));
   return [...new Set([...before.keys(), ...after.keys()])]
     .sort((a, b) => isPrice(b) - isPrice(a))
     .flatMap((field): readonly Change[] => {
-      const change = changes.get(field) ?? "price";
+      const change = changesByField.get(field) ?? "price";
       const [was, is] = [before.get(field) ?? null, after.get(field) ?? null];
       return isSameFact(change, was, is) ? [] : [{ id, name, change, field, from: was, to: is }];
     });
 };
 
-const changes = new Map(catalogFields.map(({ name, change }) => [name, change]));
+const changesByField = new Map(catalogFields.map(({ name, change }) => [name, change]));
 
 /** Returns the facts of a model by their names: all its prices and the compared fields. */
-const comparedFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
+const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   const facts = new Map<string, unknown>();
-  const add = (field: string, value: Field<unknown>) => facts.set(field, toWritable(wireValue(value)));
+  const add = (field: string, value: unknown) => facts.set(field, toWritable(wireValue(value)));
   const { pricing } = model;
   if (pricing instanceof MistypedValue) add("pricing", pricing);
   const prices = typedValue(pricing) ?? {};
-  for (const name of [...priceNames, ...Object.keys(prices).filter((one) => !namedPrices.has(one))]) {
+  for (const name of new Set([...priceNames, ...Object.keys(prices)])) {
     if (Object.hasOwn(prices, name)) add(`pricing.${name}`, prices[name]);
   }
   for (const { name, change, of } of catalogFields) {
     if (change === undefined || change === "price") continue;
     const value = of(model);
-    const countries = change === "countries" && Array.isArray(value) ? [...new Set(value)] : undefined;
+    const own = change === "countries" && Array.isArray(value) ? [...new Set(value)] : value;
     // Assumed: 0 and "" mean "not stated".
-    const isStated = value !== 0 && value !== "" && countries?.length !== 0;
-    add(name, isStated ? (countries ?? value) : null);
+    const isStated = own !== 0 && own !== "" && !(change === "countries" && Array.isArray(own) && own.length === 0);
+    add(name, isStated ? own : null);
   }
   return facts;
 };
@@ -116,8 +116,8 @@ const toWritable = (value: unknown): unknown => {
 const isSameFact = (change: string, a: unknown, b: unknown): boolean => {
   const [one, other] = change === "price" ? [parseAmount(a), parseAmount(b)] : [];
   if (one !== undefined && other !== undefined) return compareDecimals(one, other) === 0;
-  return canonical(a) === canonical(b);
+  return toSortedJson(a) === toSortedJson(b);
 };
 
-const canonical = (value: unknown): string =>
+const toSortedJson = (value: unknown): string =>
   Array.isArray(value) ? JSON.stringify(value.map((one) => JSON.stringify(one)).sort()) : JSON.stringify(value);

@@ -2,31 +2,26 @@
 import { Failure, type FailureLocation } from "../failure.ts";
 import { formatInputName } from "../sentences.ts";
 
-export type LockFault = "not-json" | "not-a-lock" | "newer" | "type";
-
-interface InvalidLock {
+interface InvalidLock extends FailureLocation {
   readonly file: string;
-  readonly fault: LockFault;
-  readonly field: string;
-  readonly line: number;
-  readonly column: number;
+  readonly reason: string;
+  /** False for another file, which is never overwritten. */
+  readonly isLock: boolean;
 }
 
-export const invalidLock = ({ file, fault, field, line, column }: InvalidLock): Failure => {
-  const reason = {
-    "not-json": "it is not JSON",
-    "not-a-lock": "it is not a lock file",
-    newer: "a newer rollcall wrote it",
-    type: `invalid ${field}`,
-  }[fault];
-  // A file that is not a lock file is never overwritten.
-  const isOther = fault === "not-json" || fault === "not-a-lock";
-  const hint = isOther ? "choose another file with --file" : "write it again with `rollcall catalog lock <model…>`";
-  const message = `cannot use the lock file ${file}: ${reason}`;
-  return new Failure("invalid_input", "invalid-lock", message, { hint, where: { file, line, column } });
-};
+export const invalidLock = ({ reason, isLock, ...where }: InvalidLock): Failure =>
+  new Failure("invalid_input", "invalid-lock", `cannot use the lock file ${where.file}: ${reason}`, {
+    hint: isLock ? "write it again with `rollcall catalog lock <model…>`" : "choose another file with --file",
+    where,
+  });
 
-export const lockUnreadable = ({ file, code, cause }: { file: string; code: string; cause?: unknown }): Failure =>
+interface FileFault {
+  readonly file: string;
+  readonly code: string;
+  readonly cause?: unknown;
+}
+
+export const lockUnreadable = ({ file, code, cause }: FileFault): Failure =>
   new Failure("invalid_input", "lock-unreadable", `cannot read the lock file ${file} (${code})`, {
     hint: "pass the file that `rollcall catalog lock` wrote with --file",
     where: { file },
@@ -39,14 +34,14 @@ export const lockNotOverwritten = (file: string): Failure =>
     where: { file },
   });
 
-export const lockUnwritable = ({ file, code, cause }: { file: string; code: string; cause: unknown }): Failure =>
+export const lockUnwritable = ({ file, code, cause }: FileFault): Failure =>
   new Failure("storage", "lock-unwritable", `cannot write the lock file ${file} (${code})`, {
     hint: "choose a file in a writable folder with --file",
     where: { file },
     cause,
   });
 
-export const catalogFileUnreadable = ({ file, code, cause }: { file: string; code: string; cause: unknown }): Failure =>
+export const catalogFileUnreadable = ({ file, code, cause }: FileFault): Failure =>
   new Failure("invalid_input", "catalog-file-unreadable", `cannot read ${formatInputName(file)} (${code})`, {
     hint: catalogHint,
     where: { file },

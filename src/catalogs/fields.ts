@@ -1,11 +1,82 @@
-/** The fields of a catalog's models. A record for each field has its column and how it is compared. */
+/** The fields of models in lists. A record for each field has its column and how it is compared. */
 import type { CatalogModel } from "../contract/catalog.ts";
+import type { InferenceModel } from "../contract/models.ts";
 import { MistypedValue, mistypedNames, typedValue } from "../contract/replies.ts";
-import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDecimal, shiftDigits } from "../decimal.ts";
-import { createdColumn, type FieldColumn, fieldColumn, printCount, printWords, utcDay, wireValue } from "./models.ts";
+import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDigits } from "../decimal.ts";
+import type { JsonObject } from "../json/walk.ts";
+
+/** A field that a service may omit or send in another type, as a column of a list (`Column` of the output). */
+export interface FieldColumn<Row> {
+  readonly name: string;
+  readonly heading: string;
+  readonly rank: number;
+  readonly align?: "right" | "decimal";
+  /** The value in the reply. */
+  readonly of: (row: Row) => unknown;
+  /** `spelled` returns the text in the reply. */
+  readonly cell: (row: Row, spelled: () => string) => string;
+  /** The value for sorting. */
+  readonly value: (row: Row) => unknown;
+  /** The `change` of `catalog diff` for another value; undefined if the field is not compared. */
+  readonly change?: string;
+}
+
+type FieldOptions<Row> = Pick<FieldColumn<Row>, "rank" | "align" | "change"> &
+  Partial<Pick<FieldColumn<Row>, "heading" | "of">> & {
+    /** Prints a value that is neither absent nor null. */
+    readonly print?: (value: unknown, spelled: () => string) => string;
+  };
+
+/** Creates the column of a field. Default for `print`: a text as it is, another value as in the reply. */
+const field = <Row extends JsonObject>(name: string, options: FieldOptions<Row>): FieldColumn<Row> => {
+  const { of = (row: Row) => row[name], heading = name, print, ...others } = options;
+  return {
+    ...{ name, heading, ...others, of },
+    cell: (row, spelled) => {
+      const value = of(row) ?? undefined;
+      if (value === undefined) return "";
+      return print?.(value, spelled) ?? (typeof value === "string" ? value : spelled());
+    },
+    value: (row) => wireValue(of(row)),
+  };
+};
+
+/** Returns the value of a field, of any type. */
+export const wireValue = (value: unknown): unknown =>
+  (value instanceof MistypedValue ? value.value : value) ?? undefined;
 
 /** Formats a value on one line: a text as it is, any other value as JSON. */
 export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+const words = {
+  print: (value: unknown, spelled: () => string) => (Array.isArray(value) ? value.join(", ") : spelled()),
+};
+
+/** The last second of the year 9999. */
+const maxSeconds = 253_402_300_799;
+
+/** The column of a time in Unix seconds. 0 is not a time. */
+const createdColumn = <Row extends JsonObject>(rank: number): FieldColumn<Row> =>
+  field<Row>("created", {
+    rank,
+    of: ({ created }) => (created === 0 ? undefined : created),
+    print: (value, spelled) =>
+      typeof value === "number" && value > 0 && value <= maxSeconds ? utcDay(value * 1000) : spelled(),
+  });
+
+export const dayMs = 86_400_000;
+
+/** Returns the day of a time as `YYYY-MM-DD`. */
+export const utcDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** The fields of models that can be called (interface 2.3). Their order is a promise (output.md). */
+export const modelFields: readonly FieldColumn<InferenceModel>[] = [
+  field("id", { rank: 0 }),
+  createdColumn(2),
+  field("owned_by", { heading: "owned by", rank: 1 }),
+  field("root", { rank: 3 }),
+  field("object", { rank: 4 }),
+];
 
 /** The prices of the interface (2.5) in its order. */
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
@@ -25,42 +96,35 @@ export const priceExponent = (name: string): 0 | 6 => (tokenPrices.has(name) ? 6
 
 type Pricing = CatalogModel["pricing"];
 
-/** Returns the names of the prices that are neither absent nor null. */
-export const statedPrices = (pricing: Pricing): readonly string[] =>
-  Object.entries(typedValue(pricing) ?? {}).flatMap(([name, price]) => (price === null ? [] : [name]));
-
-/** Returns the value of a price, of any type. */
-export const priceAt = (pricing: Pricing, name: string): unknown => {
-  const prices = typedValue(pricing);
-  return prices !== undefined && Object.hasOwn(prices, name) ? prices[name] : undefined;
-};
+/** Returns the prices that are neither absent nor null. */
+export const statedPrices = (pricing: Pricing): ReadonlyMap<string, unknown> =>
+  new Map(
+    Object.entries(typedValue(pricing) ?? {})
+      .map(([name, price]) => [name, wireValue(price)] as const)
+      .filter(([, price]) => price !== undefined),
+  );
 
 /** Parses an amount from a text or number. */
 export const parseAmount = (value: unknown): Decimal | undefined =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
-/** Parses an amount that is not negative. */
+/** Parses an amount that is not negative. A JSON number that may have lost digits in a double is invalid. */
 export const parsePrice = (value: unknown): Decimal | undefined => {
-  const amount = parseAmount(value);
+  const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
 
-/**
- * Returns a price in US dollars per token or unit. An absent or invalid price is undefined, because unknown is not zero.
- * A JSON number that may have lost digits in a double is invalid.
- */
-export const readPrice = (pricing: Pricing, name: string): Decimal | undefined => {
-  const value = wireValue(priceAt(pricing, name));
-  return typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parsePrice(value);
-};
+/** Returns a price in US dollars per token or unit. An absent or invalid price is undefined, because unknown is not zero. */
+export const readPrice = (pricing: Pricing, name: string): Decimal | undefined =>
+  parsePrice(statedPrices(pricing).get(name));
+
+const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDigits(price, priceExponent(name)));
 
 /** Formats a price of the wire with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
 export const formatPrice = (name: string, value: unknown): string => {
   const price = parsePrice(value);
-  const places = priceExponent(name);
-  return price === undefined
-    ? formatPlain(value)
-    : `${formatDecimal(shiftDigits(price, places))} ${places === 6 ? "$/M" : "$"}`;
+  const unit = tokenPrices.has(name) ? "$/M" : "$";
+  return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
 /**
@@ -76,87 +140,56 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-/** Prints exact decimals. An invalid price with digits is marked, because it could be mistaken for a price. */
-const printPrice = (value: unknown, spelled: () => string, places: number): string => {
-  const wire = wireValue(value);
-  const own = typeof wire === "string" ? wire : spelled();
-  const price = typeof wire === "string" || typeof wire === "number" ? shiftDecimal(own.trim(), places) : undefined;
-  if (price !== undefined && !price.startsWith("-")) return price;
-  return /\d/.test(own) ? `${own} (as given)` : own;
-};
-
-interface CatalogField extends FieldColumn<CatalogModel> {
-  /** The `change` of `catalog diff` for another value; undefined if the field is not compared. */
-  readonly change?: string | undefined;
-}
-
-type PlainFieldName =
-  | ("id" | "name" | "quantization" | "deprecation_date" | "context_length" | "max_output_length")
-  | ("input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters");
-
-type FieldDisplay = Omit<Parameters<typeof fieldColumn<CatalogModel>>[1], "of"> & Pick<CatalogField, "change">;
-
-const plainField = (name: PlainFieldName, { change, ...display }: FieldDisplay): CatalogField => ({
-  ...fieldColumn(name, { ...display, of: (model: CatalogModel) => model[name] }),
-  change,
-});
-
-const tokens = { align: "right", print: printCount } as const;
-const words = { print: printWords };
-
-/** Creates the column of a price. */
+/** Creates the column of a price. Prices outside the interface come last. Of these, prices per token come first. */
 export const priceField = (
   name: string,
   { rank, title = name }: { rank?: number; title?: string } = {},
-): CatalogField => {
-  const places = priceExponent(name);
-  const unit = places === 6 ? "$/M" : rank === undefined ? "(as given)" : "$";
-  return {
-    ...fieldColumn(`pricing.${name}`, {
-      heading: `${title}\n${unit}`,
-      // Prices outside the interface come last. Of these, prices per token come first.
-      rank: rank ?? (places === 6 ? 17 : 18),
-      align: "decimal",
-      of: ({ pricing }: CatalogModel) => priceAt(pricing, name),
-      print: (value, spelled) => printPrice(value, spelled, places),
-    }),
-    change: "price",
-  };
-};
-
-const datacenters: CatalogField = {
-  ...fieldColumn("datacenters.country_code", {
-    heading: "countries",
-    rank: 9,
-    of: ({ datacenters: all }: CatalogModel) => {
-      if (all instanceof MistypedValue || all === undefined || all === null || all.length === 0) return all;
-      return all
-        .map(({ country_code }) => wireValue(country_code))
-        .flatMap((code) => (code === undefined ? [] : [formatPlain(code)]));
+): FieldColumn<CatalogModel> => {
+  const isPerToken = tokenPrices.has(name);
+  return field<CatalogModel>(`pricing.${name}`, {
+    heading: `${title}\n${isPerToken ? "$/M" : rank === undefined ? "(as given)" : "$"}`,
+    rank: rank ?? (isPerToken ? 17 : 18),
+    align: "decimal",
+    of: ({ pricing }) => statedPrices(pricing).get(name),
+    /** An invalid price with digits is marked, because it could be mistaken for a price. */
+    print: (value, spelled) => {
+      const own = typeof value === "string" ? value : spelled();
+      const price = typeof value === "object" ? undefined : parsePrice(own);
+      if (price !== undefined) return formatAmount(name, price);
+      return /\d/.test(own) ? `${own} (as given)` : own;
     },
-    print: printWords,
-  }),
-  change: "countries",
+    change: "price",
+  });
 };
 
 /** All fields that have a column. Their order is a promise (output.md). */
-export const catalogFields: readonly CatalogField[] = [
-  plainField("id", { rank: 0 }),
-  plainField("name", { rank: 10 }),
-  plainField("context_length", { ...tokens, heading: "context\ntokens", rank: 4, change: "context" }),
-  plainField("max_output_length", { ...tokens, heading: "max output\ntokens", rank: 6, change: "output" }),
+export const catalogFields: readonly FieldColumn<CatalogModel>[] = [
+  field("id", { rank: 0 }),
+  field("name", { rank: 10 }),
+  field("context_length", { align: "right", heading: "context\ntokens", rank: 4, change: "context" }),
+  field("max_output_length", { align: "right", heading: "max output\ntokens", rank: 6, change: "output" }),
   priceField("prompt", { rank: 0 }),
   priceField("completion", { rank: 2 }),
   priceField("input_cache_read", { rank: 7, title: "cache read" }),
   priceField("image", { rank: 13 }),
   priceField("request", { rank: 14 }),
-  plainField("quantization", { rank: 5, change: "quantization" }),
-  plainField("input_modalities", { ...words, heading: "input", rank: 11, change: "modalities" }),
-  plainField("output_modalities", { ...words, heading: "output", rank: 12, change: "modalities" }),
-  plainField("supported_features", { ...words, heading: "features", rank: 8, change: "features" }),
-  plainField("supported_sampling_parameters", { ...words, heading: "parameters", rank: 16, change: "parameters" }),
-  datacenters,
-  plainField("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),
+  field("quantization", { rank: 5, change: "quantization" }),
+  field("input_modalities", { ...words, heading: "input", rank: 11, change: "modalities" }),
+  field("output_modalities", { ...words, heading: "output", rank: 12, change: "modalities" }),
+  field("supported_features", { ...words, heading: "features", rank: 8, change: "features" }),
+  field("supported_sampling_parameters", { ...words, heading: "parameters", rank: 16, change: "parameters" }),
+  field("datacenters.country_code", {
+    ...words,
+    heading: "countries",
+    rank: 9,
+    of: ({ datacenters: all }) => {
+      if (all instanceof MistypedValue || all === undefined || all === null || all.length === 0) return all;
+      const codes = all.map(({ country_code }) => wireValue(country_code));
+      return codes.flatMap((code) => (code === undefined ? [] : [formatPlain(code)]));
+    },
+    change: "countries",
+  }),
+  field("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),
   createdColumn(15),
 ];
 
@@ -174,15 +207,14 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string
 /** Returns the dotted names of a model's fields that cannot be interpreted. */
 export const findMistypedFields = (model: CatalogModel): readonly string[] => {
   const { pricing, datacenters, deprecation_date: date } = model;
-  const isInvalid = (name: string) =>
-    wireValue(priceAt(pricing, name)) !== undefined && readPrice(pricing, name) === undefined;
-  const isCountryMistyped =
-    typedValue(datacenters)?.some(({ country_code }) => country_code instanceof MistypedValue) === true;
-  const isDateInvalid = deprecationDay(model) === undefined && !(date instanceof MistypedValue);
+  const prices = statedPrices(pricing);
+  const invalid = knownPriceNames.filter((name) => prices.has(name) && parsePrice(prices.get(name)) === undefined);
+  const isCountry = typedValue(datacenters)?.some(({ country_code: code }) => code instanceof MistypedValue) === true;
+  const isDate = deprecationDay(model) === undefined && !(date instanceof MistypedValue);
   return [
     ...mistypedNames(model),
-    ...knownPriceNames.filter(isInvalid).map((name) => `pricing.${name}`),
-    ...(isCountryMistyped ? ["datacenters.country_code"] : []),
-    ...(isDateInvalid ? ["deprecation_date"] : []),
+    ...invalid.map((name) => `pricing.${name}`),
+    ...(isCountry ? ["datacenters.country_code"] : []),
+    ...(isDate ? ["deprecation_date"] : []),
   ];
 };

@@ -1,52 +1,64 @@
-/** Filters of models: for each option its test, its columns and the words that it takes. */
+/** Filters of models. A model that does not state a value does not match. Case does not matter. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type Entries, typedValue } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDigits } from "../decimal.ts";
 import { findNearest } from "../nearest.ts";
-import { deprecationDay, knownPriceNames, priceExponent, readPrice, statedPrices } from "./fields.ts";
-import { compilePattern, utcDay } from "./models.ts";
+import { deprecationDay, knownPriceNames, priceExponent, readPrice, statedPrices, utcDay } from "./fields.ts";
+import { compilePattern } from "./models.ts";
 
 type Strings = readonly string[];
 
-type Test = (model: CatalogModel) => boolean;
+/** Returns milliseconds since 1970. */
+type RelativeTime = (now: number) => number;
 
-/** An option. A model that does not state a value does not match. Case does not matter. */
-interface FilterOption<Value> {
-  /** The columns that show the tested values. */
-  readonly columns: Strings | ((value: Value) => Strings);
-  /** `now`: milliseconds since 1970. */
-  readonly test: (value: Value, now: number) => Test;
-  readonly words?: OptionWords;
-}
+type WordsName =
+  | "inputModality"
+  | "outputModality"
+  | "feature"
+  | "parameter"
+  | "quantization"
+  | "country"
+  | "onlyCountry";
 
-interface OptionWords {
+/** The given options by their names: `inputModality` is `--input-modality`. A model must match all of them. */
+export type Filter = Readonly<Partial<Record<WordsName, Strings | undefined>>> & {
+  readonly pattern?: string | undefined;
+  readonly minContext?: number | undefined;
+  readonly minOutput?: number | undefined;
+  /** Names of prices, and exact decimals in US dollars per million tokens or per unit (`image`, `request`). */
+  readonly maxPrice?: readonly (readonly [name: string, limit: string])[] | undefined;
+  readonly free?: boolean;
+  readonly deprecated?: boolean;
+  readonly notDeprecated?: boolean;
+  readonly deprecatedWithin?: RelativeTime | undefined;
+  readonly createdSince?: RelativeTime | undefined;
+};
+
+/** An option that takes words. */
+interface WordsOption {
+  readonly name: WordsName | "maxPrice";
   /** The words of a model. */
   readonly of: (model: CatalogModel) => Strings;
   /** Assumed: services use these words. Other words of a catalog are accepted, too. */
   readonly usual: Strings;
 }
 
-const lowerCased = (words: Strings): Strings => words.map((word) => word.toLowerCase());
+interface MatchedWords extends WordsOption {
+  readonly name: WordsName;
+  readonly column: string;
+  readonly holds: (own: Strings, wanted: ReadonlySet<string>) => boolean;
+}
 
-/** Requires that a list of the model contains all words. */
-const allOf = (
-  column: "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters",
-  usual: string,
-): FilterOption<Strings> => ({
-  columns: [column],
-  test: (words) => {
-    const wanted = lowerCased(words);
-    return (model) => {
-      const own = lowerCased(typedValue(model[column]) ?? []);
-      return wanted.every((word) => own.includes(word));
-    };
-  },
-  words: { of: (model) => typedValue(model[column]) ?? [], usual: usual.split(" ") },
-});
+const hasAll: MatchedWords["holds"] = (own, wanted) => [...wanted].every((word) => own.includes(word));
+const hasSome: MatchedWords["holds"] = (own, wanted) => own.some((word) => wanted.has(word));
+const hasOnly: MatchedWords["holds"] = (own, wanted) => own.length > 0 && own.every((word) => wanted.has(word));
 
-/** Returns the country of each data center; an empty text for a data center without a country. */
-const countriesOf: OptionWords["of"] = ({ datacenters }) =>
-  (typedValue(datacenters) ?? []).map(({ country_code }) => typedValue(country_code) ?? "");
+type ListColumn = "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters";
+
+const listOption = (name: WordsName, column: ListColumn, usual: string): MatchedWords => {
+  const of = (model: CatalogModel) => typedValue(model[column]) ?? [];
+  return { name, column, of, holds: hasAll, usual: usual.split(" ") };
+};
 
 const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split(" ");
 
@@ -61,166 +73,137 @@ const countryCodes: Strings = [
   "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
 ].flatMap((line) => line.split(" "));
 
-/** `EU` means its member countries. */
-const countryOption = (
-  holds: (codes: Strings, isWanted: (code: string) => boolean) => boolean,
-): FilterOption<Strings> => ({
-  columns: ["datacenters.country_code"],
-  test: (words) => {
-    const codes = words.map((word) => word.trim().toUpperCase());
-    const wanted = new Set([...codes, ...(codes.includes("EU") ? europeanUnion : [])]);
-    return (model) => holds(countriesOf(model), (code) => wanted.has(code.trim().toUpperCase()));
-  },
-  words: { of: countriesOf, usual: ["EU", ...countryCodes] },
+/** The words are the country of each data center; an empty text for a data center without a country. */
+const countryOption = (name: WordsName, holds: MatchedWords["holds"]): MatchedWords => ({
+  ...{ name, holds, column: "datacenters.country_code" },
+  of: ({ datacenters }) => (typedValue(datacenters) ?? []).map(({ country_code: code }) => typedValue(code) ?? ""),
+  usual: ["EU", ...countryCodes],
 });
-
-/** Assumed: 0 means "not stated". */
-const atLeast = <Value>(
-  column: "context_length" | "max_output_length" | "created",
-  minimum: (value: Value, now: number) => number,
-): FilterOption<Value> => ({
-  columns: [column],
-  test: (value, now) => (model) => {
-    const own = typedValue(model[column]) ?? 0;
-    return own !== 0 && own >= minimum(value, now);
-  },
-});
-
-/** An unreadable date is neither past nor future. */
-const deprecatedBy = <Value>(day: (value: Value, now: number) => string, isWanted = true): FilterOption<Value> => ({
-  columns: ["deprecation_date"],
-  test: (value, now) => (model) => {
-    const end = deprecationDay(model);
-    return (end === undefined ? undefined : (end ?? "9999-99-99") <= day(value, now)) === isWanted;
-  },
-});
-
-/** The last day whose year has four digits. */
-const lastDay = Date.UTC(9999, 11, 31);
-
-/** Returns milliseconds since 1970. */
-type RelativeTime = (now: number) => number;
-
-/** Names of prices, and exact decimals in US dollars per million tokens or per unit (`image`, `request`). */
-type PriceLimits = readonly (readonly [name: string, limit: string])[];
 
 const modalities = "text image audio video file";
 
-/** The options by their names: `inputModality` is `--input-modality`. */
-const options = {
-  pattern: {
-    columns: [],
-    test: (pattern: string) => {
-      const matches = compilePattern(pattern);
-      return ({ id, name }: CatalogModel) => matches({ id: typedValue(id) ?? "", name: typedValue(name) ?? "" });
-    },
-  },
-  inputModality: allOf("input_modalities", modalities),
-  outputModality: allOf("output_modalities", modalities),
-  feature: allOf("supported_features", "tools json_mode structured_outputs web_search reasoning logprobs"),
-  parameter: allOf(
+const matchedWords: readonly MatchedWords[] = [
+  listOption("inputModality", "input_modalities", modalities),
+  listOption("outputModality", "output_modalities", modalities),
+  listOption("feature", "supported_features", "tools json_mode structured_outputs web_search reasoning logprobs"),
+  listOption(
+    "parameter",
     "supported_sampling_parameters",
     "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens " +
       "logit_bias",
   ),
-  quantization: {
-    columns: ["quantization"],
-    test: (words: Strings) => {
-      const wanted = lowerCased(words);
-      return ({ quantization }: CatalogModel) => wanted.includes((typedValue(quantization) ?? "").toLowerCase());
-    },
-    words: {
-      of: ({ quantization }: CatalogModel) => [typedValue(quantization) ?? ""],
-      usual: "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" "),
-    },
+  {
+    ...{ name: "quantization", column: "quantization", holds: hasSome },
+    of: ({ quantization }) => [typedValue(quantization) ?? ""],
+    usual: "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" "),
   },
-  country: countryOption((codes, isWanted) => codes.some(isWanted)),
-  onlyCountry: countryOption((codes, isWanted) => codes.length > 0 && codes.every(isWanted)),
-  minContext: atLeast("context_length", (tokens: number) => tokens),
-  minOutput: atLeast("max_output_length", (tokens: number) => tokens),
-  maxPrice: {
-    columns: (prices: PriceLimits) => prices.map(([name]) => `pricing.${name}`),
-    test: (prices: PriceLimits) => {
-      const limits = prices.map(([name, text]) => ({ name, limit: parseDecimal(text) }));
-      return ({ pricing }: CatalogModel) =>
-        limits.every(({ name, limit }) => {
-          const price = readPrice(pricing, name);
-          return price && limit ? compareDecimals(price, shiftDigits(limit, -priceExponent(name))) <= 0 : false;
-        });
-    },
-    words: { of: ({ pricing }: CatalogModel) => statedPrices(pricing), usual: knownPriceNames },
-  },
-  free: {
-    columns: ["pricing.prompt", "pricing.completion"],
-    test:
-      (_: boolean) =>
-      ({ pricing }: CatalogModel) =>
-        ["prompt", "completion", ...statedPrices(pricing)].every((name) => readPrice(pricing, name)?.digits === 0n),
-  },
-  deprecated: deprecatedBy((_: boolean, now) => utcDay(now)),
-  notDeprecated: deprecatedBy((_: boolean, now) => utcDay(now), false),
-  deprecatedWithin: deprecatedBy((end: RelativeTime, now) => utcDay(Math.min(end(now), lastDay))),
-  createdSince: atLeast("created", (since: RelativeTime, now) => since(now) / 1000),
+  countryOption("country", hasSome),
+  countryOption("onlyCountry", hasOnly),
+];
+
+const priceOption: WordsOption = {
+  name: "maxPrice",
+  of: ({ pricing }) => [...statedPrices(pricing).keys()],
+  usual: knownPriceNames,
 };
 
-type ValueOf<Of> = Of extends { readonly test: (value: infer Value, now: number) => Test } ? Value : never;
-type Values = { readonly [Name in keyof typeof options]: ValueOf<(typeof options)[Name]> };
+const normalizeWord = (word: string): string => word.trim().toLowerCase();
 
-/** The given options. A model must match all of them. */
-export type Filter = { readonly [Name in keyof Values]?: Values[Name] | undefined };
+type Test = (model: CatalogModel) => boolean;
 
-const typedOptions: { readonly [Name in keyof Values]: FilterOption<Values[Name]> } = options;
-
-interface GivenOption {
-  readonly name: string;
+/** A given option. */
+interface Criterion {
+  /** The columns that show the tested values. */
   readonly columns: Strings;
-  readonly test: (now: number) => Test;
-  readonly words: Strings;
-  readonly facts: OptionWords | undefined;
+  readonly test: Test;
 }
 
-const isOption = (name: string): name is keyof Values => Object.hasOwn(options, name);
-
-const givenOptions = (filter: Filter): readonly GivenOption[] =>
-  Object.keys(options).flatMap((name) => (isOption(name) ? toGivenOption(name, filter[name]) : []));
-
-const toGivenOption = <Name extends keyof Values>(
-  name: Name,
-  value: Values[Name] | undefined,
-): readonly GivenOption[] => {
-  if (value === undefined || value === false) return [];
-  const { columns, test, words: facts }: FilterOption<Values[Name]> = typedOptions[name];
-  const words = facts !== undefined && Array.isArray(value) ? value.map((one) => String([one].flat()[0])) : [];
-  const own = typeof columns === "function" ? columns(value) : columns;
-  return [{ name, columns: own, test: (now) => test(value, now), words, facts }];
+/** @param now milliseconds since 1970 */
+const listCriteria = (filter: Filter, now: number): readonly Criterion[] => {
+  const { pattern, minContext, minOutput, maxPrice, free, deprecated, notDeprecated, deprecatedWithin } = filter;
+  const found: Criterion[] = [];
+  const add = (columns: Strings, test: Test) => found.push({ columns, test });
+  if (pattern !== undefined) {
+    const matches = compilePattern(pattern);
+    add([], ({ id, name }) => matches({ id: typedValue(id) ?? "", name: typedValue(name) ?? "" }));
+  }
+  for (const { name, column, of, holds } of matchedWords) {
+    const words = filter[name]?.map(normalizeWord);
+    if (words === undefined) continue;
+    const isUnion = column === "datacenters.country_code" && words.includes("eu");
+    const wanted = new Set([...words, ...(isUnion ? europeanUnion.map(normalizeWord) : [])]);
+    add([column], (model) => holds(of(model).map(normalizeWord), wanted));
+  }
+  /** Assumed: 0 means "not stated". */
+  const addMinimum = (column: "context_length" | "max_output_length" | "created", minimum: number | undefined) => {
+    if (minimum === undefined) return;
+    add([column], (model) => {
+      const own = typedValue(model[column]) ?? 0;
+      return own !== 0 && own >= minimum;
+    });
+  };
+  addMinimum("context_length", minContext);
+  addMinimum("max_output_length", minOutput);
+  addMinimum("created", filter.createdSince && filter.createdSince(now) / 1000);
+  for (const [name, text] of maxPrice ?? []) {
+    const limit = parseDecimal(text);
+    add([`pricing.${name}`], ({ pricing }) => {
+      const price = readPrice(pricing, name);
+      return price && limit ? compareDecimals(price, shiftDigits(limit, -priceExponent(name))) <= 0 : false;
+    });
+  }
+  if (free) {
+    add(["pricing.prompt", "pricing.completion"], ({ pricing }) =>
+      ["prompt", "completion", ...statedPrices(pricing).keys()].every(
+        (name) => readPrice(pricing, name)?.digits === 0n,
+      ),
+    );
+  }
+  /** An unreadable date is neither past nor future. */
+  const addDeprecation = (ms: number, isWanted: boolean) => {
+    const day = utcDay(Math.min(ms, lastDay));
+    add(["deprecation_date"], (model) => {
+      const end = deprecationDay(model);
+      return end !== undefined && (end ?? "9999-99-99") <= day === isWanted;
+    });
+  };
+  if (deprecated) addDeprecation(now, true);
+  if (notDeprecated) addDeprecation(now, false);
+  if (deprecatedWithin !== undefined) addDeprecation(deprecatedWithin(now), true);
+  return found;
 };
 
+/** The last day whose year has four digits. */
+const lastDay = Date.UTC(9999, 11, 31);
+
 /** Returns the names of the columns that a filter is about. */
-export const filteredColumns = (filter: Filter): Strings => givenOptions(filter).flatMap(({ columns }) => columns);
+export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
 
 /** True if a filter has any option but a pattern. */
-export const hasFilters = (filter: Filter): boolean => givenOptions(filter).some(({ name }) => name !== "pattern");
+export const hasFilters = (filter: Filter): boolean => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
 /** `now`: milliseconds since 1970. */
 export const createMatcher = (filter: Filter, now: number): Test => {
-  const tests = givenOptions(filter).map(({ test }) => test(now));
-  return (model) => tests.every((test) => test(model));
+  const criteria = listCriteria(filter, now);
+  return (model) => criteria.every(({ test }) => test(model));
 };
 
-/** Returns the usual words of an option such as `--feature`. */
-export const usualWords = (option: string): Strings =>
-  Object.entries(typedOptions).find(([name]) => optionOf(name) === option)?.[1].words?.usual ?? [];
+const wordsOptions: readonly WordsOption[] = [...matchedWords, priceOption];
 
 const optionOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
+/** Returns the usual words of an option such as `--feature`. */
+export const usualWords = (option: string): Strings =>
+  wordsOptions.find(({ name }) => optionOf(name) === option)?.usual ?? [];
+
 /** Counts the models with each word, the most frequent word first. */
-const countWords = ({ of }: OptionWords, models: Entries<CatalogModel>) => {
+const countWords = ({ of }: WordsOption, models: Entries<CatalogModel>) => {
   const counted = new Map<string, { readonly word: string; count: number }>();
   for (const model of models) {
-    for (const [lower, word] of new Map(of(model).map((one) => [one.toLowerCase(), one]))) {
-      const entry = counted.get(lower) ?? { word, count: 0 };
+    for (const [key, word] of new Map(of(model).map((one) => [normalizeWord(one), one]))) {
+      const entry = counted.get(key) ?? { word, count: 0 };
       entry.count++;
-      if (lower.trim() !== "") counted.set(lower, entry);
+      if (key !== "") counted.set(key, entry);
     }
   }
   return [...counted.values()].sort((a, b) => b.count - a.count);
@@ -229,15 +212,16 @@ const countWords = ({ of }: OptionWords, models: Entries<CatalogModel>) => {
 /** Finds the first word of a filter that is neither usual nor in a model. Without models, every word is accepted. */
 export const findUnknownWord = (filter: Filter, models: Entries<CatalogModel>) => {
   if (models.length === 0) return undefined;
-  for (const { name, facts, words } of givenOptions(filter)) {
-    const isIn = (list: Strings, word: string) => lowerCased(list).includes(word.toLowerCase());
-    const unusual = words.filter((word) => facts !== undefined && !isIn(facts.usual, word));
-    if (facts === undefined || unusual.length === 0) continue;
-    const occurring = countWords(facts, models);
+  for (const option of wordsOptions) {
+    const { name, usual } = option;
+    const words = name === "maxPrice" ? filter.maxPrice?.map(([price]) => price) : filter[name];
+    const isIn = (list: Strings, word: string) => list.some((one) => normalizeWord(one) === normalizeWord(word));
+    const unusual = (words ?? []).filter((word) => !isIn(usual, word));
+    if (unusual.length === 0) continue;
+    const occurring = countWords(option, models);
     const texts = occurring.map(({ word }) => word);
     const word = unusual.find((one) => !isIn(texts, one));
-    if (word === undefined) continue;
-    return { option: optionOf(name), word, usual: facts.usual, occurring, near: findNearest(word, texts) };
+    if (word !== undefined) return { option: optionOf(name), word, usual, occurring, near: findNearest(word, texts) };
   }
   return undefined;
 };

@@ -7,28 +7,33 @@ export {
   catalogNames,
   findSavedCatalog,
   listCachedIds,
+  maxSavedReplies,
   parseCatalog,
   readCachedCatalog,
   readCatalogFile,
   saveCatalog,
 } from "./catalog-files.ts";
 export { type Cost, compareCosts, computeCost, noUsage, readCallUsage, type Usage } from "./cost.ts";
-export { diffCatalogs } from "./diff.ts";
+export { type Change, diffCatalogs } from "./diff.ts";
 export {
   catalogFields,
+  dayMs,
   deprecationDay,
   findMistypedFields,
   formatPercentChange,
   formatPlain,
   formatPrice,
+  modelFields,
   namedPrices,
   parseAmount,
   priceField,
+  statedPrices,
   tokenPrices,
+  utcDay,
 } from "./fields.ts";
 export { createMatcher, type Filter, filteredColumns, findUnknownWord, hasFilters, usualWords } from "./filter.ts";
-export { type LockedModel, type LockFile, readLock, toLockedModel, writeLock } from "./lock.ts";
-export { compareCodeUnits, compilePattern, dayMs, findNearestId, modelFields, utcDay } from "./models.ts";
+export { type LockedModel, readLock, toLockedModel, writeLock } from "./lock.ts";
+export { compareCodeUnits, compilePattern, findNearestId } from "./models.ts";
 export {
   type CatalogEntry,
   type CatalogRow,
@@ -38,4 +43,4 @@ export {
   joinCatalogs,
   rowsDocument,
 } from "./rows.ts";
-export { acceptAdvice, type LockPolicy, lockRules, type VerifiedFact, verifyLock } from "./verify.ts";
+export { acceptAdvice, lockRules, type VerifiedFact, verifyLock } from "./verify.ts";

@@ -8,9 +8,9 @@ import { getErrorCode, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
 import { findSpan, getMember, listElementSpans, locateOffset, parseJson } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
-import { invalidLock, type LockFault, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
-import { namedPrices, priceAt, priceNames } from "./fields.ts";
-import { compareCodeUnits, wireValue } from "./models.ts";
+import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
+import { priceNames, statedPrices } from "./fields.ts";
+import { compareCodeUnits } from "./models.ts";
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
@@ -35,32 +35,35 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-export const toLockedModel = (catalog: CatalogName, id: string, model: CatalogModel): LockedModel => ({
-  catalog,
-  id,
-  quantization: typedValue(model.quantization) || undefined,
-  context_length: positive(typedValue(model.context_length)),
-  max_output_length: positive(typedValue(model.max_output_length)),
-  pricing: lockedPrices(model),
-  input_modalities: uniqueSorted(typedValue(model.input_modalities)),
-  output_modalities: uniqueSorted(typedValue(model.output_modalities)),
-  supported_features: uniqueSorted(typedValue(model.supported_features)),
-  supported_sampling_parameters: uniqueSorted(typedValue(model.supported_sampling_parameters)),
-  countries: uniqueSorted(typedValue(model.datacenters)?.flatMap(({ country_code }) => typedValue(country_code) ?? [])),
-  deprecation_date: typedValue(model.deprecation_date) || undefined,
-});
+export const toLockedModel = (catalog: CatalogName, id: string, model: CatalogModel): LockedModel => {
+  const codes = typedValue(model.datacenters)?.flatMap(({ country_code }) => typedValue(country_code) ?? []);
+  return {
+    catalog,
+    id,
+    quantization: typedValue(model.quantization) || undefined,
+    context_length: toPositive(typedValue(model.context_length)),
+    max_output_length: toPositive(typedValue(model.max_output_length)),
+    pricing: toLockedPrices(model),
+    input_modalities: sortUnique(typedValue(model.input_modalities)),
+    output_modalities: sortUnique(typedValue(model.output_modalities)),
+    supported_features: sortUnique(typedValue(model.supported_features)),
+    supported_sampling_parameters: sortUnique(typedValue(model.supported_sampling_parameters)),
+    countries: sortUnique(codes),
+    deprecation_date: typedValue(model.deprecation_date) || undefined,
+  };
+};
 
 /** Assumed: 0 means "not stated". Negative numbers are invalid. */
-const positive = (number = 0): number | undefined => (number > 0 ? number : undefined);
+const toPositive = (number = 0): number | undefined => (number > 0 ? number : undefined);
 
-const uniqueSorted = (list: readonly string[] = []): string[] | undefined =>
+const sortUnique = (list: readonly string[] = []): string[] | undefined =>
   list.length === 0 ? undefined : [...new Set(list)].sort();
 
-const lockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
-  const others = Object.keys(typedValue(pricing) ?? {}).filter((name) => !namedPrices.has(name));
-  const stated = [...priceNames, ...others.sort()].flatMap((name): readonly (readonly [string, string])[] => {
-    const value = wireValue(priceAt(pricing, name));
-    return typeof value === "string" || typeof value === "number" ? [[name, String(value)]] : [];
+const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
+  const prices = statedPrices(pricing);
+  const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
+    const value = prices.get(name);
+    return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];
   });
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
 };
@@ -84,20 +87,18 @@ const lockKey = "rollcall_lock";
 /** Reads a lock file. Returns undefined if it does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
 export const readLock = (file: string): LockFile | undefined => {
   const bytes = readLockBytes(file);
-  return bytes && parseLock(file, bytes);
-};
-
-const parseLock = (file: string, bytes: Buffer): LockFile => {
-  const broken = (fault: LockFault, at: number, path: LockPath = []): Failure =>
-    invalidLock({ file, fault, field: path.join("."), ...locateOffset(bytes, at) });
-  const startOf = (...path: LockPath): number => findSpan(bytes, path)?.start ?? 0;
+  if (bytes === undefined) return undefined;
+  const broken = (reason: string, at = 0, isLock = true): Failure =>
+    invalidLock({ file, reason, isLock, ...locateOffset(bytes, at) });
   const value = parseJson(bytes.toString("utf8"))?.value;
-  if (value === undefined) throw broken("not-json", requireFault(bytes).at);
+  if (value === undefined) throw broken("it is not JSON", requireFault(bytes).at, false);
   const version = getMember(value, lockKey);
-  if (version === undefined) throw broken("not-a-lock", startOf());
-  if (version !== lockVersion) throw broken("newer", startOf(lockKey));
+  if (version === undefined) throw broken("it is not a lock file", findSpan(bytes, [])?.start, false);
+  if (version !== lockVersion) throw broken("a newer rollcall wrote it", findSpan(bytes, [lockKey])?.start);
   const [list, listSpan] = [getMember(value, "models"), findSpan(bytes, ["models"])];
-  if (!Array.isArray(list) || listSpan === undefined) throw broken("type", listSpan?.start ?? startOf(), ["models"]);
+  if (!Array.isArray(list) || listSpan === undefined) {
+    throw broken("invalid models", (listSpan ?? findSpan(bytes, []))?.start);
+  }
   // A lock file may have thousands of models.
   const spans = listElementSpans(bytes, listSpan);
   const factAt = (model: number, path: LockPath): number => {
@@ -109,7 +110,7 @@ const parseLock = (file: string, bytes: Buffer): LockFile => {
     if (data !== undefined) return data;
     const key = String(error.issues[0]?.path[0]);
     const path = getMember(model, key) === undefined ? [] : [key];
-    throw broken("type", factAt(at, path), ["models", at, ...path]);
+    throw broken(`invalid ${["models", at, ...path].join(".")}`, factAt(at, path));
   });
   return { file, models, positionOf: (model, path) => locateOffset(bytes, factAt(model, path)) };
 };
@@ -149,8 +150,7 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
 
 /** Formats models by catalog and id, with a line for each fact, also for a list of texts. */
 const formatLock = (models: readonly LockedModel[]): string => {
-  const orderOf = ({ catalog }: LockedModel): number => catalogNames.indexOf(catalog);
-  const sorted = models.toSorted((a, b) => orderOf(a) - orderOf(b) || compareCodeUnits(a.id, b.id));
+  const sorted = models.toSorted((a, b) => compareCodeUnits(a.catalog, b.catalog) || compareCodeUnits(a.id, b.id));
   const json = JSON.stringify({ [lockKey]: lockVersion, models: sorted }, undefined, 2);
   const shortLists = json.replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, list: string) => `[${list.replace(/\n\s*/g, " ")}]`);
   return `${shortLists}\n`;

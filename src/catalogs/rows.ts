@@ -43,14 +43,15 @@ export const joinCatalogs = (lists: readonly CatalogList[]): Entries<CatalogEntr
 
 /** Joins each model with each entry of exactly its id, in the order of the models. */
 export const joinById = (models: ReplyList<InferenceModel>, entries: Entries<CatalogEntry>): readonly CatalogRow[] => {
-  const callable = Array.from(models, (value, at) => ({ value, raw: models.bytesAt(at) }));
-  const byId = new Map(callable.map(({ value }): [string | undefined, CatalogEntry[]] => [typedValue(value.id), []]));
+  const byId = new Map(Array.from(models, ({ id }): [string | undefined, CatalogEntry[]] => [typedValue(id), []]));
   byId.delete(undefined);
   for (const listed of entries) byId.get(typedValue(listed.entry.id))?.push(listed);
-  return callable.flatMap((model): readonly CatalogRow[] => {
-    const found = byId.get(typedValue(model.value.id)) ?? [];
-    return found.length === 0 ? [{ model }] : found.map((listed) => ({ model, listed }));
-  });
+  return Array.from(models, (value, at) => ({ value, raw: models.bytesAt(at) })).flatMap(
+    (model): readonly CatalogRow[] => {
+      const found = byId.get(typedValue(model.value.id)) ?? [];
+      return found.length === 0 ? [{ model }] : found.map((listed) => ({ model, listed }));
+    },
+  );
 };
 
 /** A model without an entry has nothing but its id, so it matches only patterns. */
@@ -66,8 +67,9 @@ type Rows = Pick<Entries<CatalogRow>, "length" | "at">;
 /** `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the bytes from the service. */
 export const rowsDocument = (rows: Rows, catalogs: readonly CatalogName[]): Uint8Array =>
   joinRows(rows, { catalogs }, ({ model, listed }) => [
-    ...(model === undefined ? [] : [['"model":', model.raw]]),
-    [`"catalog":${JSON.stringify(listed?.catalog ?? null)},"entry":`, listed?.raw ?? "null"],
+    ...(model === undefined ? [] : ['"model":', model.raw, ","]),
+    `"catalog":${JSON.stringify(listed?.catalog ?? null)},"entry":`,
+    listed?.raw ?? "null",
   ]);
 
 /** The rows for the cells of tables: the keys of an entry, then `catalog` and `model`. */
@@ -75,30 +77,23 @@ export const cellsDocument = (rows: Rows): Uint8Array =>
   joinRows(rows, {}, ({ model, listed }) => {
     const id = model && listed === undefined ? listMemberSpans(model.raw, rootSpan(model.raw)).get("id") : undefined;
     return [
-      ...(listed === undefined ? [] : [innerMembers(listed.raw), [`"catalog":${JSON.stringify(listed.catalog)}`]]),
-      ...(model === undefined || id === undefined ? [] : [['"id":', model.raw.subarray(id.start, id.end)]]),
-      ...(model === undefined ? [] : [['"model":', model.raw]]),
+      ...(listed === undefined ? [] : innerMembers(listed.raw)),
+      ...(model === undefined || id === undefined ? [] : ['"id":', model.raw.subarray(id.start, id.end), ","]),
+      `"catalog":${JSON.stringify(listed?.catalog ?? null)}`,
+      ...(model === undefined ? [] : [',"model":', model.raw]),
     ];
   });
 
 type Piece = string | Uint8Array;
 
-const joinRows = (
-  rows: Rows,
-  others: object,
-  membersOf: (row: CatalogRow) => readonly (readonly Piece[])[],
-): Uint8Array => {
+const joinRows = (rows: Rows, others: object, piecesOf: (row: CatalogRow) => readonly Piece[]): Uint8Array => {
   const pieces: Piece[] = [JSON.stringify({ ...others, data: [] }).slice(0, -2)];
-  for (let at = 0; at < rows.length; at++) {
-    const members = membersOf(rows.at(at) ?? {}).filter(({ length }) => length > 0);
-    const joined = members.flatMap((member, nth) => (nth === 0 ? member : [",", ...member]));
-    pieces.push(at === 0 ? "{" : ",{", ...joined, "}");
-  }
+  for (let at = 0; at < rows.length; at++) pieces.push(at === 0 ? "{" : ",{", ...piecesOf(rows.at(at) ?? {}), "}");
   return Buffer.concat([...pieces, "]}"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)));
 };
 
-/** Returns the members of an object without its braces. */
+/** Returns the members of an object without its braces, with a comma after them. */
 const innerMembers = (raw: Uint8Array): readonly Piece[] => {
   const start = skipWhite(raw, 1);
-  return raw[0] !== openBrace || start >= raw.length - 1 ? [] : [raw.subarray(start, raw.length - 1)];
+  return raw[0] !== openBrace || start >= raw.length - 1 ? [] : [raw.subarray(start, raw.length - 1), ","];
 };

@@ -11,9 +11,8 @@ import {
 } from "../decimal.ts";
 import type { Problem, Severity } from "../failure.ts";
 import type { CatalogName } from "./catalog-files.ts";
-import { formatPercentChange, formatPrice, parsePrice, readPrice } from "./fields.ts";
+import { formatPercentChange, formatPrice, parsePrice, readPrice, utcDay } from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
-import { utcDay } from "./models.ts";
 
 /** The limits of `catalog verify`. */
 export interface LockPolicy {
@@ -74,8 +73,12 @@ const rules = {
     "The catalog no longer states the countries of the data centers. They may have changed.",
     "no longer states the countries of its data centers (were FI, US)",
   ),
+  "model-deprecated": error(
+    "The deprecation date of a model is in the past, or today.",
+    "was deprecated on 2026-10-01",
+  ),
   "deprecation-near": error(
-    "A model is deprecated, or will be within the time in `--within`.",
+    "A model will be deprecated within the time in `--within`.",
     "will be deprecated on 2026-12-01",
   ),
   "modality-removed": warning("A model no longer accepts or returns a modality.", "no longer accepts image"),
@@ -87,10 +90,12 @@ type RuleName = keyof typeof rules;
 
 export const lockRules: Readonly<Record<string, LockRule>> = rules;
 
-/** Replaceable rules: rules that a replacement may break. */
-const replaceable: ReadonlySet<string> = new Set<RuleName>([
+const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
+
+/** Rules that a replacement may break. */
+const replaceableRules: readonly RuleName[] = [
   ...(["model-removed", "price-increased", "price-unknown", "quantization-changed", "max-output-decreased"] as const),
-]);
+];
 
 /** A fact that got worse. */
 interface Regression {
@@ -118,54 +123,54 @@ const hundred: Decimal = { digits: 100n, places: 0 };
 /** Finds regressions. `is` is undefined if the catalog no longer has the model. */
 const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
   const found: Regression[] = [];
-  const add = (rule: RuleName, path: LockPath, [locked, now]: readonly [unknown, unknown], message: string) =>
-    found.push({ rule, path, locked: String(locked ?? ""), now: String(now ?? ""), message });
+  const add = (rule: RuleName, path: LockPath, [locked = "", now = ""]: readonly unknown[], message: string) =>
+    found.push({ rule, path, locked: String(locked), now: String(now), message });
   if (is === undefined) {
-    add("model-removed", ["id"], ["", ""], `is no longer in the ${was.catalog} catalog`);
+    add("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`);
     return found;
   }
+  const prices = new Map(Object.entries(is.pricing ?? {}));
   for (const [name, text] of Object.entries(was.pricing ?? {})) {
-    const nowText = new Map(Object.entries(is.pricing ?? {})).get(name) ?? "";
+    const nowText = prices.get(name) ?? "";
     const [before, after] = [parsePrice(text), parsePrice(nowText)];
+    const values = [formatPrice(name, text), formatPrice(name, nowText)];
     if (before === undefined) continue;
-    const values = [formatPrice(name, text), formatPrice(name, nowText)] as const;
-    const path = ["pricing", name];
     if (after === undefined) {
-      add("price-unknown", path, values, `no longer states its ${name} price (was ${values[0]})`);
+      add("price-unknown", ["pricing", name], values, `no longer states its ${name} price (was ${values[0]})`);
     } else if (hasRisen(before, after, policy.maxRise)) {
       const percent = formatPercentChange(before, after, true).replace("+", " by ");
       const rise = `${percent === "" ? "" : `${percent}%,`} from ${values.join(" to ")}`;
-      add("price-increased", path, values, `raised its ${name} price${rise}`);
+      add("price-increased", ["pricing", name], values, `raised its ${name} price${rise}`);
     }
   }
-  const { quantization, context_length: context, max_output_length: output } = was;
-  const bits = quantizationBits(is.quantization) - quantizationBits(quantization);
-  if (quantization !== undefined && quantization !== is.quantization && !(bits > 0)) {
-    const message =
-      is.quantization === undefined
-        ? `no longer states its quantization (was ${quantization})`
-        : `changed its quantization from ${quantization} to ${is.quantization}`;
+  const bits = countBits(is.quantization) - countBits(was.quantization);
+  if (was.quantization !== undefined && was.quantization !== is.quantization && !(bits > 0)) {
+    const values = [was.quantization, is.quantization];
     const rule = bits < 0 ? "quantization-decreased" : "quantization-changed";
-    add(rule, ["quantization"], [quantization, is.quantization], message);
+    const isStated = is.quantization !== undefined;
+    const message = isStated
+      ? `changed its quantization from ${values.join(" to ")}`
+      : `no longer states its quantization (was ${was.quantization})`;
+    add(rule, ["quantization"], values, message);
   }
-  const contexts = [context, is.context_length] as const;
-  if (context !== undefined && is.context_length === undefined) {
-    const message = `no longer states its context (was ${context} tokens)`;
-    add("context-unknown", ["context_length"], contexts, message);
-  } else if (context !== undefined && (is.context_length ?? 0) < context) {
-    const message = `reduced its context from ${context} to ${is.context_length} tokens`;
-    add("context-decreased", ["context_length"], contexts, message);
-  }
-  if (output !== undefined && is.max_output_length !== undefined && is.max_output_length < output) {
-    const message = `reduced its maximum output from ${output} to ${is.max_output_length} tokens`;
-    add("max-output-decreased", ["max_output_length"], [output, is.max_output_length], message);
+  for (const [field, name, rule] of [
+    ["context_length", "context", "context-decreased"],
+    ["max_output_length", "maximum output", "max-output-decreased"],
+  ] as const) {
+    const [before, after] = [was[field], is[field]];
+    if (before === undefined) continue;
+    if (after !== undefined && after < before) {
+      add(rule, [field], [before, after], `reduced its ${name} from ${before} to ${after} tokens`);
+    } else if (after === undefined && field === "context_length") {
+      add("context-unknown", [field], [before], `no longer states its context (was ${before} tokens)`);
+    }
   }
   for (const [field, rule, verb] of lists) {
     const [before = [], after = []] = [was[field], is[field]];
     if (field === "countries" && before.length > 0 && after.length === 0) {
       const countries = before.join(", ");
       const message = `no longer states the countries of its data centers (were ${countries})`;
-      add("countries-unknown", [field, 0], [countries, ""], message);
+      add("countries-unknown", [field, 0], [countries], message);
       continue;
     }
     for (const [at, word] of before.entries()) {
@@ -174,14 +179,15 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
   }
   const day = /^\d{4}-\d\d-\d\d/.exec(is.deprecation_date ?? "")?.[0];
   if (day !== undefined && day <= utcDay(policy.now + policy.withinMs)) {
-    const when = day <= utcDay(policy.now) ? "was" : "will be";
-    add("deprecation-near", ["deprecation_date"], [was.deprecation_date, day], `${when} deprecated on ${day}`);
+    const isPast = day <= utcDay(policy.now);
+    const message = `${isPast ? "was" : "will be"} deprecated on ${day}`;
+    add(isPast ? "model-deprecated" : "deprecation-near", ["deprecation_date"], [was.deprecation_date, day], message);
   }
   return found;
 };
 
 /** Assumed: the first number in the name of a quantization is its bits: `int4`, `bf16`, `nvfp4`, `fp8_e4m3`. */
-const quantizationBits = (quantization = ""): number => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
+const countBits = (quantization = ""): number => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
 
 const hasRisen = (was: Decimal, is: Decimal, maxRise: Decimal): boolean =>
   compareDecimals(multiplyDecimals(is, hundred), multiplyDecimals(was, addDecimals(hundred, maxRise))) > 0;
@@ -204,46 +210,56 @@ export const verifyLock = (
   catalogs: ReadonlyMap<CatalogName, Iterable<CatalogModel>>,
   policy: LockPolicy,
 ): readonly VerifiedFact[] => {
-  const served = new Map(Array.from(catalogs, ([name, models]) => [name, openServedModels(name, models, policy)]));
+  const served = new Map(Array.from(catalogs, ([name, models]) => [name, listServedModels(name, models)]));
   return lock.models.flatMap((locked, at): readonly VerifiedFact[] => {
-    const models = served.get(locked.catalog);
-    const regressions = fewestRegressions(locked, models?.byId.get(locked.id) ?? [], policy);
+    const models = served.get(locked.catalog) ?? [];
+    const regressions = findFewestRegressions(locked, models, policy);
     const errors = regressions.filter(({ rule }) => rules[rule].severity === "error");
     // If only prices rose, only a cheaper model helps.
     const isCheaper = errors.every(({ rule }) => rule === "price-increased");
-    const replacement = errors.length > 0 ? models?.findReplacement(locked, isCheaper) : undefined;
+    const replacement = errors.length > 0 ? findReplacement(locked, models, { policy, isCheaper }) : undefined;
     const { id, prompt, completion } = replacement ?? {};
     const replaceAdvice =
       replacement === undefined
         ? `no other model in the ${locked.catalog} catalog can replace it${isCheaper ? " for less" : ""}`
         : `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
     const advice = errors.length > 0 ? replaceAdvice : acceptAdvice;
-    return regressions
-      .map((regression) => {
-        const { rule, path } = regression;
-        const where = { file: lock.file, ...lock.positionOf(at, path), path: ["models", at, ...path] };
-        const message = `${locked.id} ${regression.message}`;
-        return {
-          locked,
-          regression,
-          problem: { ...where, rule, severity: rules[rule].severity, message, advice },
-          replacement,
-        };
-      })
-      .sort((a, b) => a.problem.line - b.problem.line);
+    const facts = regressions.map((regression) => {
+      const { rule, path } = regression;
+      const where = { file: lock.file, ...lock.positionOf(at, path), path: ["models", at, ...path] };
+      const message = `${locked.id} ${regression.message}`;
+      const problem = { ...where, rule, severity: rules[rule].severity, message, advice };
+      return { locked, regression, problem, replacement };
+    });
+    return facts.sort((a, b) => a.problem.line - b.problem.line);
   });
 };
 
-/** Compares with the model of this id that has the fewest regressions. A near deprecation only breaks a tie. */
-const fewestRegressions = (
+/** A model in a catalog. Undefined prices are unknown. */
+interface ServedModel {
+  readonly model: LockedModel;
+  readonly prompt: Decimal | undefined;
+  readonly completion: Decimal | undefined;
+}
+
+const listServedModels = (catalog: CatalogName, models: Iterable<CatalogModel>): readonly ServedModel[] =>
+  Array.from(models).flatMap((entry) => {
+    const id = typedValue(entry.id);
+    const [prompt, completion] = [readPrice(entry.pricing, "prompt"), readPrice(entry.pricing, "completion")];
+    return id === undefined ? [] : [{ model: toLockedModel(catalog, id, entry), prompt, completion }];
+  });
+
+/** Compares with the model of this id that has the fewest regressions. A deprecation only breaks a tie. */
+const findFewestRegressions = (
   locked: LockedModel,
-  served: readonly LockedModel[],
+  served: readonly ServedModel[],
   policy: LockPolicy,
 ): readonly Regression[] => {
   const count = (found: readonly Regression[]): number =>
-    found.filter(({ rule }) => rule !== "deprecation-near").length;
+    found.filter(({ rule }) => !deprecationRules.includes(rule)).length;
   const [fewest = findRegressions(locked, undefined, policy)] = served
-    .map((one) => findRegressions(locked, one, policy))
+    .filter(({ model }) => model.id === locked.id)
+    .map(({ model }) => findRegressions(locked, model, policy))
     .sort((a, b) => count(a) - count(b) || a.length - b.length);
   return fewest;
 };
@@ -255,30 +271,23 @@ interface Replacement {
   readonly completion: string;
 }
 
-const openServedModels = (catalog: CatalogName, models: Iterable<CatalogModel>, policy: LockPolicy) => {
-  const byId = new Map<string, LockedModel[]>();
-  const priced: { id: string; model: LockedModel; prompt: Decimal; completion: Decimal; sum: Decimal }[] = [];
-  for (const entry of models) {
-    const id = typedValue(entry.id);
-    if (id === undefined) continue;
-    const model = toLockedModel(catalog, id, entry);
-    byId.set(id, [...(byId.get(id) ?? []), model]);
-    const [prompt, completion] = [readPrice(entry.pricing, "prompt"), readPrice(entry.pricing, "completion")];
-    if (prompt && completion) priced.push({ id, model, prompt, completion, sum: addDecimals(prompt, completion) });
-  }
+/** Finds the model with the lowest sum of prompt and completion price that breaks only replaceable rules. */
+const findReplacement = (
+  locked: LockedModel,
+  served: readonly ServedModel[],
+  { policy, isCheaper }: { readonly policy: LockPolicy; readonly isCheaper: boolean },
+): Replacement | undefined => {
+  const priced = served.flatMap(({ model, prompt, completion }) =>
+    prompt && completion ? [{ model, prompt, completion, sum: addDecimals(prompt, completion) }] : [],
+  );
   priced.sort((a, b) => compareDecimals(a.sum, b.sum));
-  return {
-    byId,
-    /** Finds the model with the lowest sum of prompt and completion price that breaks only replaceable rules. */
-    findReplacement: (locked: LockedModel, isCheaper: boolean): Replacement | undefined => {
-      const own = isCheaper ? priced.findLast(({ id }) => id === locked.id) : undefined;
-      const found = priced.find(
-        ({ id, model }) =>
-          id !== locked.id && findRegressions(locked, model, policy).every(({ rule }) => replaceable.has(rule)),
-      );
-      if (found === undefined || (own !== undefined && compareDecimals(found.sum, own.sum) >= 0)) return undefined;
-      const perMillion = (price: Decimal): string => formatDecimal(shiftDigits(price, 6));
-      return { id: found.id, prompt: perMillion(found.prompt), completion: perMillion(found.completion) };
-    },
-  };
+  const own = isCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
+  const found = priced.find(
+    ({ model }) =>
+      model.id !== locked.id &&
+      findRegressions(locked, model, policy).every(({ rule }) => replaceableRules.includes(rule)),
+  );
+  if (found === undefined || (own !== undefined && compareDecimals(found.sum, own.sum) >= 0)) return undefined;
+  const [prompt, completion] = [found.prompt, found.completion].map((price) => formatDecimal(shiftDigits(price, 6)));
+  return { id: found.model.id, prompt: prompt ?? "", completion: completion ?? "" };
 };

@@ -201,12 +201,21 @@ export const lockMissing = (file: string): Failure =>
     where: { file },
   });
 
-/** @param count facts that got worse than the lock file allows */
-export const lockDiffers = (file: string, count: number, details: FailureDetails): Failure =>
-  new Failure("differs", "lock-differs", `${pluralize(count, "fact is", "facts are")} worse than in ${file}`, {
+interface LockDifferences {
+  readonly file: string;
+  /** The number of facts that got worse than the lock file allows. */
+  readonly count: number;
+  readonly replacements: readonly (readonly [locked: string, replacement: string])[];
+}
+
+export const lockDiffers = ({ file, count, replacements }: LockDifferences, details: FailureDetails): Failure => {
+  const replace = replacements.map(([locked, replacement]) => `use ${replacement} in place of ${locked}`);
+  const others = ["accept the change with `rollcall catalog lock`", "or silence a rule with --allow"];
+  return new Failure("differs", "lock-differs", `${pluralize(count, "fact is", "facts are")} worse than in ${file}`, {
     ...details,
-    hint: "use the suggested model, accept the change with `rollcall catalog lock`, or silence a rule with --allow",
+    hint: replace.length === 0 ? others.join(", ") : [...replace.slice(0, 3), ...others].join(", "),
   });
+};
 
 interface CatalogSource {
   readonly catalog: string;

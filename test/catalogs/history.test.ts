@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { type CatalogId, findSavedCatalog, saveCatalog } from "../../src/catalogs/index.ts";
+import { type CatalogId, findSavedCatalog, maxSavedReplies, saveCatalog } from "../../src/catalogs/index.ts";
 
 const router: CatalogId = { address: "https://one.example", catalog: "router", provider: "r" };
 
@@ -13,12 +13,8 @@ const day = 24 * hour;
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), "history-"));
 
-const save = (
-  folder: string,
-  id: string,
-  fetchedAt: number,
-  { place = router, ...more }: { readonly place?: CatalogId; readonly limitBytes?: number } = {},
-) => saveCatalog(folder, place, { bytes: Buffer.from(JSON.stringify({ data: [{ id }] })), fetchedAt, ...more });
+const save = (folder: string, id: string, fetchedAt: number, place = router) =>
+  saveCatalog(folder, place, { bytes: Buffer.from(JSON.stringify({ data: [{ id }] })), fetchedAt });
 
 /** The time and the id of the catalog as it was at a time. */
 const at = (folder: string, time: number, place = router) => {
@@ -54,19 +50,15 @@ describe("the history of catalogs", () => {
     ]);
   });
 
-  it("has a file for each different reply of a day, and writes nothing for the latest one again", () => {
+  it("has a file for each change, and writes nothing for the latest reply again", () => {
     const folder = newFolder();
     for (const time of [noon, noon + hour, noon + day]) save(folder, "a", time);
     expect(at(folder, noon + 9 * day)).toEqual([noon, "a"]);
     save(folder, "b", noon + day);
     save(folder, "a", noon + day + hour);
-    save(folder, "b", noon + day + 2 * hour);
-    expect(
-      readdirSync(ownFolder(folder))
-        .map((name) => name.replace(/[0-9a-f]{24}/, "…"))
-        .sort(),
-    ).toEqual(["2026-11-01-….json.gz", "2026-11-02-….json.gz", "2026-11-02-….json.gz"]);
-    expect(at(folder, noon + 9 * day)).toEqual([noon + day + 2 * hour, "b"]);
+    expect(readdirSync(ownFolder(folder)).map((name) => name.replace(/[0-9a-f]{24}/, "…"))).toEqual(
+      ["2026-11-01T12-00", "2026-11-02T12-00", "2026-11-02T13-00"].map((time) => `${time}-00.000Z-….json.gz`),
+    );
   });
 
   it("keeps catalogs of another address, kind or provider apart", () => {
@@ -84,25 +76,16 @@ describe("the history of catalogs", () => {
     const digest = "0".repeat(24);
     const text = JSON.stringify({ data: [{ id: "other" }] });
     writeFileSync(join(own, "notes.txt"), text);
-    writeFileSync(join(own, `2026-11-02-${digest}.json`), text);
-    writeFileSync(join(own, `2026-11-02-${digest}.json.gz`), gzipSync(text));
-    writeFileSync(join(own, `2026-11-03-${digest}.json.gz`), text);
-    writeFileSync(join(own, `2026-99-99-${digest}.json.gz`), gzipSync(text));
-    mkdirSync(join(own, `2026-11-04-${digest}.json.gz`));
+    writeFileSync(join(own, `2026-11-02T12-00-00.000Z-${digest}.json`), text);
+    writeFileSync(join(own, `2026-11-02T12-00-00.000Z-${digest}.json.gz`), gzipSync(text));
+    writeFileSync(join(own, `2026-11-03T12-00-00.000Z-${digest}.json.gz`), text);
+    writeFileSync(join(own, `2026-99-99T12-00-00.000Z-${digest}.json.gz`), gzipSync(text));
+    mkdirSync(join(own, `2026-11-04T12-00-00.000Z-${digest}.json.gz`));
     writeFileSync(join(folder, "catalog-history", "file"), "");
     writeFileSync(join(folder, "catalogs.db"), "SQLite format 3\0");
     expect(at(folder, noon + 9 * day)).toEqual([noon, "a"]);
     save(folder, "b", noon + 8 * day);
     expect(at(folder, noon + 9 * day)).toEqual([noon + 8 * day, "b"]);
-  });
-
-  it("takes the day of a file from its name if the times of files were lost", () => {
-    const folder = newFolder();
-    save(folder, "a", noon);
-    save(folder, "b", noon + day);
-    const own = ownFolder(folder);
-    for (const name of readdirSync(own)) utimesSync(join(own, name), noon / 1000 + 1e6, noon / 1000 + 1e6);
-    expect([at(folder, noon + 0.5 * day)?.[1], at(folder, noon + 1.5 * day)?.[1]]).toEqual(["a", "b"]);
   });
 
   it("saves the latest reply again if its file is damaged", () => {
@@ -114,19 +97,13 @@ describe("the history of catalogs", () => {
     expect(at(folder, noon)).toBeUndefined();
     save(folder, "a", noon + 1);
     expect(at(folder, noon)).toEqual([noon + 1, "a"]);
-    renameSync(join(own, name), join(own, "moved"));
-    expect(at(folder, noon)).toBeUndefined();
   });
 
-  it("removes the oldest files beyond its limit, but never the latest of a catalog", () => {
+  it("removes the oldest replies of a catalog beyond its limit", () => {
     const folder = newFolder();
-    const other = { ...router, provider: "s" };
-    save(folder, "other", noon, { place: other });
-    save(folder, "0", noon);
-    const { size } = statSync(join(ownFolder(folder), readdirSync(ownFolder(folder))[0] ?? ""));
-    for (let id = 1; id < 8; id++) save(folder, `${id}`, noon + id * day, { limitBytes: 4.5 * size });
+    for (let id = 0; id < maxSavedReplies + 5; id++) save(folder, `${id}`, noon + id * day);
+    expect(readdirSync(ownFolder(folder))).toHaveLength(maxSavedReplies);
     expect(at(folder, noon)?.[1]).toBe("5");
-    expect(at(folder, noon + 9 * day)?.[1]).toBe("7");
-    expect(at(folder, noon, other)?.[1]).toBe("other");
+    expect(at(folder, noon + 9999 * day)?.[1]).toBe(`${maxSavedReplies + 4}`);
   });
 });

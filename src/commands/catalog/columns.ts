@@ -4,15 +4,15 @@ import {
   catalogFields,
   dayMs,
   deprecationDay,
+  filteredColumns,
   modelFields,
   namedPrices,
   priceField,
   tokenPrices,
   utcDay,
 } from "../../catalogs/index.ts";
-import type { CatalogModel } from "../../contract/catalog.ts";
-import { typedValue } from "../../contract/replies.ts";
 import { type CellTag, type Column, textColumn } from "../../output/index.ts";
+import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 
 interface RowColumns {
   /** `models` are the catalogs joined with the models that can be called. Default: one. */
@@ -41,7 +41,8 @@ export const rowColumns = ({ of = "one", prices = [], mark }: RowColumns = {}): 
       value: ({ model }) => (model === undefined ? undefined : field.value(model.value)),
     }),
   );
-  if (id === undefined || modelId === undefined || of === "one") return id === undefined ? [] : [id, ...others];
+  if (id === undefined || modelId === undefined) return [];
+  if (of === "one") return [id, ...others];
   const eitherId: Column<CatalogRow> = {
     ...id,
     cell: (row, spelled) => (row.listed === undefined ? modelId : id).cell(row, spelled),
@@ -78,29 +79,11 @@ export const deprecationMark = (now: number): DeprecationMark => {
   };
 };
 
-const maxExtraPrices = 8;
-
-/** Collects the names of prices outside the interface, model by model. */
-export const openExtraPrices = () => {
-  const own = new Set<string>();
-  return {
-    add({ pricing }: CatalogModel) {
-      for (const name in typedValue(pricing) ?? {}) if (!namedPrices.has(name)) own.add(name);
-    },
-    names: () => [...own].slice(0, maxExtraPrices),
-  };
-};
-
-/** Returns the prices in `--sort` that are outside the interface. */
-export const parseSortedPrices = (sort: readonly string[]): readonly string[] =>
-  sort.flatMap((typed) => {
-    const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(typed) ?? [];
-    const isPrice = prefix !== undefined || tokenPrices.has(name);
-    return isPrice && !namedPrices.has(name) ? [name] : [];
+/** Returns the prices in `--sort` and `--max-price` that are outside the interface. Only these get columns. */
+export const listRequestedPrices = (typed: TypedFilter & Pick<TypedOrder, "sort">): readonly string[] => {
+  const names = [...typed.sort, ...filteredColumns(typed)].flatMap((column) => {
+    const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(column) ?? [];
+    return (prefix !== undefined || tokenPrices.has(name)) && !namedPrices.has(name) ? [name] : [];
   });
-
-/** Returns the part of a fact's name that its kind does not contain. */
-export const factName = (field: string): string =>
-  field.startsWith("pricing.")
-    ? field.slice("pricing.".length)
-    : (/^(input|output)_modalities$/.exec(field)?.[1] ?? "");
+  return [...new Set(names)];
+};

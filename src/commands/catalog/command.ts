@@ -124,7 +124,7 @@ export const catalog = command({
       args: diffArgs,
       options: diffOptions,
       examples: ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"],
-      run: async (context, typed) => await (await import("./compare.ts")).diff(context, typed),
+      run: async (context, typed) => await (await import("./diff.ts")).diff(context, typed),
     }),
     command({
       words: "catalog cost",
@@ -146,7 +146,7 @@ export const catalog = command({
         "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
         "rollcall catalog lock openai/gpt-oss-120b zai-org/GLM-4.6",
       ],
-      run: async (context, typed) => await (await import("./compare.ts")).lock(context, typed),
+      run: async (context, typed) => await (await import("./lock.ts")).lock(context, typed),
     }),
     command({
       words: "catalog verify",
@@ -156,7 +156,7 @@ export const catalog = command({
         "rollcall catalog verify --max-rise 10% --within 60d",
         "rollcall catalog verify --report github --allow country-removed",
       ],
-      run: async (context, typed) => await (await import("./compare.ts")).verify(context, typed),
+      run: async (context, typed) => await (await import("./lock.ts")).verify(context, typed),
     }),
   ],
 });

@@ -15,10 +15,9 @@ import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
-import { mapEntries, typedValue } from "../../contract/replies.ts";
+import { typedValue } from "../../contract/replies.ts";
 import { type Column, printList, textColumn } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
-import type { Settings } from "../../settings/index.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import { type DeprecationMark, deprecationMark } from "./columns.ts";
@@ -28,8 +27,7 @@ import {
   checkFilterWords,
   checkSourceOptions,
   openModelNames,
-  readCatalogs,
-  selectCatalogs,
+  readSelectedCatalogs,
   throwFirst,
 } from "./source.ts";
 
@@ -40,40 +38,23 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const typedUsage = parseUsageOptions(typed);
   checkFilterOptions(typed);
   checkSourceOptions(typed);
-  const settings = await effectiveSettings(context);
-  const names = selectCatalogs(settings, typed.catalog);
-  const progress = screen.startProgress("reading catalogs");
-  const read = async () => {
-    const recorded = fromCall === undefined ? noUsage : await readRecordedUsage(context, settings, fromCall);
-    const catalogs = await readCatalogs(context, { settings, typed, names });
-    throwFirst(catalogs.failures);
-    return { usage: { ...recorded, ...typedUsage }, listed: catalogs.listed };
-  };
-  const { usage, listed } = await read().finally(progress.stop);
-  checkFilterWords(
-    typed,
-    mapEntries(listed, ({ entry }) => entry),
-  );
+  const recorded = fromCall === undefined ? noUsage : await readRecordedUsage(context, fromCall);
+  const usage = { ...recorded, ...typedUsage };
+  const { names, listed, failures } = await readSelectedCatalogs(context, typed);
+  throwFirst(failures);
+  checkFilterWords(typed, listed);
   const matches = createMatcher(typed, host.now());
   const today = utcDay(host.now());
   const areUnitsGiven = typed.images !== undefined || typed.requests !== undefined;
-  const named = openModelNames(typed.model.length === 0 ? undefined : typed.model.map((text) => ({ text })));
+  const named = openModelNames(typed.model.map((text) => ({ text })));
   const rows: CostRow[] = [];
   for (const { catalog, entry } of listed) {
     const id = typedValue(entry.id);
     if (!named.selects(id, catalog) || !matches(entry)) continue;
     const { items, ...cost } = computeCost(entry, { usage, areUnitsGiven });
-    const deprecation_date = deprecationDay(entry) ?? null;
+    const [name, deprecation_date] = [typedValue(entry.name) ?? null, deprecationDay(entry) ?? null];
     const ended = (deprecation_date ?? today) < today;
-    rows.push({
-      catalog,
-      id: id ?? null,
-      name: typedValue(entry.name) ?? null,
-      deprecation_date,
-      ended,
-      ...cost,
-      items,
-    });
+    rows.push({ catalog, id: id ?? null, name, deprecation_date, ended, ...cost, items });
   }
   // Deprecated models come last.
   rows.sort(
@@ -111,19 +92,16 @@ const parseUsageOptions = (typed: TypedCost): Partial<Usage> => {
   if (fromCall !== undefined && Object.values(counts).some((count) => count !== undefined))
     throw contradiction("--from-call", "numbers of tokens", "the call has its own numbers of tokens");
   if (fromCall === undefined && stated.every(([, count]) => count === 0)) throw usageMissing();
-  if (cached !== undefined && cached > (promptTokens ?? 0))
-    throw wrongValue(
-      "--cached",
-      String(cached),
-      "at most the value of --prompt-tokens, which includes the cached tokens",
-    );
+  const wanted = "at most the value of --prompt-tokens, which includes the cached tokens";
+  if (cached !== undefined && cached > (promptTokens ?? 0)) throw wrongValue("--cached", String(cached), wanted);
   return Object.fromEntries(stated);
 };
 
 /** @throws Failure `usage-unrecorded`, `calls-missing` */
-const readRecordedUsage = async (context: Context, settings: Settings, id: string): Promise<Usage> => {
-  const client = await openClient(context, settings);
+const readRecordedUsage = async (context: Context, id: string): Promise<Usage> => {
+  const settings = await effectiveSettings(context);
   const project = settings.require("project");
+  const client = await openClient(context, settings);
   const { value: call } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (call === null) throw callsMissing({ ids: [id], asked: 1, project });
   const usage = readCallUsage(JSON.parse(Buffer.from(call.bytes).toString()));
@@ -133,7 +111,8 @@ const readRecordedUsage = async (context: Context, settings: Settings, id: strin
 
 const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: Usage): string => {
   const cached = cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`;
-  return `usage of the call: ${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens, ${pluralize(requests, "request")}`;
+  const tokens = `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens`;
+  return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
 };
 
 const costColumns = (several: boolean, mark?: DeprecationMark): readonly Column<CostRow>[] => [

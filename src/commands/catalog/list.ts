@@ -14,13 +14,14 @@ import {
   joinById,
   namedPrices,
   rowsDocument,
+  statedPrices,
 } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { type Entries, MistypedValue, mapEntries, type ReplyList, typedValue } from "../../contract/replies.ts";
 import { rootSpan } from "../../json/walk.ts";
 import { type Column, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
-import { formatList as joinNames, pluralize } from "../../sentences.ts";
+import { formatList, pluralize } from "../../sentences.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 import {
@@ -31,14 +32,7 @@ import {
   type Selection,
   selectEntries,
 } from "../lists/selection.ts";
-import {
-  type DeprecationMark,
-  deprecationMark,
-  openExtraPrices,
-  parseSortedPrices,
-  rowColumns,
-  useJsonNames,
-} from "./columns.ts";
+import { type DeprecationMark, deprecationMark, listRequestedPrices, rowColumns, useJsonNames } from "./columns.ts";
 import type { TypedList, TypedShow } from "./command.ts";
 import {
   type CatalogsRead,
@@ -51,47 +45,75 @@ import {
 
 type TypedRows = TypedFilter & TypedOrder & { readonly pattern: string | undefined };
 
-type RowScope = "one" | "all" | "models";
+interface RowsRead {
+  readonly rows: Entries<CatalogRow>;
+  /** All entries. The words of a filter are looked up in them. */
+  readonly listed: Entries<CatalogEntry>;
+  /** The note if there is nothing to select from. */
+  readonly emptyText: string;
+}
+
+interface SelectedRows {
+  readonly columns: readonly Column<CatalogRow>[];
+  readonly selection: Selection<CatalogRow>;
+}
 
 /** Checks options before anything is read. @throws Failure `invalid-option-value`, `conflicting-options` */
-const checkRowOptions = (typed: TypedRows, of: RowScope): void => {
+const openRowSelector = ({ host, screen }: Context, typed: TypedRows, of: "one" | "all" | "models") => {
   checkFilterOptions(typed);
-  parseOrder(typed.sort, rowColumns({ of, prices: parseSortedPrices(typed.sort) }));
+  const prices = listRequestedPrices(typed);
+  const { pattern, limit, sort } = typed;
+  const columnsWith = (names: readonly string[]) =>
+    rowColumns({ of, prices: names, mark: deprecationMark(host.now()) });
+  const order = parseOrder(sort, columnsWith(prices));
+  /** Selects rows and prints the notes about them. @throws Failure `invalid-option-value` */
+  return ({ rows, listed, emptyText }: RowsRead): SelectedRows => {
+    checkFilterWords(typed, listed);
+    const mistypings = openEntryMistypings(pattern);
+    const stated = new Set<string>();
+    const selection = selectEntries({
+      entries: rows,
+      // All in one pass, because each pass decodes all entries.
+      onEntry: ({ listed: own }) => {
+        if (own === undefined) return;
+        mistypings.add(own);
+        for (const name of statedPrices(own.entry.pricing).keys()) stated.add(name);
+      },
+      matches: createRowMatcher(typed, host.now()),
+      order,
+      limit,
+    });
+    mistypings.note(screen);
+    const isFiltered = pattern === undefined || hasFilters(typed);
+    const noun = of === "one" ? "models" : "entries";
+    noteSelection(screen, selection, { pattern, isFiltered, of: rows.length, emptyText, noun });
+    const columns = columnsWith(prices.filter((name) => stated.has(name)));
+    const shown = { order: parseOrder(sort, columns), filtered: filteredColumns(typed) };
+    return { columns: keepRequestedColumns(columns, shown), selection };
+  };
 };
 
 /** `catalog analysis`, `catalog router`. @throws Failure */
 export const listCatalog = async (context: Context, catalog: CatalogName, typed: TypedList): Promise<void> => {
-  const { screen } = context;
-  checkRowOptions(typed, "one");
+  const select = openRowSelector(context, typed, "one");
   const label = `reading the ${catalog} catalog`;
   const { read, listed } = await readSelectedCatalogs(context, typed, { names: [catalog], label });
   for (const { models } of read) {
-    const { bytes, elements, positions, nulls } = models;
+    const { bytes, elements, positions } = models;
     const rows = mapEntries(listed, (one): CatalogRow => ({ listed: one }));
-    const isAll =
-      typed.pattern === undefined && !hasFilters(typed) && typed.sort.length === 0 && typed.limit === undefined;
-    // A program gets the bytes of the reply, so no entry is decoded.
-    if (screen.isForProgram && isAll) {
-      const wire = { bytes, member: "data", elements, ...(nulls === 0 ? {} : { shownPositions: positions }) };
-      return await printList(screen, { columns: rowColumns(), rows, wire });
-    }
-    const emptyText = "the catalog is empty";
-    const { columns, selection } = selectRows(context, typed, { scope: "one", rows, listed, emptyText });
+    const { columns, selection } = select({ rows, listed, emptyText: "the catalog is empty" });
     const shownPositions = selection.positions.map((at) => positions[at] ?? at);
-    await printList(screen, {
-      columns,
-      rows: selection.rows,
-      wire: { bytes, member: "data", elements, shownPositions },
-    });
+    const wire = { bytes, member: "data", elements, shownPositions };
+    await printList(context.screen, { columns, rows: selection.rows, wire });
   }
 };
 
 /** `catalog all`. @throws Failure */
 export const listCatalogs = async (context: Context, typed: TypedList): Promise<void> => {
-  checkRowOptions(typed, "all");
+  const select = openRowSelector(context, typed, "all");
   const catalogs = await readSelectedCatalogs(context, typed, { names: catalogNames, label: "reading both catalogs" });
   const rows = mapEntries(catalogs.listed, (listed): CatalogRow => ({ listed }));
-  await printSelected(context, typed, { scope: "all", rows, ...catalogs, emptyText: "the catalogs are empty" });
+  await printSelected(context, select({ rows, ...catalogs, emptyText: "the catalogs are empty" }), catalogs);
 };
 
 /** `models --with-prices`. @throws Failure */
@@ -100,7 +122,7 @@ export const listPricedModels = async (
   typed: TypedRows,
   readModels: () => Promise<ReplyList<InferenceModel>>,
 ): Promise<void> => {
-  checkRowOptions(typed, "models");
+  const select = openRowSelector(context, typed, "models");
   const source = { maxAge: undefined, offline: false };
   const label = "reading the models and the catalogs";
   const [models, catalogs] = await Promise.all([readModels(), readSelectedCatalogs(context, source, { label })]);
@@ -112,51 +134,9 @@ export const listPricedModels = async (
   if (unlisted.length > 0) {
     const where = catalogs.names.length === 1 ? `not in the ${catalogs.names[0]} catalog` : "not in any catalog";
     const count = pluralize(unlisted.length, "model is", "models are");
-    context.screen.notice(`${count} ${where}: ${joinNames(unlisted)}`);
+    context.screen.notice(`${count} ${where}: ${formatList(unlisted)}`);
   }
-  await printSelected(context, typed, { scope: "models", rows, ...catalogs, emptyText: "the service lists no models" });
-};
-
-interface RowsRead {
-  readonly scope: RowScope;
-  readonly rows: Entries<CatalogRow>;
-  /** All entries. The words of a filter are looked up in them. */
-  readonly listed: Entries<CatalogEntry>;
-  /** The note if there is nothing to select from. */
-  readonly emptyText: string;
-}
-
-/** Selects rows and prints the notes about them. @throws Failure `invalid-option-value` */
-const selectRows = (
-  { host, screen }: Context,
-  typed: TypedRows,
-  { scope, rows, listed, emptyText }: RowsRead,
-): { readonly columns: readonly Column<CatalogRow>[]; readonly selection: Selection<CatalogRow> } => {
-  const { pattern, sort, limit } = typed;
-  checkFilterWords(
-    typed,
-    mapEntries(listed, ({ entry }) => entry),
-  );
-  const [prices, mistypings] = [openExtraPrices(), openEntryMistypings(pattern)];
-  const selection = selectEntries({
-    entries: rows,
-    // All in one pass, because each pass decodes all entries.
-    onEntry: ({ listed: own }) => {
-      if (own === undefined) return;
-      prices.add(own.entry);
-      mistypings.add(own);
-    },
-    matches: createRowMatcher(typed, host.now()),
-    order: parseOrder(sort, rowColumns({ of: scope, prices: parseSortedPrices(sort) })),
-    limit,
-  });
-  mistypings.note(screen);
-  const columns = rowColumns({ of: scope, prices: prices.names(), mark: deprecationMark(host.now()) });
-  const isFiltered = pattern === undefined || hasFilters(typed);
-  const noun = scope === "one" ? "models" : "entries";
-  noteSelection(screen, selection, { pattern, isFiltered, of: rows.length, emptyText, noun });
-  const order = parseOrder(sort, columns);
-  return { columns: keepRequestedColumns(columns, { order, filtered: filteredColumns(typed) }), selection };
+  await printSelected(context, select({ rows, ...catalogs, emptyText: "the service lists no models" }), catalogs);
 };
 
 /** Collects the mistyped fields of the models that match a pattern. */
@@ -164,26 +144,26 @@ const openEntryMistypings = (pattern = "") => {
   const { add, note } = openMistypings(", and filters ignored them");
   const matches = createMatcher({ pattern }, 0);
   return {
-    add: ({ entry }: CatalogEntry) =>
-      matches(entry) ? add(typedValue(entry.id), findMistypedFields(entry)) : undefined,
+    add: ({ entry }: CatalogEntry) => {
+      if (matches(entry)) add(typedValue(entry.id), findMistypedFields(entry));
+    },
     note,
   };
 };
 
-const printSelected = async (context: Context, typed: TypedRows, rowsRead: RowsRead & CatalogsRead): Promise<void> => {
-  const { columns, selection } = selectRows(context, typed, rowsRead);
-  await printRows(context, { columns, rows: selection.rows, names: rowsRead.read.map(({ catalog }) => catalog) });
-  throwFirst(rowsRead.failures);
+const printSelected = async (context: Context, selected: SelectedRows, catalogs: CatalogsRead): Promise<void> => {
+  await printRows(context, selected.columns, selected.selection.rows, catalogs);
+  throwFirst(catalogs.failures);
 };
 
-interface PrintedRows {
-  readonly columns: readonly Column<CatalogRow>[];
-  readonly rows: Pick<Entries<CatalogRow>, "length" | "at">;
-  readonly names: readonly CatalogName[];
-}
-
 /** Prints rows. In JSON, each entry is an object next to its catalog. */
-const printRows = async ({ screen }: Context, { columns, rows, names }: PrintedRows): Promise<void> => {
+const printRows = async (
+  { screen }: Context,
+  columns: readonly Column<CatalogRow>[],
+  rows: Pick<Entries<CatalogRow>, "length" | "at">,
+  { read }: CatalogsRead,
+): Promise<void> => {
+  const names = read.map(({ catalog }) => catalog);
   const bytes = screen.isForProgram ? rowsDocument(rows, names) : cellsDocument(rows);
   await printList(screen, {
     columns: screen.isForProgram ? useJsonNames(columns) : columns,
@@ -195,9 +175,8 @@ const printRows = async ({ screen }: Context, { columns, rows, names }: PrintedR
 /** `catalog show`. @throws Failure `model-not-listed` */
 export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
   const { screen, host } = context;
-  const { names, read, listed, failures } = await readSelectedCatalogs(context, typed, {
-    label: "reading the catalogs",
-  });
+  const catalogs = await readSelectedCatalogs(context, typed, { label: "reading the catalogs" });
+  const { names, read, listed, failures } = catalogs;
   noteSkippedCatalogs(context, names);
   const found = [...listed].filter(({ entry }) => typedValue(entry.id) === typed.id);
   if (found.length === 0) {
@@ -205,20 +184,14 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
     const ids = Array.from(listed, ({ entry }) => typedValue(entry.id) ?? "");
     throw modelNotListed({ id: typed.id, names, near: findNearestId(typed.id, ids) });
   }
-  const [prices, mistypings] = [openExtraPrices(), openEntryMistypings()];
-  for (const one of found) {
-    prices.add(one.entry);
-    mistypings.add(one);
-  }
+  const mistypings = openEntryMistypings();
+  found.forEach(mistypings.add);
   mistypings.note(screen);
   const mark = deprecationMark(host.now());
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
-    const columns = rowColumns({ of: "all", prices: prices.names(), mark });
-    await printRows(context, {
-      columns,
-      rows: found.map((one) => ({ listed: one })),
-      names: read.map(({ catalog }) => catalog),
-    });
+    const prices = [...new Set(found.flatMap(listExtraPrices))];
+    const rows = found.map((one) => ({ listed: one }));
+    await printRows(context, rowColumns({ of: "all", prices, mark }), rows, catalogs);
   } else {
     const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
       const title = `${catalog} catalog, ${provider}`;
@@ -231,14 +204,16 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
   throwFirst(failures);
 };
 
+const listExtraPrices = ({ entry }: CatalogEntry): readonly string[] =>
+  [...statedPrices(entry.pricing).keys()].filter((name) => !namedPrices.has(name));
+
 /** Returns the sections of an entry: its fields, then all other keys. */
 const entrySections = (listed: CatalogEntry, title: string, mark: DeprecationMark): readonly Section[] => {
   const { entry, raw } = listed;
   const spelled = readSpelledObject(raw, rootSpan(raw));
-  const ownPrices = Object.entries(typedValue(entry.pricing) ?? {}).filter(([name]) => !namedPrices.has(name));
-  const isPlain = (value: unknown): boolean => typeof value !== "object" || value === null;
-  const prices = ownPrices.flatMap(([name, price]) => (isPlain(price) ? [name] : []));
-  const columns = rowColumns({ prices, mark });
+  const extra = listExtraPrices(listed);
+  const isNested = (name: string): boolean => typeof statedPrices(entry.pricing).get(name) === "object";
+  const columns = rowColumns({ prices: extra.filter((name) => !isNested(name)), mark });
   const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
     const word = tagOf?.({ listed });
     const text = cell({ listed }, () => spelled.text(name));
@@ -250,8 +225,8 @@ const entrySections = (listed: CatalogEntry, title: string, mark: DeprecationMar
     if (key === "pricing") return entry.pricing instanceof MistypedValue;
     return key === "datacenters" ? hasMoreThanCountry(entry.datacenters) : !shown.has(key);
   });
-  const objects = ownPrices.flatMap(([name, price]) => (isPlain(price) ? [] : [`pricing.${name}`]));
-  const other = [...objects, ...others].map((key) => ({ label: key, text: spelled.json(key) }));
+  const nested = extra.filter(isNested).map((name) => `pricing.${name}`);
+  const other = [...nested, ...others].map((key) => ({ label: key, text: spelled.json(key) }));
   return [{ title, lines }, ...(other.length === 0 ? [] : [{ title: "other", level: 2 as const, lines: other }])];
 };
 

@@ -18,19 +18,27 @@ import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
-import type { Entries, ReplyList } from "../../contract/replies.ts";
+import { type Entries, mapEntries, type ReplyList } from "../../contract/replies.ts";
 import { Failure } from "../../failure.ts";
 import { findNearest } from "../../nearest.ts";
-import { formatList as joinNames, pluralize } from "../../sentences.ts";
+import { formatList, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
 import { noteNulls } from "../lists/selection.ts";
 
-export interface CatalogRead extends CatalogId {
+interface CatalogRead extends CatalogId {
   readonly models: ReplyList<CatalogModel>;
   /** Milliseconds since 1970. */
   readonly asOf: number;
+}
+
+export interface CatalogsRead {
+  readonly names: readonly CatalogName[];
+  readonly read: readonly CatalogRead[];
+  readonly listed: Entries<CatalogEntry>;
+  /** Why the other catalogs were not read. */
+  readonly failures: readonly Failure[];
 }
 
 /** @throws Failure `conflicting-options` */
@@ -39,7 +47,7 @@ export const checkSourceOptions = ({ maxAge, offline }: TypedSource): void => {
     throw contradiction("--offline", "--max-age", "--offline uses a cached catalog of any age");
 };
 
-/** Reads the selected catalogs. @throws Failure as `readCatalogs`, `setting-missing`, `conflicting-options` */
+/** Reads the selected catalogs in parallel. @throws Failure `conflicting-options`, `setting-missing`; if none was read */
 export const readSelectedCatalogs = async (
   context: Context,
   typed: TypedSource & { readonly catalog?: CatalogName | undefined },
@@ -49,7 +57,24 @@ export const readSelectedCatalogs = async (
   const settings = await effectiveSettings(context);
   const names = more.names ?? selectCatalogs(settings, typed.catalog);
   const progress = context.screen.startProgress(more.label ?? "reading catalogs");
-  return await readCatalogs(context, { settings, typed, names }).finally(progress.stop);
+  const reading = names.map(async (catalog) => {
+    try {
+      return await readCatalog(context, { settings, catalog, typed });
+    } catch (thrown) {
+      if (thrown instanceof Failure && thrown.code !== "interrupted") return thrown;
+      throw thrown;
+    }
+  });
+  const results = await Promise.all(reading).finally(progress.stop);
+  const failures = results.filter((result) => result instanceof Failure);
+  const read = results.flatMap((result) => (result instanceof Failure ? [] : [result]));
+  if (read.length === 0) throwFirst(failures);
+  return { names, read, listed: joinCatalogs(read), failures };
+};
+
+/** @throws the first Failure */
+export const throwFirst = ([failure]: readonly Failure[]): void => {
+  if (failure !== undefined) throw failure;
 };
 
 const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
@@ -128,7 +153,6 @@ const ageUnits = [
   ["day", dayMs],
   ["hour", 3_600_000],
   ["minute", 60_000],
-  ["second", 1000],
 ] as const;
 
 /** Formats an age for a person: `3 hours ago`. */
@@ -137,52 +161,19 @@ const formatAge = (ms: number): string => {
   return `${pluralize(Math.max(0, Math.floor(ms / unit)), name)} ago`;
 };
 
-export interface CatalogsRead {
-  readonly names: readonly CatalogName[];
-  readonly read: readonly CatalogRead[];
-  readonly listed: Entries<CatalogEntry>;
-  /** Why the other catalogs were not read. */
-  readonly failures: readonly Failure[];
-}
-
-/** Reads catalogs in parallel. @throws Failure if none could be read or the run was interrupted */
-export const readCatalogs = async (
-  context: Context,
-  { names, settings, typed }: Omit<CatalogRequest, "catalog"> & { readonly names: readonly CatalogName[] },
-): Promise<CatalogsRead> => {
-  const results = await Promise.all(
-    names.map(async (catalog) => {
-      try {
-        return await readCatalog(context, { settings, catalog, typed });
-      } catch (thrown) {
-        if (thrown instanceof Failure && thrown.code !== "interrupted") return thrown;
-        throw thrown;
-      }
-    }),
-  );
-  const failures = results.filter((result) => result instanceof Failure);
-  const read = results.flatMap((result) => (result instanceof Failure ? [] : [result]));
-  if (read.length === 0) throwFirst(failures);
-  return { names, read, listed: joinCatalogs(read), failures };
-};
-
-/** @throws the first Failure */
-export const throwFirst = ([failure]: readonly Failure[]): void => {
-  if (failure !== undefined) throw failure;
-};
-
 /** @throws Failure `conflicting-options` */
 export const checkFilterOptions = ({ deprecated, notDeprecated }: Filter): void => {
   if (deprecated && notDeprecated) throw contradiction("--deprecated", "--not-deprecated", "no model matches both");
 };
 
 /** Refuses words that are neither usual nor in a model. @throws Failure `invalid-option-value` */
-export const checkFilterWords = (filter: Filter, models: Entries<CatalogModel>): void => {
+export const checkFilterWords = (filter: Filter, listed: Entries<CatalogEntry>): void => {
+  const models = mapEntries(listed, ({ entry }) => entry);
   const unknown = findUnknownWord(filter, models);
   if (unknown === undefined) return;
   const { option, word, usual, near, occurring } = unknown;
   const counts = occurring.map((one) => `${one.word} (${pluralize(one.count, "model")})`);
-  throw wrongValue(option, word, joinNames(counts.length === 0 ? usual : counts), near);
+  throw wrongValue(option, word, formatList(counts.length === 0 ? usual : counts), near);
 };
 
 /** The id of a model or a glob over ids. */
@@ -193,22 +184,21 @@ interface ModelName {
 }
 
 /** Selects models by their names, one model after the other. Without names, all models are selected. */
-export const openModelNames = (names: readonly ModelName[] | undefined) => {
-  const all = (names ?? []).map(({ text, catalog }) => {
+export const openModelNames = (names: readonly ModelName[] = []) => {
+  const all = names.map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
     return { text, catalog, glob: isGlob ? compilePattern(text) : undefined, isFound: false };
   });
   const ids = new Set<string>();
   return {
     selects(id: string | undefined, catalog: CatalogName): boolean {
-      if (names === undefined) return true;
       if (id !== undefined) ids.add(id);
       const matching = all.filter(
         (one) =>
           (one.catalog ?? catalog) === catalog && (one.text === id || one.glob?.({ id: id ?? "", name: "" }) === true),
       );
       for (const one of matching) one.isFound = true;
-      return matching.length > 0;
+      return all.length === 0 || matching.length > 0;
     },
     /** Returns the names that selected no model so far, each with the nearest id. */
     missing: (): readonly { readonly id: string; readonly near: string | undefined }[] =>

@@ -109,8 +109,8 @@ const columnNames = async ({
 }: ValueRequest): Promise<readonly string[]> => {
   if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
   if (words === "catalog cost") return (await import("../catalog/cost.ts")).costColumnNames;
-  if (words === "catalog diff") return (await import("../catalog/compare.ts")).changeColumnNames;
-  if (words === "catalog verify") return (await import("../catalog/compare.ts")).findingColumnNames;
+  if (words === "catalog diff") return (await import("../catalog/diff.ts")).changeColumnNames;
+  if (words === "catalog verify") return (await import("../catalog/lock.ts")).findingColumnNames;
   if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
   const isPlain = !["models", "catalog all", "catalog show"].includes(words);
   const columns = isPlain ? rowColumns() : rowColumns({ of: words === "models" ? "models" : "all" });

@@ -1,6 +1,6 @@
 /** Selects and sorts the entries of a list, and prints notes about omitted entries. */
 import type { Entries, ReplyList } from "../../contract/replies.ts";
-import { compareDecimals, parseDecimal } from "../../decimal.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, findColumn, type RowSequence, type Screen } from "../../output/index.ts";
@@ -42,33 +42,29 @@ export interface Selection<Row> {
   readonly total: number;
 }
 
-/** Selects and sorts entries. `onEntry` is called with every entry. */
-export const selectEntries = <Row>({
-  entries,
-  onEntry,
-  matches,
-  order,
-  limit,
-}: {
+interface EntrySelector<Row> {
   readonly entries: Entries<Row>;
-  readonly onEntry?: (row: Row) => void;
+  /** Called with every entry. */
+  readonly onEntry: (row: Row) => void;
   readonly matches: (row: Row) => boolean;
   readonly order: readonly Order<Row>[];
   readonly limit: number | undefined;
-}): Selection<Row> => {
-  // Only positions are stored, because there may be many entries.
+}
+
+/** Selects and sorts entries. Only positions are stored, because there may be many entries. */
+export const selectEntries = <Row>({ entries, onEntry, matches, order, limit }: EntrySelector<Row>): Selection<Row> => {
   const found: { readonly position: number; readonly keys: readonly Key[] }[] = [];
   let position = 0;
   for (const row of entries) {
-    onEntry?.(row);
-    const keys = () => order.map(({ column }) => sortKey(column.value(row), column.align));
-    if (matches(row)) found.push({ position, keys: order.length === 0 ? noKeys : keys() });
+    onEntry(row);
+    if (matches(row)) {
+      found.push({ position, keys: order.map(({ column }) => toKey(column.value(row), column.align)) });
+    }
     position++;
   }
-  const directions = order.map(({ descending }) => (descending ? -1 : 1));
   found.sort((a, b) => {
-    for (const [at, direction] of directions.entries()) {
-      const difference = compareKeys(a.keys[at] ?? absent, b.keys[at] ?? absent, direction);
+    for (const [at, { descending }] of order.entries()) {
+      const difference = compareKeys(a.keys[at] ?? absent, b.keys[at] ?? absent, descending ? -1 : 1);
       if (difference !== 0) return difference;
     }
     return 0;
@@ -79,27 +75,19 @@ export const selectEntries = <Row>({
 };
 
 /** A sort key. Numbers come first, then texts, then absent values, in both directions. */
-interface Key {
-  readonly kind: 0 | 1 | 2;
-  readonly value: number | string;
-  /** The text of a number with more digits than a double. */
-  readonly spelled?: string | undefined;
-}
+type Key =
+  | { readonly kind: 0; readonly value: number; readonly exact: Decimal | undefined }
+  | { readonly kind: 1 | 2; readonly value: string };
 
 const absent: Key = { kind: 2, value: "" };
-const noKeys: readonly Key[] = [];
 
-/** Maximum length of numbers that are different doubles if their digits differ. */
-const exactCharacters = 15;
-
-const sortKey = (value: unknown, align: Column<unknown>["align"]): Key => {
+const toKey = (value: unknown, align: Column<unknown>["align"]): Key => {
   if (value === undefined || value === null || value === "") return absent;
   const isNumeral = (align ?? "left") !== "left" && typeof value === "string" && numeral.test(value.trim());
   const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
   // A negative price is not a price.
   if (Number.isFinite(number) && (align !== "decimal" || number >= 0)) {
-    const spelled = String(value).trim();
-    return { kind: 0, value: number, spelled: spelled.length > exactCharacters ? spelled : undefined };
+    return { kind: 0, value: number, exact: parseDecimal(String(value).trim()) };
   }
   const text = Array.isArray(value) ? value.map(formatValue).join(";") : formatValue(value);
   return text === "" ? absent : { kind: 1, value: text.toLowerCase() };
@@ -111,12 +99,12 @@ const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const formatValue = (value: unknown): string =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
 
+/** Compares numbers with more digits than a double exactly. */
 const compareKeys = (a: Key, b: Key, direction: number): number => {
   if (a.kind !== b.kind) return a.kind - b.kind;
   if (a.value !== b.value) return a.value < b.value ? -direction : direction;
-  if (a.spelled === b.spelled) return 0;
-  const [left, right] = [a, b].map(({ value, spelled }) => parseDecimal(spelled ?? String(value)));
-  return left === undefined || right === undefined ? 0 : direction * compareDecimals(left, right);
+  if (a.kind !== 0 || b.kind !== 0 || a.exact === undefined || b.exact === undefined) return 0;
+  return direction * compareDecimals(a.exact, b.exact);
 };
 
 /** The list that entries were selected from. */

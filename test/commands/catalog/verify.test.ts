@@ -76,7 +76,7 @@ describe("rollcall catalog verify", () => {
       ...[
         "context-decreased",
         "country-removed",
-        "deprecation-near",
+        "model-deprecated",
         "model-removed",
         "price-increased",
         "quantization-decreased",
@@ -124,7 +124,7 @@ describe("rollcall catalog verify", () => {
     const allowed = [
       "price-increased",
       "country-removed",
-      "deprecation-near",
+      "model-deprecated",
       "quantization-decreased",
       "context-decreased",
       "model-removed",
@@ -142,18 +142,28 @@ describe("rollcall catalog verify", () => {
     expect(rulesIn(ran)).toEqual(["warning countries-unknown"]);
   });
 
-  it("shows the locked line and the replacement in any width", async () => {
-    const widths = [20, 30, 40, 60, 80, 120];
+  it("shows id, field and both values at 80 columns, and names a replacement", async () => {
+    const widths = [80, 100];
     const { run } = await asking(locked, ...widths.map(() => served));
     await run("lock");
     for (const columns of widths) {
-      const { stdout } = await run("verify", ["-o", "table"], { env: { COLUMNS: String(columns) } });
-      expect(stdout).toMatch(/maker\/dearer/);
-      expect({ columns, text: stdout.replaceAll(/\s+/g, " ") }).toEqual({
-        columns,
-        text: expect.stringMatching(/maker\/cheaper .*\b47\b.*\b50\b/),
-      });
+      const { stdout, stderr } = await run("verify", ["-o", "table"], { env: { COLUMNS: String(columns) } });
+      expect({ columns, stdout }).toMatchObject({ stdout: expect.stringMatching(/^id +finding +of +locked +now/m) });
+      expect(stderr.replaceAll(/\s+/g, " ")).toContain("hint: use maker/cheaper in place of maker/coarser, ");
+      expect(stdout).toMatch(/maker\/dearer +price-increased +prompt +0\.3 \$\/M +0\.31 \$\/M/);
     }
+  });
+
+  it("tells a past deprecation date from a near one, and promises no replacement that it does not name", async () => {
+    const [past, near] = [dayIn(0), dayIn(1)].map((deprecation_date) => [entry("a", { deprecation_date })]);
+    const { file, env } = await asking([entry("a")], past ?? [], near ?? []);
+    await runHere(["catalog", "lock", "--file", file], { env });
+    const hint = "hint: accept the change with `rollcall catalog lock`, or silence a rule with --allow\n";
+    const today = await runHere(["catalog", "verify", "--file", file], { env });
+    expect(today.stdout).toMatch(/^a\tmodel-deprecated\t/);
+    expect(today.stderr).toContain(hint);
+    const tomorrow = await runHere(["catalog", "verify", "--file", file], { env });
+    expect(tomorrow.stdout).toMatch(/^a\tdeprecation-near\t/);
   });
 
   it("rounds up the rise of a price, and includes the last day of --within", async () => {

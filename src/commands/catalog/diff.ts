@@ -1,51 +1,30 @@
-/** Compares catalogs with each other, with earlier ones, and with lock files: `catalog diff`, `lock` and `verify`. */
+/** Compares catalogs with each other and with earlier ones: `catalog diff`. */
 import { basename } from "node:path";
 import {
   type CatalogName,
-  catalogNames,
+  type Change,
   diffCatalogs,
   findSavedCatalog,
   formatPercentChange,
   formatPlain,
   formatPrice,
-  type LockedModel,
-  lockRules,
   parseAmount,
   parseCatalog,
   readCatalogFile,
-  readLock,
-  toLockedModel,
-  type VerifiedFact,
-  verifyLock,
-  writeLock,
 } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
-import { typedValue } from "../../contract/replies.ts";
-import { toProblemDocument } from "../../failure.ts";
 import { requiredOptionMissing } from "../../failures.ts";
-import { findNearest } from "../../nearest.ts";
-import { type Column, printDocument, printList, printReport, textColumn } from "../../output/index.ts";
+import { type Column, printList, textColumn } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import { catalogHistoryMissing, catalogsDiffer, lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
-import { requireReportFiles } from "../inputs/files.ts";
+import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import { noteNulls } from "../lists/selection.ts";
-import { factName } from "./columns.ts";
-import type { TypedDiff, TypedLock, TypedVerify } from "./command.ts";
-import {
-  catalogIdOf,
-  checkSourceOptions,
-  formatMinute,
-  openModelNames,
-  readCatalog,
-  readSelectedCatalogs,
-  selectCatalogs,
-  throwFirst,
-} from "./source.ts";
+import type { TypedDiff } from "./command.ts";
+import { catalogIdOf, checkSourceOptions, formatMinute, readCatalog, selectCatalogs } from "./source.ts";
 
 /** One of two compared catalogs. */
 interface ComparedCatalog {
@@ -136,12 +115,9 @@ const readPast = (
   return { ...id, file: null, asOf: saved.fetchedAt, models };
 };
 
-const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => ({
-  catalog,
-  provider,
-  file,
-  as_of: asOf === undefined ? null : new Date(asOf).toISOString(),
-});
+const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
+  return { catalog, provider, file, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
+};
 
 /** Names both sides by their catalogs or files, or by their times if they are the same catalog. */
 const nameSides = (...sides: Pair): readonly string[] => {
@@ -158,14 +134,7 @@ const shortenName = (name: string): string =>
   name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`;
 
 /** A change in the document. */
-interface ChangeRow {
-  readonly id: string;
-  readonly change: string;
-  readonly field: string | null;
-  readonly from: unknown;
-  readonly to: unknown;
-  readonly catalog: CatalogName | null;
-}
+type ChangeRow = Omit<Change, "name"> & { readonly catalog: CatalogName | null };
 
 const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): readonly Column<ChangeRow>[] => {
   const [from = "", to = ""] = names ?? [];
@@ -178,18 +147,22 @@ const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolea
     ...keyColumns<ChangeRow>({
       id: 0,
       change: { rank: 0, text: changeText },
-      field: { rank: 0, heading: "of", text: ({ field }) => factName(field ?? "") },
-      from: { rank: 0, heading: heading("from", from), text: (row) => formatFact(row.field ?? "", row.from) },
-      to: { rank: 0, heading: heading("to", to), text: (row) => formatFact(row.field ?? "", row.to) },
+      field: { rank: 0, heading: "of", text: formatField },
+      from: { rank: 0, heading: heading("from", from), text: ({ field, from: value }) => formatFact(field, value) },
+      to: { rank: 0, heading: heading("to", to), text: ({ field, to: value }) => formatFact(field, value) },
     }),
     textColumn("difference", { rank: 2, text: formatDifference }),
     ...keyColumns<ChangeRow>(hasCatalogs ? { catalog: 3 } : {}),
   ];
 };
 
-const formatFact = (field: string, value: unknown): string => {
+/** Returns the part of a field that its kind of change does not contain. */
+const formatField = ({ field }: ChangeRow): string =>
+  /^pricing\.(.*)$/s.exec(field ?? "")?.[1] ?? /^(input|output)_modalities$/.exec(field ?? "")?.[1] ?? "";
+
+const formatFact = (field: string | null, value: unknown): string => {
   if (value === null) return "";
-  if (field.startsWith("pricing.")) return formatPrice(field.slice("pricing.".length), value);
+  if (field?.startsWith("pricing.")) return formatPrice(field.slice("pricing.".length), value);
   return Array.isArray(value) ? value.map(formatPlain).join(", ") : formatPlain(value);
 };
 
@@ -214,114 +187,3 @@ const isInteger = (value: unknown): value is number => Number.isSafeInteger(valu
 
 /** The names of all columns of `catalog diff`. */
 export const changeColumnNames = changeColumns(undefined, true).map(({ name }) => name);
-
-/** `catalog lock`. If it throws, nothing was written. @throws Failure `models-missing`, as `writeLock` */
-export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
-  const { screen } = context;
-  const { file } = typed;
-  const models = await selectLockedModels(context, typed);
-  const changed = writeLock(file, models, screen.safe.json);
-  if (screen.isForProgram) {
-    return await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
-  }
-  const count = pluralize(models.length, "model");
-  screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
-};
-
-const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly LockedModel[]> => {
-  const before = typed.model.length > 0 ? undefined : readLock(typed.file)?.models;
-  const { names, read, failures } = await readSelectedCatalogs(context, typed);
-  throwFirst(failures);
-  const isRead = ({ catalog }: LockedModel): boolean => names.includes(catalog);
-  const namesBefore = before?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
-  const namesTyped = typed.model.length > 0 ? typed.model.map((text) => ({ text })) : undefined;
-  const named = openModelNames(namesBefore ?? namesTyped);
-  // Locked models of catalogs that are not read stay as they are.
-  const locked = before?.filter((model) => !isRead(model)) ?? [];
-  for (const { catalog, models } of read) {
-    const previousIds = new Set<string>();
-    for (const model of models) {
-      const id = typedValue(model.id);
-      if (id === undefined) continue;
-      if (named.selects(id, catalog) && !previousIds.has(id)) locked.push(toLockedModel(catalog, id, model));
-      previousIds.add(id);
-    }
-  }
-  const missing = named.missing();
-  if (missing.length > 0) throw modelsMissing(missing, names);
-  return locked;
-};
-
-/** `catalog verify`. @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
-export const verify = async (context: Context, typed: TypedVerify): Promise<void> => {
-  const { screen, host } = context;
-  const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
-  const ruleNames = Object.keys(lockRules);
-  const unknown = allow.find((rule) => !ruleNames.includes(rule));
-  if (unknown !== undefined)
-    throw wrongValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
-  requireReportFiles(screen, { report: reports, inputs: [file] });
-  const locked = readLock(file);
-  if (locked === undefined) throw lockMissing(file);
-  const names = catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
-  const { read, failures } = await readSelectedCatalogs(context, typed, { names });
-  throwFirst(failures);
-  const catalogs = new Map(read.map(({ catalog, models }) => [catalog, models]));
-  const found = verifyLock(locked, catalogs, { maxRise, withinMs, now: host.now() })
-    .filter(({ problem }) => !allow.includes(problem.rule))
-    .map((one): VerifiedFact => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
-  const problems = found.map(({ problem }) => problem);
-  for (const report of reports)
-    await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
-  const errors = found.filter(({ problem }) => problem.severity === "error");
-  if (reports.every((report) => report.file !== undefined)) {
-    const count = pluralize(locked.models.length, "model");
-    if (found.length === 0) screen.notice(`${count} in ${file} verified`);
-    const replacements = new Map(
-      errors.map(({ locked: { catalog, id }, locked: model, replacement = null }) => [
-        model,
-        { catalog, id, replacement },
-      ]),
-    );
-    const document = {
-      status: errors.length > 0 ? "differs" : "verified",
-      file,
-      models: locked.models.length,
-      problems: problems.map(toProblemDocument),
-      replacements: [...replacements.values()],
-    };
-    const bytes = Buffer.from(JSON.stringify(document));
-    await printList(screen, { columns: factColumns, rows: found, wire: { bytes, member: "problems" } });
-  }
-  if (errors.length === 0) return;
-  throw lockDiffers(file, errors.length, screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {});
-};
-
-const factColumns: readonly Column<VerifiedFact>[] = [
-  textColumn("id", { rank: 0, text: ({ locked }) => locked.id }),
-  textColumn("rule", { heading: "finding", rank: 0, text: ({ problem }) => problem.rule }),
-  textColumn("field", {
-    heading: "of",
-    rank: 3,
-    text: ({ regression: { path } }) => factName(path.slice(0, path[0] === "pricing" ? 2 : 1).join(".")),
-  }),
-  textColumn("locked", { rank: 1, text: ({ regression }) => regression.locked }),
-  textColumn("now", { rank: 1, text: ({ regression }) => regression.now }),
-  textColumn("severity", { rank: 2, text: ({ problem }) => problem.severity }),
-  textColumn("replacement", { rank: 0, text: ({ replacement }) => replacement?.id }),
-  textColumn("replacement_price", {
-    heading: "its prices\n$/M",
-    rank: 4,
-    text: ({ replacement }) => (replacement === undefined ? "" : `${replacement.prompt} / ${replacement.completion}`),
-  }),
-  textColumn("line", {
-    heading: "line of\nthe lock",
-    rank: 0,
-    align: "right",
-    text: ({ problem }) => String(problem.line ?? ""),
-  }),
-  textColumn("catalog", { rank: 5, text: ({ locked }) => locked.catalog }),
-];
-
-/** The names of all columns of `catalog verify`. */
-export const findingColumnNames = factColumns.map(({ name }) => name);

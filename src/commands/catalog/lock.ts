@@ -1,0 +1,128 @@
+/** Compares catalogs with a lock file: `catalog lock` and `catalog verify`. */
+import {
+  catalogNames,
+  type LockedModel,
+  lockRules,
+  readLock,
+  toLockedModel,
+  type VerifiedFact,
+  verifyLock,
+  writeLock,
+} from "../../catalogs/index.ts";
+import { wrongValue } from "../../cli/index.ts";
+import type { Context } from "../../context.ts";
+import { typedValue } from "../../contract/replies.ts";
+import { toProblemDocument } from "../../failure.ts";
+import { findNearest } from "../../nearest.ts";
+import { type Column, printDocument, printList, printReport, textColumn } from "../../output/index.ts";
+import { pluralize } from "../../sentences.ts";
+import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
+import { requireReportFiles } from "../inputs/files.ts";
+import type { TypedLock, TypedVerify } from "./command.ts";
+import { openModelNames, readSelectedCatalogs, throwFirst } from "./source.ts";
+
+/** `catalog lock`. If it throws, nothing was written. @throws Failure `models-missing`, as `writeLock` */
+export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
+  const { screen } = context;
+  const { file } = typed;
+  const models = await selectLockedModels(context, typed);
+  const changed = writeLock(file, models, screen.safe.json);
+  if (screen.isForProgram) {
+    return await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
+  }
+  const count = pluralize(models.length, "model");
+  screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
+};
+
+const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly LockedModel[]> => {
+  const before = typed.model.length > 0 ? undefined : readLock(typed.file)?.models;
+  const { names, read, failures } = await readSelectedCatalogs(context, typed);
+  throwFirst(failures);
+  const isRead = ({ catalog }: LockedModel): boolean => names.includes(catalog);
+  // Locked models of catalogs that are not read stay as they are.
+  const locked = before?.filter((model) => !isRead(model)) ?? [];
+  const previous = before?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
+  const named = openModelNames(previous ?? typed.model.map((text) => ({ text })));
+  for (const { catalog, models } of read) {
+    const ids = new Set<string>();
+    for (const model of models) {
+      const id = typedValue(model.id);
+      if (id === undefined || previous?.length === 0) continue;
+      if (named.selects(id, catalog) && !ids.has(id)) locked.push(toLockedModel(catalog, id, model));
+      ids.add(id);
+    }
+  }
+  const missing = named.missing();
+  if (missing.length > 0) throw modelsMissing(missing, names);
+  return locked;
+};
+
+/** `catalog verify`. @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
+export const verify = async (context: Context, typed: TypedVerify): Promise<void> => {
+  const { screen, host } = context;
+  const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
+  const ruleNames = Object.keys(lockRules);
+  const unknown = allow.find((rule) => !ruleNames.includes(rule));
+  if (unknown !== undefined)
+    throw wrongValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
+  requireReportFiles(screen, { report: reports, inputs: [file] });
+  const locked = readLock(file);
+  if (locked === undefined) throw lockMissing(file);
+  const names = catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
+  const { read, failures } = await readSelectedCatalogs(context, typed, { names });
+  throwFirst(failures);
+  const catalogs = new Map(read.map(({ catalog, models }) => [catalog, models]));
+  const found = verifyLock(locked, catalogs, { maxRise, withinMs, now: host.now() })
+    .filter(({ problem }) => !allow.includes(problem.rule))
+    .map((one): VerifiedFact => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
+  const problems = found.map(({ problem }) => problem);
+  for (const report of reports)
+    await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
+  const errors = found.filter(({ problem }) => problem.severity === "error");
+  const replacements = [...new Map(errors.map((one) => [one.locked, one])).values()].map(
+    ({ locked: { catalog, id }, replacement = null }) => ({ catalog, id, replacement }),
+  );
+  if (reports.every((report) => report.file !== undefined)) {
+    const models = locked.models.length;
+    if (found.length === 0) screen.notice(`${pluralize(models, "model")} in ${file} verified`);
+    const status = errors.length > 0 ? "differs" : "verified";
+    const document = { status, file, models, problems: problems.map(toProblemDocument), replacements };
+    const bytes = Buffer.from(JSON.stringify(document));
+    await printList(screen, { columns: factColumns, rows: found, wire: { bytes, member: "problems" } });
+  }
+  if (errors.length === 0) return;
+  const named = replacements.flatMap(({ id, replacement }) =>
+    replacement === null ? [] : [[id, replacement.id] as const],
+  );
+  const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};
+  throw lockDiffers({ file, count: errors.length, replacements: named }, details);
+};
+
+const factColumns: readonly Column<VerifiedFact>[] = [
+  textColumn("id", { rank: 0, text: ({ locked }) => locked.id }),
+  textColumn("rule", { heading: "finding", rank: 0, text: ({ problem }) => problem.rule }),
+  textColumn("field", { heading: "of", rank: 0, text: ({ regression: { path } }) => formatLockedField(path) }),
+  textColumn("locked", { rank: 0, text: ({ regression }) => regression.locked }),
+  textColumn("now", { rank: 0, text: ({ regression }) => regression.now }),
+  textColumn("severity", { rank: 3, text: ({ problem }) => problem.severity }),
+  textColumn("replacement", { rank: 1, text: ({ replacement }) => replacement?.id }),
+  textColumn("replacement_price", {
+    heading: "its prices\n$/M",
+    rank: 4,
+    text: ({ replacement }) => (replacement === undefined ? "" : `${replacement.prompt} / ${replacement.completion}`),
+  }),
+  textColumn("line", {
+    heading: "line of\nthe lock",
+    rank: 2,
+    align: "right",
+    text: ({ problem }) => String(problem.line ?? ""),
+  }),
+  textColumn("catalog", { rank: 5, text: ({ locked }) => locked.catalog }),
+];
+
+/** Returns the part of a field that its rule does not contain. */
+const formatLockedField = ([field, name]: VerifiedFact["regression"]["path"]): string =>
+  field === "pricing" ? String(name) : (/^(input|output)_modalities$/.exec(String(field))?.[1] ?? "");
+
+/** The names of all columns of `catalog verify`. */
+export const findingColumnNames = factColumns.map(({ name }) => name);
