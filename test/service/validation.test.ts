@@ -1,106 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { request, running, trajectory } from "./open.ts";
 
-const missing = (loc: readonly unknown[], input: unknown) => ({ loc, msg: "Field required", type: "missing", input });
-
-const listWanted = { msg: "Input should be a valid list", type: "list_type" };
-const numberWanted = { msg: "Input should be a valid number", type: "float_type" };
-const integerWanted = { msg: "Input should be a valid integer", type: "int_type" };
-const dictionaryWanted = { msg: "Input should be a valid dictionary", type: "dict_type" };
-
 const at = (...rest: readonly string[]) => ["body", "trajectory_groups", "0", "trajectories", "0", ...rest];
 
+// The other faults are in test/commands/golden/screens/service-answers.txt.
 describe("the validation of a log request (interface 7)", () => {
-  it.each<[what: string, body: unknown, detail: readonly unknown[]]>([
-    ["an empty object", {}, [missing(["body", "split"], {}), missing(["body", "trajectory_groups"], {})]],
-    [
-      "a split that is a number",
-      { split: 7, trajectory_groups: [] },
-      [{ loc: ["body", "split"], msg: "Input should be a valid string", type: "string_type", input: 7 }],
-    ],
-    [
-      "groups that are an object",
-      { split: "a", trajectory_groups: {} },
-      [{ loc: ["body", "trajectory_groups"], ...listWanted, input: {} }],
-    ],
-    [
-      "a group that is null",
-      { split: "a", trajectory_groups: [null] },
-      [{ loc: ["body", "trajectory_groups", "0"], ...dictionaryWanted, input: null }],
-    ],
-    ["a list", [], [{ loc: ["body"], ...dictionaryWanted, input: [] }]],
-    ["null", null, [{ loc: ["body"], ...dictionaryWanted, input: null }]],
-    [
-      "a trajectory without what it must have",
-      request({ metrics: {} }),
-      [missing(at("messages_and_choices"), { metrics: {} }), missing(at("reward"), { metrics: {} })],
-    ],
-    [
-      "a reward that is null",
-      request(trajectory(0, { reward: null })),
-      [{ loc: at("reward"), ...numberWanted, input: null }],
-    ],
-    [
-      "a reward that is true",
-      request(trajectory(0, { reward: true })),
-      [{ loc: at("reward"), ...numberWanted, input: true }],
-    ],
-    [
-      "a reward in quotes",
-      request(trajectory(0, { reward: "0.5" })),
-      [{ loc: at("reward"), ...numberWanted, input: "0.5" }],
-    ],
-    [
-      "a reward in words",
-      request(trajectory(0, { reward: "good" })),
-      [{ loc: at("reward"), ...numberWanted, input: "good" }],
-    ],
-    [
-      "policy versions that are not integers",
-      request(trajectory(0, { initial_policy_version: 1.5, final_policy_version: "two" })),
-      [
-        { loc: at("initial_policy_version"), ...integerWanted, input: 1.5 },
-        { loc: at("final_policy_version"), ...integerWanted, input: "two" },
-      ],
-    ],
-    [
-      "metrics that are a list",
-      request(trajectory(0, { metrics: [] })),
-      [{ loc: at("metrics"), ...dictionaryWanted, input: [] }],
-    ],
-    [
-      "metadata that is text",
-      request(trajectory(0, { metadata: "x" })),
-      [{ loc: at("metadata"), ...dictionaryWanted, input: "x" }],
-    ],
-    ["logs that are text", request(trajectory(0, { logs: "x" })), [{ loc: at("logs"), ...listWanted, input: "x" }]],
-    [
-      "a start that is a number",
-      request(trajectory(0, { start_time: 5 })),
-      [{ loc: at("start_time"), msg: "Input should be a valid string", type: "string_type", input: 5 }],
-    ],
-    [
-      "a tool without a function, and a strict that is not a boolean",
-      request(
-        trajectory(0, { tools: [{ type: "function" }, { type: "function", function: { name: "f", strict: "yes" } }] }),
-      ),
-      [
-        missing(at("tools", "0", "function"), { type: "function" }),
-        {
-          loc: at("tools", "1", "function", "strict"),
-          msg: "Input should be a valid boolean",
-          type: "bool_type",
-          input: "yes",
-        },
-      ],
-    ],
-  ])("answers 422 for %s", async (_what, body, detail) => {
-    const service = await running();
-    const refused = await service.log(body);
-    expect(refused.status).toBe(422);
-    expect(refused.body).toEqual({ detail });
-  });
-
   it.each<[text: string, position: number]>([
     ["{", 1],
     ['{"split":}', 9],
@@ -130,7 +34,7 @@ describe("the validation of a log request (interface 7)", () => {
     const service = await running();
     const refused = await service.log("");
     expect(refused.status).toBe(422);
-    expect(refused.body).toEqual({ detail: [missing(["body"], null)] });
+    expect(refused.body).toEqual({ detail: [{ loc: ["body"], msg: "Field required", type: "missing", input: null }] });
   });
 
   it("accepts a reward beyond a double, and omits it from the metrics", async () => {
@@ -156,7 +60,7 @@ describe("the validation of a log request (interface 7)", () => {
       `{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":${deep}}]}]}`,
     );
     expect(refused.status).toBe(422);
-    expect(refused.body).toEqual({ detail: [{ loc: at("reward"), ...numberWanted, input: null }] });
+    expect(refused.body).toMatchObject({ detail: [{ loc: at("reward"), type: "float_type", input: null }] });
   });
 
   it("answers 400 for bytes that are not UTF-8", async () => {
