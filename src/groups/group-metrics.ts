@@ -48,6 +48,8 @@ const toDistribution = (sketch = newSketch()) => {
   return { count, least, most, mean, spread: sketchDeviation(sketch), median: median(weights), weights };
 };
 
+export type Distributions = ReturnType<typeof collectDistributions>;
+
 /** Returns distributions of rewards, lengths and metrics, and counts the trainable groups. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;

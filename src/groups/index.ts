@@ -27,7 +27,7 @@ export {
   requireUnchanged,
   type SourceTrajectory,
 } from "./group-bytes.ts";
-export { collectDistributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
+export { collectDistributions, type Distributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
 export { computeMoments } from "./metrics/sums.ts";
 export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";

@@ -1,41 +1,13 @@
 /** Prints distributions on a terminal: rewards as bars, lengths and metrics as a table. */
+import type { Distributions } from "../groups/index.ts";
 import type { Screen } from "./screen.ts";
 import { type Glyphs, selectGlyphs } from "./style.ts";
 import { drawTable } from "./table.ts";
 import type { ShownColumn } from "./views.ts";
 import { foldSentence, measureWidth } from "./width.ts";
 
-interface Distribution {
-  readonly count: number;
-  readonly least: number;
-  readonly most: number;
-  readonly mean: number;
-  /** Standard deviation. */
-  readonly spread: number;
-  readonly median: number;
-  /** Values in ascending order, with their numbers of occurrences. */
-  readonly weights: readonly { readonly value: number; readonly count: number }[];
-}
-
-interface NamedDistribution {
-  readonly name: string;
-  readonly distribution: Distribution;
-}
-
-export interface Distributions {
-  readonly rewards: Distribution;
-  /** Groups whose rewards differ. `of` counts all groups. */
-  readonly groups: { readonly withSignal: number; readonly of: number };
-  /** `trajectories` counts trajectories with a choice, `of` all trajectories. */
-  readonly sampled: {
-    readonly choices: number;
-    readonly choicesWithLogprobs: number;
-    readonly trajectories: number;
-    readonly of: number;
-  };
-  readonly lengths: readonly NamedDistribution[];
-  readonly metrics: readonly NamedDistribution[];
-}
+type Distribution = Distributions["rewards"];
+type NamedDistribution = Distributions["metrics"][number];
 
 /** If there are more distinct rewards, they share bars. */
 const maxBars = 8;

@@ -1,7 +1,7 @@
 /** Formats values as text for people and programs, and prints it. */
 import type { Problem } from "../failure.ts";
+import type { Distributions } from "../groups/index.ts";
 import type { RunEnd } from "./failure.ts";
-import type { Distributions } from "./histogram.ts";
 import type { Screen } from "./screen.ts";
 
 export { type OpenedBrowser, openBrowser } from "./browser.ts";

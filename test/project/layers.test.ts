@@ -31,7 +31,11 @@ const modules: Readonly<Record<string, Module>> = {
   cli: { imports: "context output", packages: "commander" },
   connect: { imports: "client context contract service settings" },
   context: { imports: "output settings" },
-  output: { imports: "calls contract", packages: "chalk cli-table3 ora string-width", uses: "files processes" },
+  output: {
+    imports: "calls contract trajectories",
+    packages: "chalk cli-table3 ora string-width",
+    uses: "files processes",
+  },
   mcp: { imports: "trajectories", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   trajectories: {
     imports: "client contract database",
