@@ -3,14 +3,13 @@ import type { Screen } from "./screen.ts";
 import { type Paint, selectGlyphs } from "./style.ts";
 import type { Line, Page, Section } from "./views.ts";
 
-export const printPage = async (screen: Screen, page: Page): Promise<void> =>
-  await screen.print(pageTexts(page, await layoutOf(screen, page)), { kind: "lines" });
+export const printPage = async (screen: Screen, page: Page): Promise<void> => await printPages(screen, [page]);
 
 /** Prints pages through one pager, each as soon as it is available. */
-export const printPages = async (screen: Screen, pages: AsyncIterable<Page>): Promise<void> =>
+export const printPages = async (screen: Screen, pages: Iterable<Page> | AsyncIterable<Page>): Promise<void> =>
   await screen.print(textOfPages(screen, pages), { kind: "lines" });
 
-async function* textOfPages(screen: Screen, pages: AsyncIterable<Page>): AsyncGenerator<string, void> {
+async function* textOfPages(screen: Screen, pages: Iterable<Page> | AsyncIterable<Page>): AsyncGenerator<string, void> {
   for await (const page of pages) yield* pageTexts(page, await layoutOf(screen, page));
 }
 
@@ -153,17 +152,16 @@ function* blockLines(
   { clean, fold, paint, rail, isBounded }: Layout,
 ): Generator<readonly string[], void> {
   const taken = indent.length + (isQuoted ? 2 : 0);
+  const formatLine = (line: string): string => {
+    if (isQuoted) return `${indent}${paint("faint", rail)} ${line}`.trimEnd();
+    return line.trim() === "" ? "" : indent + line;
+  };
   const linesOf = (text: string): readonly string[] =>
     text.split("\n").flatMap((line) => {
       const spaces = leadingSpaces(line);
       return fold(line.slice(spaces.length), taken + spaces.length).map((part) => formatLine(spaces + part));
     });
-  const formatLine = (line: string): string => {
-    if (isQuoted) return `${indent}${paint("faint", rail)} ${line}`.trimEnd();
-    return line.trim() === "" ? "" : indent + line;
-  };
   const text = block.replace(/\n$/, "");
-  const isHuge = text.length > 2 * maxLayoutLength;
   if (!isBounded) {
     // Cleaned as a whole, so that nothing harmful is split between portions.
     const whole = clean(text);
@@ -174,6 +172,7 @@ function* blockLines(
     }
     return;
   }
+  const isHuge = text.length > 2 * maxLayoutLength;
   const head = linesOf(clean(isHuge ? text.slice(0, maxLayoutLength) : text));
   if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
   const tail = isHuge ? linesOf(clean(text.slice(-maxLayoutLength))) : head;
@@ -190,8 +189,7 @@ const leadingSpaces = (line: string): string => {
 };
 
 const formatFoldNote = (text: string): string => {
-  let lines = 1;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines++;
+  const lines = text.split("\n").length;
   const on = lines === 1 ? "" : ` on ${groupDigits(String(lines))} lines`;
   return `… folded: ${groupDigits(String(text.length))} characters${on} (--full)`;
 };

@@ -1,6 +1,6 @@
 /** The interface as a web application: each operation at its path, credentials first, errors in the interface's shapes. */
 import type { HttpBindings } from "@hono/node-server";
-import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { type Context, Hono } from "hono";
 import { etag } from "hono/etag";
 import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
@@ -32,30 +32,26 @@ export const createApp = (options: AppOptions): Hono<Bindings> => {
   const { operations, allowHosts, telemetry, isStopping, onError } = options;
   const withBody = openBodyReader(options.maxBodyBytes);
   const app = new Hono<Bindings>();
-  const nameOperation = (name: string): MiddlewareHandler<Bindings> => {
-    return async ({ env }, next) => {
+  const nameOperation = (method: string, path: string, name: string) =>
+    app.on(method, path, async ({ env }, next) => {
       telemetry.exchangeOf(env.incoming).operation = name.replaceAll(" ", "_");
       await next();
-    };
-  };
-  for (const name of ["health", "ready", "metrics"] as const) app.get(healthPaths[name], nameOperation(name));
+    });
+  for (const [name, path] of Object.entries(healthPaths)) nameOperation("GET", path, name);
   addHealth(app, options);
-  for (const { endpoint } of operations) app.on(endpoint.method, routePath(endpoint), nameOperation(endpoint.name));
+  for (const { endpoint } of operations) nameOperation(endpoint.method, routePath(endpoint), endpoint.name);
   app.use(async ({ env }, next) => {
     if (isStopping()) return refuse(new Refusal(503, "the service is stopping", { headers: retryAfter(1) }));
     const why = foreignRequestReason(env.incoming.headers, allowHosts);
     return why === undefined ? await next() : refuse(new Refusal(403, why));
   });
-  const runOperation = async (context: Context<Bindings>, { endpoint, answer }: Operation, caller: Caller) => {
-    const { req, env } = context;
+  const runOperation = async ({ req, env }: Context<Bindings>, { endpoint, answer }: Operation, caller: Caller) => {
     const parameters = Object.fromEntries(parameterNames(endpoint.path).map((name) => [name, req.param(name) ?? ""]));
     const request = { caller, parameters, header: (name: string) => req.header(name) };
     if (endpoint.method === "GET") return await answer({ ...request, bytes: undefined });
-    const exchange = telemetry.exchangeOf(env.incoming);
     return await withBody(env, async (bytes) => {
-      exchange.bytes = bytes.length;
       const answered = await answer({ ...request, bytes });
-      exchange.stored = answered.storedBytes ?? 0;
+      Object.assign(telemetry.exchangeOf(env.incoming), { bytes: bytes.length, stored: answered.storedBytes ?? 0 });
       return answered;
     });
   };

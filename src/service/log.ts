@@ -19,7 +19,6 @@ import {
 } from "../json/table.ts";
 import { isObject, openBrace, openBracket, sliceText } from "../json/walk.ts";
 import {
-  type Answer,
   detailError,
   findFaults,
   invalidRequest,
@@ -32,7 +31,7 @@ import {
   readBody,
 } from "./operation.ts";
 import type { TrajectorySpan } from "./store/ids.ts";
-import type { LoggedRequest, NewRequest, Store } from "./store/store.ts";
+import type { NewRequest, Store } from "./store/store.ts";
 
 interface LogOptions {
   readonly store: Store;
@@ -59,28 +58,21 @@ export const logOperation = ({ store, project: ownProject, now }: LogOptions): O
     const digestOf = () => createHash("sha256").update(`${model}\0`).update(bytes).digest();
     const idempotency = key === undefined ? undefined : { key, digest: digestOf() };
     const before = key === undefined ? undefined : await store.findByKey({ project, key });
-    if (before !== undefined) return loggedAnswer(before, idempotency);
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
     // Two requests with the same key can be in flight at the same time.
-    const { logged, isNew } = await store.saveRequest(request);
-    return { ...loggedAnswer(logged, idempotency), ...(isNew ? { storedBytes: bytes.length } : {}) };
+    const logged = before ?? (await store.saveRequest(request));
+    const { digest = new Uint8Array(), metrics, callIds, isNew } = logged;
+    if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {
+      const msg = "Idempotency-Key was used with another model or body";
+      throw invalidKey(idempotency.key, { msg, type: "idempotency_key_reused" });
+    }
+    const body = composeObject({ metrics, call_ids: callIds });
+    return { status: 200, body, storedBytes: isNew ? bytes.length : 0 };
   },
 });
 
 const invalidKey = (key: string, { msg, type }: Pick<ValidationItem, "msg" | "type">): Refusal =>
   invalidRequest([{ loc: ["header", "Idempotency-Key"], msg, type, input: key }]);
-
-/** @throws Refusal 422 if another request was logged with the key */
-const loggedAnswer = (
-  { digest = new Uint8Array(), metrics, callIds }: LoggedRequest,
-  idempotency: NewRequest["idempotency"],
-): Answer => {
-  if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {
-    const msg = "Idempotency-Key was used with another model or body";
-    throw invalidKey(idempotency.key, { msg, type: "idempotency_key_reused" });
-  }
-  return { status: 200, body: composeObject({ metrics, call_ids: callIds }) };
-};
 
 /** Bytes after which other requests get a turn. */
 const yieldBytes = 2 ** 20;

@@ -72,7 +72,7 @@ export const storeQueries = (database: Database) => ({
   async findByKey(request: { readonly project: string; readonly key: string }): Promise<LoggedRequest | undefined> {
     const sql = "SELECT id, digest, metrics, calls FROM rollcall.logged WHERE project = ? AND key = ?";
     const [row] = await database.query(sql, [request.project, request.key]);
-    return row && toLoggedRequest(row);
+    return row && toLoggedRequest(row, false);
   },
 
   async findCall(project: string, id: string): Promise<StoredCall | undefined> {

@@ -45,10 +45,6 @@ export interface LoggedRequest {
   readonly metrics: string;
   /** A JSON array. */
   readonly callIds: string;
-}
-
-interface SavedRequest {
-  readonly logged: LoggedRequest;
   /** False if the request was stored before. */
   readonly isNew: boolean;
 }
@@ -64,7 +60,7 @@ interface WaitingRequest {
   readonly request: NewRequest;
   /** The id of its first call. */
   readonly id: Uint8Array;
-  readonly resolve: (saved: SavedRequest) => void;
+  readonly resolve: (saved: LoggedRequest) => void;
   readonly reject: (thrown: unknown) => void;
 }
 
@@ -76,7 +72,7 @@ interface WaitingRequest {
 export const openRequestWriter = (
   database: Database,
   { file, newestMs }: { readonly file: TitledFile; readonly newestMs: number },
-): ((request: NewRequest) => Promise<SavedRequest>) => {
+): ((request: NewRequest) => Promise<LoggedRequest>) => {
   const waiting: WaitingRequest[] = [];
   let writing = 0;
   let lastMs = newestMs;
@@ -125,7 +121,7 @@ const saveInTransaction = async (
   database: Database,
   file: TitledFile,
   batch: readonly WaitingRequest[],
-): Promise<readonly SavedRequest[]> => {
+): Promise<readonly LoggedRequest[]> => {
   let isOutcomeUnknown = false;
   const onDoubt = (): void => {
     isOutcomeUnknown = true;
@@ -141,17 +137,18 @@ const saveInTransaction = async (
       !row.isNull("key") && row.text("key") === idempotency?.key && row.text("project") === project;
     const saved = own ?? rows.find(hasKey);
     if (saved === undefined) throw databaseFailed({ ...file, code: "23505" });
-    return { logged: toLoggedRequest(saved), isNew: own !== undefined };
+    return toLoggedRequest(saved, own !== undefined);
   });
 };
 
 const hexOf = (id: Uint8Array): string => Buffer.from(id).toString("hex");
 
 /** Converts a row with `id`, `digest`, `metrics` and `calls`. */
-export const toLoggedRequest = (row: Row): LoggedRequest => ({
+export const toLoggedRequest = (row: Row, isNew: boolean): LoggedRequest => ({
   digest: row.isNull("digest") ? undefined : row.bytes("digest"),
   metrics: row.text("metrics"),
   callIds: JSON.stringify(formatIds(row.bytes("id"), row.integer("calls"))),
+  isNew,
 });
 
 /** Inserts requests, deletes the parts of those whose key another request has, and selects both. */
