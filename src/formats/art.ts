@@ -2,11 +2,10 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type Columns, columnToJson } from "../input/index.ts";
-import { isObject, parseJson } from "../json/walk.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { list, type OutputJson, replaceMembers } from "./output-json.ts";
 import { findReward, withGroup } from "./rollout.ts";
-import { ConversionError, itemsAt, requireKey, type Value } from "./value.ts";
+import { ConversionError, requireKey, type Value } from "./value.ts";
 
 export const art: Format = {
   name: "art",
@@ -178,13 +177,20 @@ const completeTrajectory = (trajectory: Value, own: Readonly<Record<string, Outp
   return Object.keys(made).length === 0 ? trajectory : replaceMembers(trajectory, made);
 };
 
+/** Columns that identify rows, and the messages without choices, each with its target. */
+const columnTargets = {
+  format_version: "group",
+  group_index: "group",
+  trajectory_index: "group.trajectories[]",
+  messages: "trajectory.messages_and_choices",
+};
+
 /** Returns columns that identify rows, and columns for queries that repeat the JSON, each with the path of what it repeats. */
 function* listRepeatedColumns(
   row: Value,
   group: Value,
   trajectory: Value | undefined,
 ): Generator<readonly [value: Value, to: string]> {
-  const columnTargets = { format_version: "group", group_index: "group", trajectory_index: "group.trajectories[]" };
   for (const [column, to] of Object.entries(columnTargets)) {
     const value = row.get(column);
     if (value !== undefined) yield [value, to];
@@ -196,40 +202,9 @@ function* listRepeatedColumns(
     ...["reward", "metrics", "metadata", "tools", "logs"].map(
       (key) => [key, `trajectory.${key}`, trajectory?.get(key)?.data] as const,
     ),
-    ["messages", "trajectory.messages_and_choices", trajectory && messagesOf(trajectory)],
   ];
   for (const [column, to, data] of queries) {
     const value = row.get(column);
-    if (value !== undefined && isDeepStrictEqual(parseNestedJson(value.data), parseNestedJson(data))) yield [value, to];
+    if (value !== undefined && isDeepStrictEqual((value.embeddedJson ?? value).data, data)) yield [value, to];
   }
 }
-
-/** Parses the JSON in strings, whose white space differs between writers. */
-const parseNestedJson = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(parseNestedJson);
-  if (isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, parseNestedJson(one)]));
-  if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
-  const json = parseJson(value);
-  return json === undefined ? value : json.value;
-};
-
-/** Returns the messages as the column has them; undefined if a content is not a string. */
-const messagesOf = (trajectory: Value): readonly object[] | undefined => {
-  const messages = itemsAt(trajectory, "messages_and_choices").map((item) => {
-    const trainable = item.members().some(([key]) => key === "finish_reason");
-    return { message: trainable ? item.get("message") : item, trainable };
-  });
-  if (messages.some(({ message }) => message?.get("content")?.isText === false)) return undefined;
-  return messages.map(({ message, trainable }) => {
-    const calls = itemsAt(message, "tool_calls").length > 0 ? message?.get("tool_calls")?.raw : undefined;
-    const members = {
-      role: message?.textAt("role"),
-      content: message?.textAt("content"),
-      tool_calls: calls,
-      tool_call_id: trainable ? undefined : message?.textAt("tool_call_id"),
-      trainable,
-    };
-    return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-  });
-};

@@ -1,9 +1,9 @@
 /** Converts inputs of other tools to groups, one per line. Inputs in rollcall's format stay unchanged. */
 import { dirname } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
-import { DecompressedSizeError } from "../check/rules/compression.ts";
 import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
+import { UnusableInput } from "../input/failures.ts";
 import {
   type ConvertedInputs,
   type ConvertibleInputs,
@@ -176,8 +176,8 @@ const openFiles = async (
     try {
       files.push({ name: source.name, records: await openRecords(source, kinds, maxUnpackedBytes) });
     } catch (thrown) {
-      if (!(thrown instanceof DecompressedSizeError)) throw thrown;
-      problems.report("decompressed-too-large", { limit: thrown.limit }, () => ({ file: source.name }));
+      if (!(thrown instanceof UnusableInput)) throw thrown;
+      thrown.report(problems, source.name);
       await source.bytes.close();
     }
   }

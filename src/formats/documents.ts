@@ -10,10 +10,7 @@ import { Value } from "./value.ts";
 /** Bytes of documents in memory. */
 const maxStoredBytes = 2 ** 26;
 
-/** Documents next to inputs. The last ones stay in memory. */
-export type Documents = ReturnType<typeof openDocuments>;
-
-/** Opens documents next to inputs. Next to a remote file, only other inputs can be read. */
+/** Opens documents next to inputs. The last ones stay in memory. Next to a remote file, only other inputs can be read. */
 export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();
@@ -26,10 +23,9 @@ export const openDocuments = (sources: readonly Source[]) => {
     const value = bytes && Value.parse(bytes, { document: name });
     if (bytes !== undefined) existing.add(name);
     size += bytes?.length ?? 0;
-    for (const [oldest, document] of inMemory) {
-      if (size <= maxStoredBytes) break;
-      inMemory.delete(oldest);
-      size -= document?.bytes.length ?? 0;
+    if (size > maxStoredBytes) {
+      inMemory.clear();
+      size = bytes?.length ?? 0;
     }
     inMemory.set(name, value);
     return value;

@@ -1,8 +1,8 @@
 /** Finds the formats of inputs by their first records. */
 import { dirname, join } from "node:path";
-import { DecompressedSizeError } from "../check/rules/compression.ts";
 import type { Path } from "../check/rules/positions.ts";
 import type { RuleData } from "../check/rules/rules.ts";
+import { UnusableInput } from "../input/failures.ts";
 import {
   type Container,
   findContainer,
@@ -143,8 +143,8 @@ const recognizeContainer = async (
       unreadable = cut.wrong ?? "it contains no JSON";
     }
   } catch (thrown) {
-    if (!(thrown instanceof DecompressedSizeError)) throw thrown;
-    unreadable = `it decompresses to more than ${thrown.limit} bytes`;
+    if (!(thrown instanceof UnusableInput)) throw thrown;
+    unreadable = thrown.message;
   }
   return { formats: unreadable !== undefined && formats.length === 1 ? formats : [], unreadable };
 };

@@ -1,12 +1,12 @@
 /** Decompresses gzip and zstd streams. Also reports what Node's decoders do not: trailing bytes and a missing end. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
-import { CompressedDataError } from "../check/rules/compression.ts";
 import { getErrorCode } from "../files.ts";
+import { corruptData } from "./failures.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** Decompresses all of a stream. Throws CompressedDataError, ZstdUnsupported, and what the stream throws. */
+/** Decompresses all of a stream. Throws UnusableInput, ZstdUnsupported, and what the stream throws. */
 type Decompress = (compressed: Chunks) => AsyncGenerator<Uint8Array, void>;
 
 /** Returns the decompressor for data with these first bytes; undefined if the data is not compressed. */
@@ -43,10 +43,10 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   } catch (thrown) {
     const code = getErrorCode(thrown);
     if (!code.startsWith("Z_")) throw thrown;
-    throw new CompressedDataError("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
+    throw corruptData("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
   }
   // Node's decoder ignores what follows the last member.
-  if (contentEnd > decoder.bytesWritten) throw new CompressedDataError("gzip", "more");
+  if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
 /** Magic numbers of zstd frames, and of frames without data, in which the last four bits are free. */
@@ -63,7 +63,7 @@ interface FrameHeader {
 
 /**
  * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. Throws CompressedDataError if a block has the reserved type.
+ * piece. Throws UnusableInput if a block has the reserved type.
  */
 export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
   const descriptor = (yield 1).readUInt8();
@@ -75,7 +75,7 @@ export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
     const block = (yield 3).readUIntLE(0, 3);
     isLast = (block & 1) === 1;
     const type = (block >> 1) & 3;
-    if (type === 3) throw new CompressedDataError("zstd", "corrupt");
+    if (type === 3) throw corruptData("zstd", "corrupt");
     // A block of type 1 is one byte that is repeated.
     yield type === 1 ? 1 : block >> 3;
   }
@@ -111,7 +111,7 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
     } else {
       // Padding of tapes.
       for (let bytes = start; bytes.length > 0; bytes = await reader.read(maxSkippedBytes)) {
-        if (bytes.some((byte) => byte !== 0)) throw new CompressedDataError("zstd", "more");
+        if (bytes.some((byte) => byte !== 0)) throw corruptData("zstd", "more");
       }
       return;
     }
@@ -134,7 +134,7 @@ async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<
   try {
     yield* decode(frame(), openZstdDecoder());
   } catch (thrown) {
-    throw /^Z(?:STD)?_/.test(getErrorCode(thrown)) ? new CompressedDataError("zstd", "corrupt", thrown) : thrown;
+    throw /^Z(?:STD)?_/.test(getErrorCode(thrown)) ? corruptData("zstd", "corrupt", thrown) : thrown;
   }
 }
 
@@ -183,10 +183,10 @@ export class PieceReader {
     for await (const chunk of { [Symbol.asyncIterator]: () => this.#chunks }) yield chunk;
   }
 
-  /** Throws CompressedDataError if there are fewer bytes. */
+  /** Throws UnusableInput if there are fewer bytes. */
   async readExactly(length: number): Promise<Buffer> {
     const bytes = await this.read(length);
-    if (bytes.length < length) throw new CompressedDataError("zstd", "cut");
+    if (bytes.length < length) throw corruptData("zstd", "cut");
     return bytes;
   }
 }

@@ -2,7 +2,8 @@
 import { type Dirent, readdirSync } from "node:fs";
 import type { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
-import { fileIdentity, isRemote, listFolder, RemoteNotFound, tryStat } from "./names.ts";
+import { UnusableInput } from "./failures.ts";
+import { fileIdentity, isRemote, listFolder, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 
 /** Expands globs on Windows, where the shell does not. */
@@ -76,18 +77,17 @@ const listFiles = async (
   name: string,
   { problems, remotes, takesFolders }: ExpandOptions,
 ): Promise<readonly string[] | undefined> => {
-  const location = () => ({ file: name });
   const isUrl = remotes !== undefined && isRemote(name);
   try {
     const folder = isUrl || !takesFolders ? undefined : listFolder(name);
     for (const { file, code } of folder?.unreadable ?? [])
       problems.report("file-unreadable", { code }, () => ({ file }));
     const files = isUrl ? await remotes.filesBelow(name) : folder?.files;
-    if (files?.length === 0) problems.report("folder-without-rollouts", { files: [] }, location);
+    if (files?.length === 0) problems.report("folder-without-rollouts", { files: [] }, () => ({ file: name }));
     return files;
   } catch (thrown) {
-    if (!(thrown instanceof RemoteNotFound)) throw thrown;
-    problems.report("remote-not-found", { said: thrown.serverMessage }, location);
+    if (!(thrown instanceof UnusableInput)) throw thrown;
+    thrown.report(problems, name);
     return [];
   }
 };

@@ -1,7 +1,35 @@
 /** Failures of opening and reading inputs. */
-import { createProblem } from "../check/rules/problems.ts";
+import { createProblem, type Problems } from "../check/rules/problems.ts";
+import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { formatRoundedSize } from "../sentences.ts";
+
+/** An input that cannot be used. */
+export class UnusableInput<Name extends RuleName = RuleName> extends Error {
+  readonly rule: Name;
+  readonly data: RuleData<Name>;
+
+  constructor(rule: Name, data: RuleData<Name>, message?: string, cause?: unknown) {
+    super(message, { cause });
+    this.rule = rule;
+    this.data = data;
+  }
+
+  report(problems: Problems, file: string): void {
+    problems.report(this.rule, this.data, () => ({ file }));
+  }
+}
+
+/** @param wrong truncated, corrupt, or followed by other bytes */
+export const corruptData = (
+  by: "gzip" | "zstd",
+  wrong: RuleData<"gzip-corrupt">["wrong"],
+  cause?: unknown,
+): UnusableInput<"gzip-corrupt" | "zstd-corrupt"> =>
+  new UnusableInput(`${by}-corrupt`, { wrong }, `invalid ${by} data`, cause);
+
+export const decompressedTooLarge = (limit: number): UnusableInput<"decompressed-too-large"> =>
+  new UnusableInput("decompressed-too-large", { limit }, `it decompresses to more than ${limit} bytes`);
 
 export const inputMissing = (): Failure =>
   new Failure("usage", "input-missing", "no input: stdin is a terminal, and no file is named", {

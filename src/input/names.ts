@@ -90,13 +90,3 @@ export const plainUrl = (name: string): string => {
   const path = /^https?:/i.test(scheme) ? rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "") : rest;
   return `${scheme.toLowerCase()}${path}`;
 };
-
-/** The server has no file at the URL. */
-export class RemoteNotFound extends Error {
-  readonly serverMessage: string | undefined;
-
-  constructor(said: string | undefined) {
-    super("not found");
-    this.serverMessage = said;
-  }
-}

@@ -3,15 +3,14 @@ import { closeSync, createReadStream, fstatSync, open as openFile, openSync, rea
 import { constants, open, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
-import { CompressedDataError, DecompressedSizeError } from "../check/rules/compression.ts";
-import type { Problems } from "../check/rules/problems.ts";
-import type { RuleData, RuleName } from "../check/rules/rules.ts";
+import type { RuleData } from "../check/rules/rules.ts";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, isGlob } from "./expand-names.ts";
-import { isRemote, RemoteNotFound } from "./names.ts";
+import { UnusableInput } from "./failures.ts";
+import { isRemote } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 import { findContainer, markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
 import {
@@ -25,51 +24,34 @@ import {
 } from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
-/** An input that cannot be used, and why. */
-interface UnusableInput {
-  readonly rule: RuleName;
-  report(problems: Problems): void;
-}
-
-const unusableInput = <Name extends RuleName>(rule: Name, file: string, data: RuleData<Name>): UnusableInput => ({
-  rule,
-  report: (problems) => problems.report(rule, data, () => ({ file })),
-});
-
 export interface InputOptions extends SpoolOptions {
   /** True if uncompressed files are opened for each read, instead of once. */
   readonly isReopened: boolean;
   readonly remotes: Remotes | undefined;
 }
 
-/** Opens an input. @throws Failure `spool-failed`, `interrupted`, `remote-…` */
-export const openInput = async (name: string, opening: InputOptions): Promise<Source | UnusableInput> => {
+/** Opens an input. @throws UnusableInput; Failure `spool-failed`, `interrupted`, `remote-…` */
+export const openInput = async (name: string, opening: InputOptions): Promise<Source> => {
   const { host, remotes } = opening;
   try {
     if (remotes !== undefined && isRemote(name)) return await openStream(name, remotes.open(name), opening);
     if (name === "-") return await openStream(name, host.stdin, opening);
     return await openPath(name, opening);
   } catch (thrown) {
-    if (thrown instanceof CompressedDataError)
-      return unusableInput(`${thrown.by}-corrupt`, name, { wrong: thrown.fault });
-    if (thrown instanceof DecompressedSizeError)
-      return unusableInput("decompressed-too-large", name, { limit: thrown.limit });
-    if (thrown instanceof RemoteNotFound)
-      return unusableInput("remote-not-found", name, { said: thrown.serverMessage });
     if (thrown instanceof ZstdUnsupported)
-      return unusableInput("zstd-unsupported", name, { name, node: host.nodeVersion });
-    if (thrown instanceof Failure) throw thrown;
+      throw new UnusableInput("zstd-unsupported", { name, node: host.nodeVersion });
+    if (thrown instanceof Failure || thrown instanceof UnusableInput) throw thrown;
     const code = getErrorCode(thrown);
-    if (code !== "ENOENT" && code !== "ENOTDIR") return unusableInput("file-unreadable", name, { code });
-    if (!isGlob(name)) return unusableInput("file-not-found", name, undefined);
-    return unusableInput("glob-without-match", name, { pattern: name, matches: expandGlob(name).length });
+    if (code !== "ENOENT" && code !== "ENOTDIR") throw new UnusableInput("file-unreadable", { code });
+    if (!isGlob(name)) throw new UnusableInput("file-not-found", undefined);
+    throw new UnusableInput("glob-without-match", { pattern: name, matches: expandGlob(name).length });
   }
 };
 
-const openPath = async (name: string, opening: InputOptions): Promise<Source | UnusableInput> => {
+const openPath = async (name: string, opening: InputOptions): Promise<Source> => {
   const facts = statSync(name);
-  if (facts.isDirectory()) return unusableInput("file-is-folder", name, undefined);
-  if (facts.isCharacterDevice() && isEndless(facts.rdev)) return unusableInput("endless-device", name, undefined);
+  if (facts.isDirectory()) throw new UnusableInput("file-is-folder", undefined);
+  if (facts.isCharacterDevice() && isEndless(facts.rdev)) throw new UnusableInput("endless-device", undefined);
   if (!facts.isFIFO()) return await openDescriptor(openSync(name, "r"), name, opening);
   const writer = unblockOnAbort(name, opening.host);
   try {
@@ -87,11 +69,7 @@ const isEndless = (device: number): boolean =>
   );
 
 /** Opens the input of a descriptor, which is closed with the input. */
-const openDescriptor = async (
-  descriptor: number,
-  name: string,
-  opening: InputOptions,
-): Promise<Source | UnusableInput> => {
+const openDescriptor = async (descriptor: number, name: string, opening: InputOptions): Promise<Source> => {
   let isOwned = false;
   try {
     const facts = fstatSync(descriptor, { bigint: true });
@@ -104,8 +82,7 @@ const openDescriptor = async (
       isOwned = true;
       return await openStream(name, createReadStream("", options), opening);
     }
-    const wrong = checkHead(name, head, opening.takesContainers);
-    if (wrong !== undefined) return wrong;
+    checkHead(name, head, opening.takesContainers);
     if (opening.isReopened) {
       const ownHead = Buffer.from(head.subarray(0, ownHeadBytes));
       return { name, bytes: reopenedBytes({ name, size, head: ownHead }), touched: neverChanges };
@@ -201,12 +178,15 @@ const hasSameBytes = async (name: string, bytes: Bytes): Promise<boolean> => {
   }
 };
 
-const openStream = async (name: string, stream: Readable, opening: InputOptions): Promise<Source | UnusableInput> => {
+const openStream = async (name: string, stream: Readable, opening: InputOptions): Promise<Source> => {
   const bytes = await spoolStream(stream, opening);
-  const wrong = checkHead(name, await readHead(bytes, sniffedBytes), opening.takesContainers);
-  if (wrong === undefined) return { name, bytes, touched: neverChanges };
-  await bytes.close();
-  return wrong;
+  try {
+    checkHead(name, await readHead(bytes, sniffedBytes), opening.takesContainers);
+  } catch (thrown) {
+    await bytes.close();
+    throw thrown;
+  }
+  return { name, bytes, touched: neverChanges };
 };
 
 /** Servers send a web page to ask for a login, or to show a file. */
@@ -215,11 +195,13 @@ const webPage: RuleData<"not-json"> = {
   instead: "use the URL of the file itself (on the Hub, /resolve/ instead of /blob/), which must not need a login",
 };
 
-/** Returns why an input with these first bytes cannot be read. */
-const checkHead = (name: string, head: Buffer, takesContainers: boolean): UnusableInput | undefined => {
+/** @throws UnusableInput if an input with these first bytes cannot be read */
+const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {
   const sniffed = sniff(head);
-  if (sniffed === undefined) return head.length === 0 ? unusableInput("input-empty", name, undefined) : undefined;
-  if (sniffed.rule === "utf-16") return unusableInput("utf-16", name, sniffed.data);
-  if (takesContainers && findContainer(head) !== undefined) return undefined;
-  return unusableInput("not-json", name, sniffed.data.kind === markup && isRemote(name) ? webPage : sniffed.data);
+  if (sniffed === undefined) {
+    if (head.length === 0) throw new UnusableInput("input-empty", undefined);
+  } else if (sniffed.rule === "utf-16") throw new UnusableInput("utf-16", sniffed.data);
+  else if (!takesContainers || findContainer(head) === undefined) {
+    throw new UnusableInput("not-json", sniffed.data.kind === markup && isRemote(name) ? webPage : sniffed.data);
+  }
 };

@@ -2,7 +2,7 @@
 
 import { Problems } from "../check/rules/problems.ts";
 import { expandFolders, expandPatterns } from "./expand-names.ts";
-import { duplicateStdin, inputMissing } from "./failures.ts";
+import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { isRemote, reportEmptyFolders } from "./names.ts";
 import { type InputOptions, openInput } from "./open-input.ts";
 import type { RemoteAccess } from "./remote.ts";
@@ -79,10 +79,13 @@ const openNames = async <Conversion>(
   const opening = { host, isReopened, maxUnpackedBytes, takesContainers, remotes };
   try {
     for (const name of names) {
-      const opened = await openInput(name, opening);
-      if (!("rule" in opened)) sources.push(opened);
-      else if (opened.rule === "input-empty" && folders.has(name)) emptyFiles.push(name);
-      else opened.report(problems);
+      try {
+        sources.push(await openInput(name, opening));
+      } catch (thrown) {
+        if (!(thrown instanceof UnusableInput)) throw thrown;
+        if (thrown.rule === "input-empty" && folders.has(name)) emptyFiles.push(name);
+        else thrown.report(problems, name);
+      }
     }
     reportEmptyFolders(folders, { others: emptyFiles, problems });
     for (const name of emptyFiles) folders.delete(name);

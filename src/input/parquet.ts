@@ -9,10 +9,10 @@ import {
   snappyUncompress,
 } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
-import { DecompressedSizeError } from "../check/rules/compression.ts";
 import { Failure } from "../failure.ts";
 import { bomLength, isObject } from "../json/walk.ts";
 import { type Columns, columnToJson, LazyText } from "./column-values.ts";
+import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
@@ -39,7 +39,7 @@ interface RowOptions {
 
 /**
  * Opens the rows of a file. The last record of a damaged file, or of one with a row group that is too large, has a defect.
- * @throws DecompressedSizeError; Failure `input-unreadable`
+ * @throws UnusableInput; Failure `input-unreadable`
  */
 export const openRows = async (
   { name, bytes }: Source,
@@ -50,7 +50,7 @@ export const openRows = async (
   const groups = metadata?.row_groups ?? [];
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
-    throw new DecompressedSizeError(limit);
+    throw decompressedTooLarge(limit);
   const ranges: RowRange[] = [];
   for (const { num_rows } of groups) {
     const start = ranges.at(-1)?.end ?? 0;
@@ -82,7 +82,7 @@ export const openRows = async (
   const labelOf = (row: number): string => `${name}#row ${row + 1}`;
   const toRecord = (row: number): RawRecord => {
     const columns = loaded?.rows[row - loaded.start];
-    return new RowRecord(labelOf(row), isObject(columns) ? columns : {});
+    return createRow(labelOf(row), isObject(columns) ? columns : {});
   };
   return {
     // Faster than reading its row group.
@@ -134,25 +134,21 @@ function* makeRows({ start, end }: RowRange, toRecord: (row: number) => RawRecor
   for (let row = start; row < end; row++) yield toRecord(row);
 }
 
-/** A row, whose bytes are composed on demand. */
-class RowRecord implements RawRecord {
-  readonly line = 1;
-  readonly start = 0;
-  readonly isComposed = true;
-  readonly label: string;
-  readonly columns: Columns;
-  #bytes: Buffer | undefined;
-
-  constructor(label: string, columns: Columns) {
-    this.label = label;
-    this.columns = columns;
-  }
-
-  get bytes(): Buffer {
-    this.#bytes ??= Buffer.from(columnToJson(this.columns) ?? "null");
-    return this.#bytes;
-  }
-}
+/** Returns the record of a row, whose bytes are composed on demand. */
+const createRow = (label: string, columns: Columns): RawRecord => {
+  let bytes: Buffer | undefined;
+  return {
+    label,
+    columns,
+    line: 1,
+    start: 0,
+    isComposed: true,
+    get bytes() {
+      bytes ??= Buffer.from(columnToJson(columns) ?? "null");
+      return bytes;
+    },
+  };
+};
 
 /** Returns the metadata, or why it cannot be read. */
 const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
@@ -168,10 +164,13 @@ const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
   }
 };
 
-/** Bytes of a row group in memory, at least: its pages, or 8 bytes for each value, since a page can repeat one value. */
+/** Bytes of a row in memory, at least. */
+const rowBytes = 200;
+
+/** Bytes of a row group in memory, at least: its pages, its rows, or 8 bytes for each value, since a page can repeat one value. */
 const measureRowGroup = ({ columns, num_rows, total_byte_size }: FileMetaData["row_groups"][number]): number => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
-  return Math.max(Number(total_byte_size), 8 * values, 8 * Number(num_rows));
+  return Math.max(Number(total_byte_size), 8 * values, rowBytes * Number(num_rows));
 };
 
 /** Reads the rows of a range, which is a row group or the start of one. @throws errors of the file */
@@ -214,6 +213,10 @@ const readRows = async (
 /** Bytes in which the header of a page must end. Writers put the smallest and largest value in it. */
 const maxHeaderBytes = 2 ** 20;
 
+/** A column can have 4 million values, or 1,000 for each of its bytes, because equal values compress well. */
+const minValueLimit = 2 ** 22;
+const maxValuesPerByte = 1000;
+
 /** Compares the headers of pages with the number of values of their column, because hyparquet allocates what they claim. */
 const checkPages = async (
   bytes: Bytes,
@@ -226,6 +229,8 @@ const checkPages = async (
     let at = Number(column.dictionary_page_offset || column.data_page_offset);
     const end = Math.min(bytes.size, at + Number(column.total_compressed_size));
     let left = Number(column.num_values);
+    if (left > Math.max(minValueLimit, maxValuesPerByte * (end - at)))
+      throw new Error(`the column ${name} claims ${left} values in ${end - at} bytes`);
     while (at < end - 1) {
       const head = await readRange(bytes, { start: at, length: Math.min(maxHeaderBytes, end - at) });
       const reader = { view: new DataView(head.buffer, head.byteOffset, head.length), offset: 0 };

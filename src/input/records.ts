@@ -65,7 +65,7 @@ export interface Records {
   close(): Promise<void>;
 }
 
-/** Opens the records of a file. @throws DecompressedSizeError */
+/** Opens the records of a file. @throws UnusableInput */
 export const openRecords = async (
   source: Source,
   { records, columns }: { readonly records: RecordKinds; readonly columns?: readonly string[] | undefined },

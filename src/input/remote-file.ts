@@ -9,9 +9,9 @@ import {
   remoteTruncated,
   remoteUnavailable,
   remoteUnexpectedStatus,
+  UnusableInput,
   unsafeRedirect,
 } from "./failures.ts";
-import { RemoteNotFound } from "./names.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
@@ -90,7 +90,8 @@ export const openRemoteFile = (location: RemoteLocation, { onBytes, insecureHttp
     }
     const said = await readErrorMessage(got);
     if (status === 412 || status === 416) throw inputChanged(name);
-    if (status === 404 || status === 410) throw version === undefined ? new RemoteNotFound(said) : inputChanged(name);
+    if (status === 404 || status === 410)
+      throw version === undefined ? new UnusableInput("remote-not-found", { said }) : inputChanged(name);
     throw toFailure(location, got, { said });
   };
   /** Requests the file, once. */
@@ -132,7 +133,7 @@ export const openRemoteFile = (location: RemoteLocation, { onBytes, insecureHttp
   }
   return {
     begin,
-    /** Yields its bytes in order. @throws RemoteNotFound; Failure `input-changed`, `remote-…`, `connection-failed`; the signal's reason */
+    /** Yields its bytes in order. @throws UnusableInput; Failure `input-changed`, `remote-…`, `connection-failed`; the signal's reason */
     async *bytes(): AsyncGenerator<Uint8Array, void> {
       let bytes = 0;
       try {

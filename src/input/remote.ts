@@ -27,7 +27,7 @@ export interface Remotes {
   register(url: string): Promise<string>;
   /**
    * Returns the sorted names of the rollout files in and below a folder; undefined if the URL is not a folder.
-   * @throws RemoteNotFound; Failure
+   * @throws UnusableInput; Failure
    */
   filesBelow(url: string): Promise<readonly string[] | undefined>;
   /** Opens a file by its name. The stream throws as `RemoteFile.bytes`. */

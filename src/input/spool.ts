@@ -6,11 +6,10 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { DecompressedSizeError } from "../check/rules/compression.ts";
 import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findDecompressor, PieceReader } from "./decompress.ts";
-import { spoolFailed } from "./failures.ts";
+import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
@@ -34,7 +33,7 @@ export interface SpoolOptions {
 /**
  * Stores a stream, and decompresses gzip and zstd. Stores only the first bytes of an unknown format, because an endless
  * device would fill the disk.
- * @throws CompressedDataError; DecompressedSizeError; ZstdUnsupported; Failure `spool-failed`; the signal's reason; what the stream throws
+ * @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the signal's reason; what the stream throws
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;
@@ -78,7 +77,7 @@ async function* decodeChunks(
   for await (const chunk of decompress(all())) {
     decompressed += chunk.length;
     const limit = decompressionLimit(size, maxUnpackedBytes);
-    if (decompressed > limit) throw new DecompressedSizeError(limit);
+    if (decompressed > limit) throw decompressedTooLarge(limit);
     yield chunk;
   }
 }

@@ -1,8 +1,8 @@
 /** Reads the members of a zip archive, with one member in memory at a time. */
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
-import { DecompressedSizeError } from "../check/rules/compression.ts";
 import { Failure } from "../failure.ts";
+import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
@@ -14,7 +14,7 @@ class UnreadableMember extends Error {}
 /**
  * Opens the members whose names match, in the order of the archive's list. The last member of a repeated name counts.
  * An archive without a readable list is one record with a defect.
- * @throws DecompressedSizeError; Failure `input-unreadable`
+ * @throws UnusableInput; Failure `input-unreadable`
  */
 export const openMembers = async (
   { name: file, bytes }: Source,
@@ -25,7 +25,7 @@ export const openMembers = async (
   const matching = [...members].filter(([name]) => names.test(name));
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
-  if (size > limit) throw new DecompressedSizeError(limit);
+  if (size > limit) throw decompressedTooLarge(limit);
   const labelOf = (position: number): string => {
     const name = matching[position]?.[0];
     return name === undefined ? file : `${file}!${name}`;

@@ -1,8 +1,8 @@
 /** Decompresses zstd in memory. Node's decoder is twice as fast, if there is one. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
-import { CompressedDataError } from "../check/rules/compression.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
+import { corruptData } from "./failures.ts";
 
 /** The content is larger than allowed. */
 export class ContentTooLarge extends Error {}
@@ -34,7 +34,7 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
   let claimed = 0;
   let at = 0;
   const next = (size: number): Buffer => {
-    if (at + size > bytes.length) throw new CompressedDataError("zstd", "cut");
+    if (at + size > bytes.length) throw corruptData("zstd", "cut");
     at += size;
     return bytes.subarray(at - size, at);
   };
@@ -45,7 +45,7 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
       next(next(4).readUInt32LE());
       continue;
     }
-    if (magic !== frameMagic) throw new CompressedDataError("zstd", "more");
+    if (magic !== frameMagic) throw corruptData("zstd", "more");
     const walk = walkFrame();
     let step = walk.next();
     while (step.done !== true) step = walk.next(next(step.value));

@@ -35,7 +35,11 @@ const digitsOf = (value: number): Buffer => {
 /** Writes rows into a Parquet file, each in its own row group; missing values are null. */
 const parquetOf = (
   rows: readonly Row[],
-  { claimedBytes, claimedValues }: { readonly claimedBytes?: bigint; readonly claimedValues?: number } = {},
+  {
+    claimedBytes,
+    claimedValues,
+    declaredValues = 1n,
+  }: { readonly claimedBytes?: bigint; readonly claimedValues?: number; readonly declaredValues?: bigint } = {},
 ): string => {
   const writer = new ByteWriter();
   const file = new ParquetWriter({ writer, schema });
@@ -59,6 +63,7 @@ const parquetOf = (
         data_page_offset: at,
         total_compressed_size: BigInt(page.length),
         codec: "UNCOMPRESSED",
+        num_values: declaredValues,
       });
   }
   file.finish();
@@ -148,7 +153,9 @@ describe("a Parquet file of ART", () => {
 
   it("reports a column that differs from the JSON", async () => {
     const { left } = await convertFile(parquetOf([rowOf(0, 0, { metrics: '{"edited":1}' })]));
-    expect(left).toEqual([["metrics", "the column differs from group_json or trajectory_json, which are converted"]]);
+    expect(left).toEqual([
+      ["metrics.edited", "the column differs from group_json or trajectory_json, which are converted"],
+    ]);
   });
 
   it("takes the reward from the column of --reward-from or the file of --rewards", async () => {
@@ -251,6 +258,10 @@ describe("a Parquet file of ART", () => {
     const { code, stderr } = await convertFile(parquetOf([rowOf(0, 0)], { claimedValues: 2 ** 30 }), ["--from", "art"]);
     expect(code).toBe(3);
     expect(stderr).toContain("(a page of the column format_version claims more values than its 1)");
+    const many = parquetOf([rowOf(0, 0)], { claimedValues: 2 ** 24, declaredValues: 2n ** 24n });
+    expect((await convertFile(many, ["--from", "art"])).stderr).toMatch(
+      /format_version claims 16777216 values in \d\d bytes/,
+    );
   });
 
   it("is refused with --from rollcall, as is a Parquet file of another tool", async () => {

@@ -2,10 +2,12 @@
 
 import type { Fault } from "../../json/reader.ts";
 import { pluralize } from "../../sentences.ts";
-import type { CompressionFault } from "./compression.ts";
 import { answer, error, errorOfInput, messages, problemExample, trajectory } from "./rule.ts";
 
 const nameFile = "name a file, or pass - to read standard input";
+
+/** Truncated, corrupt, or followed by other bytes. */
+type CompressionFault = "cut" | "corrupt" | "more";
 
 const compressionFaults: Readonly<Record<CompressionFault, string>> = {
   cut: "the compressed file is truncated",
