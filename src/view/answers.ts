@@ -52,17 +52,10 @@ export interface Charts {
 }
 
 /** Trajectories with rewards in a range. */
-export interface Bar {
-  readonly range: Range;
-  readonly count: number;
-}
+export type Bar = { readonly range: Range; readonly count: number };
 
 /** Groups with similar means and spreads. */
-export interface Dot {
-  readonly mean: Range;
-  readonly spread: Range;
-  readonly groups: number;
-}
+export type Dot = { readonly mean: Range; readonly spread: Range; readonly groups: number };
 
 /** One of several files with groups. */
 export interface FileSummary {
@@ -123,10 +116,7 @@ export interface SearchMatch {
   readonly after: string;
 }
 
-export interface SourcePosition {
-  readonly file: string;
-  readonly line: number;
-}
+export type SourcePosition = { readonly file: string; readonly line: number };
 
 export interface Findings {
   readonly findings: readonly Finding[];
@@ -193,7 +183,4 @@ export interface PageData {
 }
 
 /** A group of an exported page. */
-export interface GroupData {
-  readonly detail: GroupDetail;
-  readonly trajectories: readonly string[];
-}
+export type GroupData = { readonly detail: GroupDetail; readonly trajectories: readonly string[] };

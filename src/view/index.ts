@@ -49,15 +49,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     onPageLoad: async () => await onLoaded(),
   });
   const { elapsed } = host;
-  const server = await listen({
-    app,
-    serverName: "the page",
-    address: "127.0.0.1",
-    port,
-    maxHeaderBytes,
-    trace,
-    elapsed,
-  });
+  const own = { app, port, maxHeaderBytes, trace, elapsed };
+  const server = await listen({ ...own, serverName: "the page", address: "127.0.0.1" });
   return {
     /** The page's URL, with the token after `#`, which browsers do not send and no trace contains. */
     url: `${server.url}/#token=${token}`,

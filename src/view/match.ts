@@ -3,7 +3,7 @@ import { listSpellings } from "../json/spellings.ts";
 import type { SearchMatch } from "./answers.ts";
 
 /** Maximum characters of JSON before and after a match. */
-const maxContext = { before: 40, after: 120 };
+const maxContext = { before: 16, after: 120 };
 
 /** Finds the first trajectory with a text, and the characters around it. Null if no trajectory contains it. */
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {

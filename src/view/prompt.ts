@@ -3,10 +3,7 @@ import { findGroupKey } from "../check/index.ts";
 import { type Dataset, readGroupStart, readGroupTrajectories } from "../groups/index.ts";
 import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
 
-export interface GroupStart {
-  readonly words: string;
-  readonly key: string | null;
-}
+export type GroupStart = { readonly words: string; readonly key: string | null };
 
 /** Bytes of a group that are read first, and of a group that is read completely only to find its key. */
 const maxFirstBytes = 2 ** 16;
@@ -20,8 +17,10 @@ const maxMemberBytes = 10_000;
 
 /** @throws Failure `input-changed` */
 export const readGroupHead = async (dataset: Dataset, group: number, groupBy?: string): Promise<GroupStart> => {
-  const { words, key } = parseStart(await readGroupStart(dataset, group, maxFirstBytes), groupBy);
-  const isEnough = words !== undefined && (key !== undefined || dataset.groups.bytesOf(group) > maxKeyBytes);
+  const bytes = await readGroupStart(dataset, group, maxFirstBytes);
+  const { words, key } = parseStart(bytes, groupBy);
+  const isComplete = bytes.length < maxFirstBytes || (words !== undefined && key !== undefined);
+  const isEnough = isComplete || (words !== undefined && dataset.groups.bytesOf(group) > maxKeyBytes);
   if (isEnough || !dataset.groups.isValid(group)) return { words: words ?? "", key: key ?? null };
   const [first] = await readGroupTrajectories(dataset, group);
   const complete = first && parseStart(first.bytes, groupBy);

@@ -5,9 +5,6 @@ import type { GroupRows } from "./answers.ts";
 /** Maximum searches that run at once, for several tabs. */
 const maxSearches = 4;
 
-/** A search ends after this time without a request. A page sends several per second. */
-const searchTimeoutMs = 2000;
-
 export const openSearches = (dataset: Dataset, knownRewards: KnownRewards) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
@@ -39,7 +36,6 @@ const startSearch = (dataset: Dataset, sought: SearchQuery, knownRewards: KnownR
   const groups = new Set<number>();
   let share = 0;
   let failure: { readonly thrown: unknown } | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
   const options = {
     signal: ending.signal,
     knownRewards,
@@ -49,23 +45,19 @@ const startSearch = (dataset: Dataset, sought: SearchQuery, knownRewards: KnownR
       share = Math.min(done, 0.999);
     },
   };
-  void searchGroups(dataset, sought, options)
-    .then(
-      () => {
-        share = 1;
-      },
-      (thrown: unknown) => {
-        failure = { thrown };
-      },
-    )
-    .finally(() => clearTimeout(timer));
+  void searchGroups(dataset, sought, options).then(
+    () => {
+      share = 1;
+    },
+    (thrown: unknown) => {
+      failure = { thrown };
+    },
+  );
   return {
     has: (group: number): boolean => groups.has(group),
     /** @throws its failure: `invalid-filter`, `input-changed` */
     readProgress(): NonNullable<GroupRows["searched"]> {
       if (failure !== undefined) throw failure.thrown;
-      clearTimeout(timer);
-      if (share < 1) timer = setTimeout(() => ending.abort(), searchTimeoutMs).unref();
       return { share, found: groups.size };
     },
     ending,

@@ -25,7 +25,7 @@ const maxFiles = 200;
 const maxFindings = 500;
 
 /** Maximum rewards in a row, which are drawn in a strip. */
-const maxStripRewards = 24;
+const maxStripRewards = 16;
 
 /** Maximum matches in memory: several pages of the table. */
 const maxMatches = 1000;

@@ -63,16 +63,16 @@ const FilterLink = ({ name, query, filter, children }: FilterLinkProps) => {
   );
 };
 
-interface ChartState {
-  readonly query: Query;
-  readonly isMeasured: boolean;
-}
+type ChartState = { readonly query: Query; readonly isMeasured: boolean };
 
 /** Positions in percent, with a margin so that dots are inside the chart. */
 const toX = (share: number): string => `${2 + share * 96}%`;
 const toY = (share: number): string => `${90 - share * 76}%`;
 
 const middleOf = ([from, to]: Range): number => from / 2 + to / 2;
+
+/** Characters of counts that fit above the bars. */
+const maxCountCharacters = 64;
 
 /** Bars up to this number have their own reward below them. */
 const maxNamedBars = 8;
@@ -84,6 +84,7 @@ export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly
   const width = 100 / Math.max(1, bars.length);
   const own = Math.min(width * 0.84, 12);
   const edges = [formatEdge(bars[0]?.range[0]), "reward", formatEdge(bars.at(-1)?.range[1])];
+  const isCounted = bars.length * formatCount(most).length <= maxCountCharacters;
   const isNamed = bars.length <= maxNamedBars && bars.every(({ range: [from, to] }) => from === to);
   return (
     <Chart
@@ -100,7 +101,7 @@ export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly
         const middle = `${(at + 0.5) * width}%`;
         return (
           <FilterLink key={at} name={title} query={query} filter={{ reward: range }}>
-            <rect class="room" x={`${at * width}%`} y={0} width={`${width}%`} height="100%" />
+            <rect fill="transparent" x={`${at * width}%`} y={0} width={`${width}%`} height="100%" />
             <rect
               class="bar"
               style={styleOf(middleOf(range))}
@@ -109,9 +110,11 @@ export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly
               width={`${own}%`}
               height={`${height}%`}
             />
-            <text x={middle} y={`${98 - height}%`}>
-              {formatCount(count)}
-            </text>
+            {isCounted && (
+              <text x={middle} y={`${98 - height}%`}>
+                {formatCount(count)}
+              </text>
+            )}
             {isNamed && (
               <text class="below" x={middle} y="100%" dy="1.3em">
                 {formatEdge(range[0])}
@@ -147,7 +150,7 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
         const title = `${counted(groups, "group")} with ${range}`;
         const x = toX(relativePosition(middleOf(mean), least, most));
         const y = toY(relativePosition(middleOf(spread), 0, widest || 1));
-        const radius = 3 + 6 * Math.sqrt(groups / largest);
+        const radius = 2.5 + 6 * Math.sqrt(groups / largest);
         return (
           <FilterLink key={`${mean} ${spread}`} name={title} query={query} filter={{ mean, spread }}>
             <circle

@@ -20,9 +20,8 @@ import { useAnswer } from "./use-answer.ts";
 /** Trajectories that are read immediately. Others are read on request. */
 const maxInitiallyShown = 4;
 
-interface RankedMember extends TrajectorySummary {
-  readonly at: number;
-}
+/** A trajectory with its position in the group. */
+type RankedMember = TrajectorySummary & { readonly at: number };
 
 /** Ranks the best trajectory first, then the worst, then the others from the best down. */
 const rankTrajectories = (members: readonly TrajectorySummary[]): readonly RankedMember[] => {
@@ -56,18 +55,14 @@ export const Group = ({ query }: { readonly query: Query }) => {
   return <GroupView key={group} detail={value} query={query} step={step} />;
 };
 
-interface GroupProps {
-  readonly detail: GroupDetail;
-  readonly query: Query;
-  readonly step: (by: 1 | -1) => () => void;
-}
+type GroupProps = { readonly detail: GroupDetail; readonly query: Query; readonly step: (by: 1 | -1) => () => void };
 
 const GroupView = ({ detail, query, step }: GroupProps) => {
   const { group, of, key, words, mean, spread, place, logged, members, findings, untrainable, isReadable, match } =
     detail;
   const placed = rankTrajectories(members);
   const [sort, setSort] = useState<MemberSort>({ by: "reward", isDescending: true });
-  const columns = columnsOf(detail, query);
+  const columns = columnsOf(detail, query, sort, setSort);
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({
     j: () => moveFocus(list.current, "a", 1),
@@ -104,12 +99,7 @@ const GroupView = ({ detail, query, step }: GroupProps) => {
       )}
       <ProblemList findings={findings.filter(({ trajectory }) => trajectory === null)} />
       <div class="members">
-        <Table
-          name="trajectories"
-          columns={sortableColumns(columns, sort, setSort)}
-          rows={sortMembers(placed, columns, sort)}
-          body={list}
-        />
+        <Table name="trajectories" columns={columns} rows={sortMembers(placed, columns, sort)} body={list} />
       </div>
       <SideBySide detail={detail} query={query} placed={placed} />
       <Command detail={detail} />
@@ -117,15 +107,12 @@ const GroupView = ({ detail, query, step }: GroupProps) => {
   );
 };
 
+/** A column, with the number that sorts the table by it. */
 interface MemberColumn extends TableColumn<RankedMember> {
-  /** The number that sorts the table by the column. */
   readonly value?: (member: RankedMember) => number | null | undefined;
 }
 
-interface MemberSort {
-  readonly by: string;
-  readonly isDescending: boolean;
-}
+type MemberSort = { readonly by: string; readonly isDescending: boolean };
 
 /** Sorts trajectories by a column. Those without a value are last. */
 const sortMembers = (
@@ -133,80 +120,58 @@ const sortMembers = (
   columns: readonly MemberColumn[],
   { by, isDescending }: MemberSort,
 ): readonly RankedMember[] => {
-  const { value = () => undefined } = columns.find(({ name }) => name === by) ?? {};
-  const rank = (member: RankedMember): number => (value(member) ?? Number.NEGATIVE_INFINITY) * (isDescending ? 1 : -1);
-  const sorted = members.toSorted((a, b) => rank(b) - rank(a) || a.at - b.at);
-  const isMissing = (member: RankedMember): boolean => typeof value(member) !== "number";
-  return [...sorted.filter((one) => !isMissing(one)), ...sorted.filter(isMissing)];
+  const { value = () => null } = columns.find(({ name }) => name === by) ?? {};
+  const sign = isDescending ? -1 : 1;
+  const rank = (member: RankedMember): number => (value(member) ?? Number.NaN) * sign;
+  const compare = (a: number, b: number): number =>
+    Number.isNaN(a) || Number.isNaN(b) ? Number(Number.isNaN(a)) - Number(Number.isNaN(b)) : a - b;
+  return members.toSorted((a, b) => compare(rank(a), rank(b)) || a.at - b.at);
 };
 
-const sortableColumns = (
-  columns: readonly MemberColumn[],
+const columnsOf = (
+  { members, findings, logged }: GroupDetail,
+  query: Query,
   { by, isDescending }: MemberSort,
-  onSort: (sort: MemberSort) => void,
-): readonly MemberColumn[] =>
-  columns.map((column) => {
-    if (column.value === undefined) return column;
-    const order = isDescending ? ("descending" as const) : ("ascending" as const);
-    const sort = () => onSort({ by: column.name, isDescending: column.name !== by || !isDescending });
-    return { ...column, onSort: sort, order: column.name === by ? order : undefined };
+  setSort: (sort: MemberSort) => void,
+): readonly MemberColumn[] => {
+  const column = (
+    name: string,
+    value: (member: RankedMember) => number | null | undefined,
+    cell: MemberColumn["cell"] = (member) => formatMeasure(value(member)),
+  ): MemberColumn => ({
+    ...{ name, class: "n", value, cell },
+    onSort: () => setSort({ by: name, isDescending: name !== by || !isDescending }),
+    order: name !== by ? undefined : isDescending ? "descending" : "ascending",
   });
-
-const numberColumn = (
-  name: string,
-  value: (member: RankedMember) => number | null | undefined,
-  cell: MemberColumn["cell"],
-): MemberColumn => ({ name, class: "n", value, cell });
-
-const countFindings = (findings: GroupDetail["findings"], at: number): number =>
-  findings.filter(({ trajectory }) => trajectory === at).length;
-
-const columnsOf = ({ members, findings, logged }: GroupDetail, query: Query): readonly MemberColumn[] => [
-  {
-    name: "trajectory",
-    value: ({ at }) => at,
-    cell: ({ at }) => <a href={linkTo({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a>,
-  },
-  numberColumn(
-    "reward",
-    ({ reward }) => reward,
-    ({ reward }) => <Reward value={reward} />,
-  ),
-  numberColumn(
-    "advantage",
-    ({ advantage }) => advantage,
-    ({ advantage }) => formatAdvantage(advantage),
-  ),
-  ...[...new Set(members.flatMap(({ metrics }) => Object.keys(metrics)))].map((name) =>
-    numberColumn(
-      name,
-      ({ metrics }) => metrics[name],
-      ({ metrics }) => formatMeasure(metrics[name]),
+  const problemsOf = ({ at }: RankedMember) => findings.filter(({ trajectory }) => trajectory === at).length;
+  const link = ({ at }: RankedMember) => <a href={linkTo({ ...query, trajectory: at + 1 })}>trajectory {at + 1}</a>;
+  const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))];
+  const call = { name: "call", cell: (member: RankedMember) => <code>{member.call}</code> };
+  return [
+    { ...column("trajectory", ({ at }) => at, link), class: "" },
+    column(
+      "reward",
+      ({ reward }) => reward,
+      ({ reward }) => <Reward value={reward} />,
     ),
-  ),
-  numberColumn(
-    "messages",
-    ({ messages }) => messages,
-    ({ messages }) => messages,
-  ),
-  numberColumn(
-    "size",
-    ({ bytes }) => bytes,
-    ({ bytes }) => formatSize(bytes),
-  ),
-  numberColumn(
-    "problems",
-    ({ at }) => countFindings(findings, at),
-    ({ at }) => countFindings(findings, at) || "",
-  ),
-  ...(logged === null ? [] : [{ name: "call", cell: ({ call }: RankedMember) => <code>{call}</code> }]),
-];
+    column(
+      "advantage",
+      ({ advantage }) => advantage,
+      ({ advantage }) => formatAdvantage(advantage),
+    ),
+    ...metrics.map((name) => column(name, (member) => member.metrics[name])),
+    column("messages", ({ messages }) => messages),
+    column(
+      "size",
+      ({ bytes }) => bytes,
+      ({ bytes }) => formatSize(bytes),
+    ),
+    column("problems", problemsOf, (member) => problemsOf(member) || ""),
+    ...(logged === null ? [] : [call]),
+  ];
+};
 
-interface ComparedProps {
-  readonly detail: GroupDetail;
-  readonly query: Query;
-  readonly placed: readonly RankedMember[];
-}
+type ComparedProps = { readonly detail: GroupDetail; readonly query: Query; readonly placed: readonly RankedMember[] };
 
 /** The trajectories after their common start. The first is compared with the second, the others with the first. */
 const SideBySide = ({ detail, query, placed }: ComparedProps) => {

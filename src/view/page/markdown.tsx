@@ -71,8 +71,8 @@ const renderList = (text: string, key: number) => (
     {text.split(/\n(?= *(?:[-*+]|\d+[.)]) )/).map((item, at) => {
       const [, indent = "", mark = "", own = item] = /^( *)([-*+]|\d+[.)]) +([\s\S]*)$/.exec(item) ?? [];
       return (
-        <li key={at} style={{ "--level": Math.min(8, Math.floor(indent.length / 2)) }}>
-          <span class="mark">{/\d/.test(mark) ? mark : "•"}</span> {renderInline(own.trimEnd())}
+        <li key={at} style={{ marginLeft: `${Math.min(16, indent.length)}ch` }}>
+          {/\d/.test(mark) ? mark : "•"} {renderInline(own.trimEnd())}
         </li>
       );
     })}

@@ -13,15 +13,7 @@ export interface TableColumn<Row> {
   readonly order?: "ascending" | "descending" | undefined;
 }
 
-export const Table = <Row,>({
-  name,
-  columns,
-  rows,
-  body,
-  first = 0,
-  count = rows.length,
-  classOf: rowClass = () => "",
-}: {
+interface TableProps<Row> {
   readonly name: string;
   readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
@@ -30,24 +22,36 @@ export const Table = <Row,>({
   readonly first?: number;
   readonly count?: number;
   readonly classOf?: (row: Row) => string;
-}) => (
+}
+
+export const Table = <Row,>({
+  name,
+  columns,
+  rows,
+  body,
+  first = 0,
+  count = rows.length,
+  classOf,
+}: TableProps<Row>) => (
   <table aria-label={name} aria-rowcount={count + 1}>
     <thead>
       <tr aria-rowindex={1}>
-        {columns.map(({ name: title, class: own, sortLink: sortAddress, onSort, order }) => (
+        {columns.map(({ name: title, class: own, sortLink, onSort, order }) => (
           <th
             key={title}
             scope="col"
             class={own}
-            aria-sort={sortAddress === undefined && onSort === undefined ? undefined : (order ?? "none")}
+            aria-sort={sortLink === undefined && onSort === undefined ? undefined : (order ?? "none")}
           >
-            {onSort !== undefined && (
+            {onSort !== undefined ? (
               <button type="button" class="sort" onClick={onSort}>
                 {title}
               </button>
+            ) : sortLink !== undefined ? (
+              <a href={sortLink}>{title}</a>
+            ) : (
+              title
             )}
-            {sortAddress !== undefined && <a href={sortAddress}>{title}</a>}
-            {onSort === undefined && sortAddress === undefined && title}
             {order !== undefined && <span aria-hidden="true">{order === "descending" ? " ↓" : " ↑"}</span>}
           </th>
         ))}
@@ -55,7 +59,7 @@ export const Table = <Row,>({
     </thead>
     <tbody ref={body}>
       {rows.map((row, at) => (
-        <tr key={first + at} data-at={first + at} aria-rowindex={first + at + 2} class={rowClass(row)}>
+        <tr key={first + at} data-at={first + at} aria-rowindex={first + at + 2} class={classOf?.(row)}>
           {columns.map(({ name: title, class: own, cell }) => (
             <td key={title} class={own}>
               {cell(row)}

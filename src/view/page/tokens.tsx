@@ -3,20 +3,14 @@ import type { Part, Turn } from "../../calls/conversation.ts";
 import { digitsAt, findValue, formatIndented, itemsOf, textAt } from "../../json/raw-json.ts";
 import { findStarts, MarkedText, useSearchedText } from "./match.tsx";
 
-export interface Token {
-  readonly text: string;
-  readonly logprob: number;
-}
+export type Token = { readonly text: string; readonly logprob: number };
 
 /** A recorded token. If it is a part of a character, only its bytes are exact. */
 interface RecordedToken extends Token {
   readonly bytes: readonly number[];
 }
 
-interface PartText {
-  readonly part: Part;
-  readonly text: string;
-}
+type PartText = { readonly part: Part; readonly text: string };
 
 /** Maximum tinted tokens of a text. */
 export const maxTokens = 4000;
