@@ -38,7 +38,6 @@ export interface Summary {
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
   readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
-  /** Number of trainable groups. */
   readonly trainable: number;
   readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
   readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
@@ -95,7 +94,6 @@ export interface GroupFacts {
   readonly match?: SearchMatch | null;
 }
 
-/** A group in the table. */
 export interface GroupRow extends GroupFacts {
   readonly size: number;
   /** Its rewards in ascending order, or an even selection of them. */
@@ -182,5 +180,4 @@ export interface PageData {
   }[];
 }
 
-/** A group of an exported page. */
 export type GroupData = { readonly detail: GroupDetail; readonly trajectories: readonly string[] };

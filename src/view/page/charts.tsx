@@ -140,10 +140,11 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
   return (
     <Chart
       name="groups by mean and spread"
+      caption="groups"
       isMeasured={isMeasured}
       x={[formatEdge(least), "mean", formatEdge(most)]}
       y={["spread", formatMeasure(widest), "0"]}
-      legend={"size: groups, hollow: equal rewards"}
+      legend={"larger: more groups, hollow: equal rewards"}
     >
       {dots.map(({ mean, spread, groups }) => {
         const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;

@@ -1,6 +1,6 @@
 /** A conversation, with tool results next to their calls. Long texts and reasoning are folded. */
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
 import { findValue, formatIndented, isAbsent, itemsOf, type RawJson, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
@@ -20,7 +20,10 @@ interface ParsedTrajectory {
 }
 
 /** Parses the JSON of a trajectory; undefined if it is not a JSON object. */
-export const parseTrajectory = (json: string): ParsedTrajectory | undefined => {
+export const useTrajectory = (json: string | undefined): ParsedTrajectory | undefined =>
+  useMemo(() => (json === undefined ? undefined : parseTrajectory(json)), [json]);
+
+const parseTrajectory = (json: string): ParsedTrajectory | undefined => {
   const value = tryParseRawJson(json);
   if (value?.kind !== "object") return undefined;
   const items = itemsOf(findValue(value, "messages_and_choices"));
@@ -94,13 +97,17 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
   );
 };
 
-const Compared = ({ text, other }: { readonly text: string; readonly other: string }) => (
-  <>
-    {findDifferences(text, other).map((piece, at) =>
-      piece.isNew ? <ins key={at}>{piece.text}</ins> : <MarkedText key={at} text={piece.text} />,
-    )}
-  </>
-);
+/** A text, or its start, with marks on the words that another text lacks. */
+const Compared = ({ text, other }: { readonly text: string; readonly other: string }) => {
+  const pieces = useMemo(() => findDifferences(text, other.slice(0, text.length * 1.5)), [text, other]);
+  return (
+    <>
+      {pieces.map(({ isNew, text: own }, at) =>
+        isNew ? <ins key={at}>{own}</ins> : <MarkedText key={at} text={own} />,
+      )}
+    </>
+  );
+};
 
 /** The texts of a part, by which turns are compared and listed. */
 const textOfPart = (part: Part): string => {

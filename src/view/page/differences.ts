@@ -7,7 +7,7 @@ export interface Piece {
 }
 
 /** Maximum products of the numbers of words that are compared one by one. */
-const maxComparisons = 1_000_000;
+const maxComparisons = 500_000;
 
 /** Splits a text into words and signs with the blanks after them. */
 const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_])\s*/gu) ?? [];

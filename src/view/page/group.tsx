@@ -4,7 +4,7 @@ import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
 import { Bar } from "./bar.tsx";
-import { Conversation, LongText, parseTrajectory } from "./conversation.tsx";
+import { Conversation, LongText, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
 import { counted, formatMeasure, formatSize } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
@@ -177,7 +177,7 @@ type ComparedProps = { readonly detail: GroupDetail; readonly query: Query; read
 const SideBySide = ({ detail, query, placed }: ComparedProps) => {
   const [first, second] = placed;
   const answers = [useMember(query, first), useMember(query, second)];
-  const parsed = answers.map(({ value }) => (value === undefined ? undefined : parseTrajectory(value)));
+  const parsed = [useTrajectory(answers[0]?.value), useTrajectory(answers[1]?.value)];
   const compared = [first, second].map((member, at) => ({
     turns: parsed[at]?.turns(detail.common) ?? [],
     name: `trajectory ${(member?.at ?? 0) + 1}`,
@@ -242,7 +242,7 @@ const TrajectoryColumn = ({ detail, member, query, isShown, answer, compared }: 
   const [isRequested, setRequested] = useState(isShown);
   const own = useMember(query, isRequested && answer === undefined ? member : undefined);
   const { value, error } = answer ?? own;
-  const trajectory = value === undefined ? undefined : parseTrajectory(value);
+  const trajectory = useTrajectory(value);
   return (
     <section class="column" aria-label={`trajectory ${at + 1}`}>
       <h2>

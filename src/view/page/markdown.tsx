@@ -1,5 +1,5 @@
 /** Markdown that is rendered on request: blocks, code, emphasis. Links are text, and nothing is loaded. */
-import { type ComponentChildren, createContext } from "preact";
+import { type ComponentChildren, createContext, Fragment } from "preact";
 import { useContext } from "preact/hooks";
 import { MarkedText } from "./match.tsx";
 
@@ -19,55 +19,45 @@ export const MarkdownButton = () => {
   );
 };
 
-const fence = /^ {0,3}(`{3,}|~{3,})[^\n]*\n([\s\S]*?)(?:\n {0,3}\1[^\n]*(?:\n|$)|$)/;
-const heading = /^ {0,3}(#{1,6}) +([^\n]*)(?:\n|$)/;
-const rule = /^ {0,3}(?:-{3,}|\*{3,}|_{3,}) *(?:\n|$)/;
-const quotation = /^(?: {0,3}>[^\n]*(?:\n|$))+/;
-const list = /^(?: *(?:[-*+]|\d+[.)]) +[^\n]*(?:\n|$)(?: {2,}[^\n]+(?:\n|$))*)+/;
-const table = /^(?: *\|[^\n]*(?:\n|$)){2,}/;
-const blank = /^\s*\n/;
-/** Text up to a blank line or the start of another block. */
-const paragraph = /^[^\n]+(?:\n(?! {0,3}(?:#{1,6} |`{3}|~{3}|>|[-*+] |\d+[.)] |\|)|\s*\n)[^\n]+)*\n?/;
+/** The blocks at the start of a text, in the order in which they are tried. */
+const blocks: readonly (readonly [pattern: RegExp, render: (found: RegExpExecArray) => ComponentChildren])[] = [
+  [/^\s*\n/, () => null],
+  [
+    /^ {0,3}(`{3,}|~{3,})[^\n]*\n([\s\S]*?)(?:\n {0,3}\1[^\n]*(?:\n|$)|$)/,
+    ([, , code = ""]) => <pre>{<MarkedText text={code} />}</pre>,
+  ],
+  [/^(?: *\|[^\n]*(?:\n|$)){2,}/, ([table]) => <pre>{<MarkedText text={table} />}</pre>],
+  [/^ {0,3}#{1,6} +([^\n]*)(?:\n|$)/, ([, title = ""]) => <h3>{renderInline(title)}</h3>],
+  [
+    /^(?: {0,3}>[^\n]*(?:\n|$))+/,
+    ([quoted]) => <blockquote>{renderBlocks(quoted.replaceAll(/^ {0,3}> ?/gm, ""))}</blockquote>,
+  ],
+  [/^(?: *(?:[-*+]|\d+[.)]) +[^\n]*(?:\n|$)(?: {2,}[^\n]+(?:\n|$))*)+/, ([list]) => renderList(list)],
+  // A paragraph ends before a blank line or the start of another block.
+  [
+    /^[^\n]+(?:\n(?! {0,3}(?:#{1,6} |`{3}|~{3}|>|[-*+] |\d+[.)] |\|)|\s*\n)[^\n]+)*\n?/,
+    ([paragraph]) => <p>{renderInline(paragraph.trimEnd())}</p>,
+  ],
+];
 
-/** Parses the blocks of a text. */
 const renderBlocks = (text: string): readonly ComponentChildren[] => {
-  const blocks: ComponentChildren[] = [];
-  let rest = text;
-  const take = (pattern: RegExp): RegExpExecArray | null => {
-    const found = pattern.exec(rest);
-    if (found !== null) rest = rest.slice(found[0].length);
-    return found;
-  };
-  while (rest !== "") {
+  const rendered: ComponentChildren[] = [];
+  for (let rest = text; rest !== ""; ) {
     const key = rest.length;
-    if (take(blank) !== null) continue;
-    const code = take(fence) ?? take(table);
-    if (code !== null) {
-      blocks.push(<pre key={key}>{<MarkedText text={code[2] ?? code[0]} />}</pre>);
-      continue;
-    }
-    const title = take(heading);
-    if (title !== null) {
-      blocks.push(<h3 key={key}>{renderInline(title[2] ?? "")}</h3>);
-    } else if (take(rule) !== null) blocks.push(<hr key={key} />);
-    else {
-      const quoted = take(quotation)?.[0].replaceAll(/^ {0,3}> ?/gm, "");
-      const listed = quoted === undefined ? take(list)?.[0] : undefined;
-      if (quoted !== undefined) blocks.push(<blockquote key={key}>{renderBlocks(quoted)}</blockquote>);
-      else if (listed !== undefined) blocks.push(renderList(listed, key));
-      else {
-        const [own = rest] = take(paragraph) ?? [];
-        if (rest.length === key) rest = "";
-        blocks.push(<p key={key}>{renderInline(own.trimEnd())}</p>);
-      }
+    for (const [pattern, render] of blocks) {
+      const found = pattern.exec(rest);
+      if (found === null) continue;
+      rendered.push(<Fragment key={key}>{render(found)}</Fragment>);
+      rest = rest.slice(found[0].length);
+      break;
     }
   }
-  return blocks;
+  return rendered;
 };
 
 /** Renders items with their marks, each indented as in the text. */
-const renderList = (text: string, key: number) => (
-  <ul key={key}>
+const renderList = (text: string) => (
+  <ul>
     {text.split(/\n(?= *(?:[-*+]|\d+[.)]) )/).map((item, at) => {
       const [, indent = "", mark = "", own = item] = /^( *)([-*+]|\d+[.)]) +([\s\S]*)$/.exec(item) ?? [];
       return (

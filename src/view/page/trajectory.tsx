@@ -4,7 +4,7 @@ import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail } from "../answers.ts";
 import type { Query } from "../query.ts";
 import { Bar } from "./bar.tsx";
-import { Conversation, FoldedText, hasError, LongText, parseTrajectory, summarizeTurn } from "./conversation.tsx";
+import { Conversation, FoldedText, hasError, LongText, summarizeTurn, useTrajectory } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
 import { formatMeasure } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
@@ -52,7 +52,7 @@ const TrajectoryView = ({ detail, json, query, at, step }: TrajectoryProps) => {
   const { group, words, members } = detail;
   const member = members[at];
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
-  const parsed = parseTrajectory(json);
+  const parsed = useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
   const metrics = Object.entries(member?.metrics ?? {});
   const isNotShown = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
