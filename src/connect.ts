@@ -3,13 +3,7 @@ import type { Client } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Failure } from "./failure.ts";
 import type { Service } from "./service/index.ts";
-import {
-  readSettings,
-  type SettingFlags,
-  type Settings,
-  type SettingsSources,
-  toCredential,
-} from "./settings/index.ts";
+import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
 export const toSettingsSources = ({ host, flags, screen, defaults }: Context): SettingsSources => {
   const { hideSecret: hide, notice, warn } = screen;
@@ -51,10 +45,8 @@ export const openClient = async (context: Context, settings: Settings): Promise<
     module.openClient({
       ...toRequestOptions(context, settings),
       baseUrl: (of) => own?.url ?? settings.address(of),
-      credential: async (use, about) => {
-        if (own === undefined) return await settings.credential(use, about);
-        return toCredential(use, { text: own.key, from: "the local service" });
-      },
+      credential: async (use, about) =>
+        own === undefined ? await settings.credential(use, about) : { secret: own.key, from: "the local service" },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
       // A service in this process does not recover while the run waits.
       ...(own === undefined ? {} : { maxWaitMs: 0 }),

@@ -1,13 +1,5 @@
 /** Sends the request of one endpoint to the service and reads its reply. */
-import type {
-  AuthScheme,
-  Credential,
-  CredentialUse,
-  Endpoint,
-  EndpointHost,
-  Schema,
-  SchemaInput,
-} from "../contract/endpoint.ts";
+import type { Credential, CredentialUse, Endpoint, EndpointHost, Schema, SchemaInput } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Connections } from "./connections.ts";
@@ -148,11 +140,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-const placeholderCredentials: Readonly<Record<AuthScheme, Credential | undefined>> = {
-  bearer: { scheme: "bearer", token: "-", from: "" },
-  basic: { scheme: "basic", username: "", password: "", from: "" },
-  none: undefined,
-};
+const placeholder: Credential = { secret: "-", from: "" };
 
 /** Opens a client. Nothing connects, and no credential is requested, before a request needs it. */
 export const openClient = (options: ClientOptions): Client => {
@@ -171,7 +159,7 @@ export const openClient = (options: ClientOptions): Client => {
     attempt: async (endpoint, request) => await attemptOnce(session, endpoint, request),
     target: (endpoint, { parameters, headers: own }) => {
       const { url } = findTarget(options, endpoint, parameters);
-      const headers = buildHeaders(options, endpoint, { credential: placeholderCredentials[endpoint.auth], own });
+      const headers = buildHeaders(options, endpoint, { credential: endpoint.use && placeholder, own });
       return { method: endpoint.method, url, headers: toShownHeaders(headers, options.project?.header) };
     },
     retryBudget: () => openRetryBudget(options),

@@ -1,6 +1,6 @@
 /** Builds the request of an endpoint: URL, headers, credential (interface 4, 5) and `--debug` lines. */
 import { version } from "../../package.json" with { type: "json" };
-import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
+import { type AuthScheme, type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import { type Host, isLoopback } from "../host.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
@@ -53,7 +53,7 @@ export const buildHeaders = (
     headers.push([name, value]);
   };
   if (credential !== undefined) {
-    add("Authorization", buildAuthorization(credential), `the credential from ${credential.from}`);
+    add("Authorization", buildAuthorization(endpoint.auth, credential), `the credential from ${credential.from}`);
   }
   if (endpoint.jsonContentType) add("Content-Type", "application/json");
   if (endpoint.projectHeader && project !== undefined) add(project.header, project.value, "the project");
@@ -65,9 +65,9 @@ export const userAgent = ({ nodeVersion, platform }: Host): string =>
   `rollcall/${version} node/${nodeVersion} ${platform}`;
 
 /** The value of `Authorization` (interface 5). A pair with a line end stays as it is, an invalid header. */
-const buildAuthorization = (credential: Credential): string => {
-  if (credential.scheme === "bearer") return `Bearer ${credential.token}`;
-  const pair = `${credential.username}:${credential.password}`;
+const buildAuthorization = (scheme: AuthScheme, { secret, username = "api" }: Credential): string => {
+  if (scheme === "bearer") return `Bearer ${secret}`;
+  const pair = `${username}:${secret}`;
   return /[\r\n]/.test(pair) ? pair : `Basic ${Buffer.from(pair).toString("base64")}`;
 };
 
@@ -82,7 +82,7 @@ export const findCredential = async (
 ): Promise<Credential | undefined> => {
   if (use === undefined) return undefined;
   const { origin } = to;
-  const isOther = (one: Credential) => refused === undefined || buildAuthorization(one) !== buildAuthorization(refused);
+  const isOther = (one: Credential) => one.secret !== refused?.secret || one.username !== refused.username;
   // Another request may have obtained a new credential in the meantime.
   const latest = await options.credential(use, { origin, refused: false });
   if (isOther(latest)) return latest;

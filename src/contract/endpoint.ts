@@ -11,10 +11,14 @@ export type AuthScheme = "bearer" | "basic" | "none";
 /** The use of a credential (interface 5). */
 export type CredentialUse = "log" | "inference" | "calls";
 
-/** A credential for one use (interface 5). `from` is its source, without a secret. */
-export type Credential =
-  | { readonly scheme: "bearer"; readonly token: string; readonly from: string }
-  | { readonly scheme: "basic"; readonly username: string; readonly password: string; readonly from: string };
+/** A credential for one use (interface 5): a key, or the password of call reads. */
+export interface Credential {
+  readonly secret: string;
+  /** Its source, without a secret. */
+  readonly from: string;
+  /** The user name of call reads. Default: `api`. */
+  readonly username?: string | undefined;
+}
 
 export type Schema = z.ZodMiniType;
 

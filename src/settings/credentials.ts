@@ -123,7 +123,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
   const resolveCredential = async (use: CredentialUse, origin: string): Promise<Credential> => {
     const { secret, from = "", username, failure } = await find(use, origin);
     if (secret === undefined) throw failure;
-    return toCredential(use, { text: await secret(), from, username });
+    return { secret: await secret(), from, username };
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
@@ -150,13 +150,6 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
     },
   };
 };
-
-/** Converts a secret to the credential of a use (interface 5). */
-export const toCredential = (
-  use: CredentialUse,
-  { text, from, username = "api" }: Omit<Secret, "where"> & { readonly username?: string | undefined },
-): Credential =>
-  use === "calls" ? { scheme: "basic", username, password: text, from } : { scheme: "bearer", token: text, from };
 
 /** Checks a user name, which ends at the first colon in Basic (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation): string => {

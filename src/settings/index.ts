@@ -17,7 +17,7 @@ export {
   unsetSettings,
   useProfile,
 } from "./changes.ts";
-export { credentialUses, toCredential } from "./credentials.ts";
+export { credentialUses } from "./credentials.ts";
 export { findLedgerFile } from "./database-locations.ts";
 export {
   localProfile,

@@ -11,7 +11,6 @@ import {
   findSecretVariables,
   maxSecretBytes,
   readUpTo,
-  toCredential,
   useTargets,
   withoutLineEnd,
 } from "./credentials.ts";
@@ -147,8 +146,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   const key = await readKey(sources, known, withToken);
   await ask(findMissingUrls(), key);
   await ask(findUnset(), key);
-  const credential: Settings["credential"] = async (use) =>
-    toCredential(use, { text: key, from: "this login", username });
+  const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
   const targets = findTargets();
   const targetUses = targets.map(({ use }) => use);

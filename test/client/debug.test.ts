@@ -17,7 +17,7 @@ describe("the --debug output", () => {
     };
     const server = await scriptedServer([{ answer: { headers, body: '{"data":[{"id":"hidden-3"}]}' } }]);
     const { client, traced } = clientAt(server.url, {
-      credential: async () => ({ scheme: "bearer", token: "hidden-4", from: "x" }),
+      credential: async () => ({ secret: "hidden-4", from: "x" }),
       project: { header: "Vendor-Project", value: "team/project" },
     });
     await client.send(listModels, list);
@@ -44,8 +44,8 @@ describe("the --debug output", () => {
     const { client, traced } = clientAt(server.url, {
       credential: async (use) =>
         use === "calls"
-          ? { scheme: "basic", username: "hidden-user", password: "hidden-2", from: "x" }
-          : { scheme: "bearer", token: "hidden-3", from: "x" },
+          ? { username: "hidden-user", secret: "hidden-2", from: "x" }
+          : { secret: "hidden-3", from: "x" },
     });
     await client.attempt(logTrajectories, {
       parameters: { model_id: "m" },

@@ -72,7 +72,7 @@ export const clientAt = (
   const client = openClient({
     host,
     baseUrl: typeof url === "string" ? () => url : url,
-    credential: async () => ({ scheme: "bearer", token: "key-1", from: "ROLLCALL_API_KEY" }),
+    credential: async () => ({ secret: "key-1", from: "ROLLCALL_API_KEY" }),
     project: undefined,
     timeoutMs: 5_000,
     maxWaitMs: 60_000,

@@ -125,12 +125,6 @@ describe("the help", () => {
     expect(runnable.length).toBeGreaterThan(5);
   });
 
-  it("goes to stdout for rollcall alone, and to stderr with exit code 2 for a noun alone", async () => {
-    const asked = await helpOf([]);
-    expect(await runRollcall([])).toEqual({ code: 0, stdout: asked, stderr: "" });
-    expect(await runRollcall(["catalog"])).toEqual({ code: 2, stdout: "", stderr: await helpOf(["catalog"]) });
-  });
-
   it.each([
     [["modles"], "models"],
     [["catalog", "anlysis"], "analysis"],
@@ -171,11 +165,6 @@ describe("the help", () => {
     expect(await runRollcall(words)).toEqual({ code: 2, stdout: "", stderr: `rollcall: ${said}\n` });
     const { error } = JSON.parse((await runRollcall([...words, "--json"])).stderr);
     expect(error).toEqual({ code: "usage", message: said, exit_code: 2, retryable: false });
-  });
-
-  it("prints the version of the package for --version", async () => {
-    const { version } = JSON.parse(readFileSync("package.json", "utf8"));
-    expect((await runRollcall(["--version"])).stdout).toBe(`${version}\n`);
   });
 });
 

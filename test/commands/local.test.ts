@@ -54,21 +54,6 @@ describe("--local on a new machine", () => {
     expect(read.stdout).toContain("###STOP###");
   });
 
-  it("lists the models of all log requests", async () => {
-    const env = newHome();
-    for (const model of ["org/a", "b"]) {
-      await runRollcall(["log", model, "--split", "train", "--local"], { env, stdin: tiny(1) });
-    }
-    const listed = await runRollcall(["models", "--local", "--json"], { env });
-    expect(jsonOf(listed)).toMatchObject({
-      object: "list",
-      data: [
-        { id: "b", object: "model", owned_by: "local", root: "b" },
-        { id: "org/a", object: "model", owned_by: "local", root: "org/a" },
-      ],
-    });
-  });
-
   it.each(["analysis", "router"])("shows a sample for `catalog %s`, and marks each model as a sample", async (kind) => {
     const listed = await runRollcall(["catalog", kind, "--local"], { env: newHome() });
     expect(listed.code).toBe(0);
@@ -110,12 +95,6 @@ describe("--local on a new machine", () => {
     const own = await runRollcall(["models", "--local", "--debug"], { env: { ...newHome(), ROLLCALL_LOCAL_KEY: key } });
     expect(own.code).toBe(0);
     expect(own.stderr).not.toContain(key);
-  });
-
-  it("exits with 9 if a call does not exist", async () => {
-    const ran = await runRollcall(["call", "read", "x", "--local", "--json"], { env: newHome() });
-    expect(ran).toMatchObject({ code: 9 });
-    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: "not_found" });
   });
 });
 

@@ -19,8 +19,7 @@ describe("a credential command", () => {
   it("gets the use and the origin, and prints the key on its first line", async () => {
     const line = shell('echo "$ROLLCALL_USE$ROLLCALL_ORIGIN"; echo 2');
     expect(await credentialOf("log", withCommand(line))).toEqual({
-      scheme: "bearer",
-      token: `log${origin}`,
+      secret: `log${origin}`,
       from: "credential_command of the profile default",
     });
     expect(await (await openHome(withCommand(line)).read()).credentialSource("calls", origin)).toMatchObject({
@@ -32,7 +31,7 @@ describe("a credential command", () => {
   it("runs again for another origin", async () => {
     const settings = await openHome(withCommand("printenv ROLLCALL_ORIGIN")).read();
     for (const at of ["https://a.example", "https://b.example", "https://a.example"])
-      expect(await settings.credential("log", { origin: at, refused: false })).toMatchObject({ token: at });
+      expect(await settings.credential("log", { origin: at, refused: false })).toMatchObject({ secret: at });
   });
 
   it("gets none of rollcall's own keys, and no password of a database", async () => {
@@ -45,7 +44,7 @@ describe("a credential command", () => {
       ROLLCALL_API_KEY_FILE: "/no/such/file",
     };
     expect(await credentialOf("log", withCommand(line, { flags: { profile: "default" }, env }))).toMatchObject({
-      token: "OTHER_KEY1",
+      secret: "OTHER_KEY1",
     });
   });
 
@@ -55,7 +54,7 @@ describe("a credential command", () => {
     writeFileSync(script, `console.log(${answer})`);
     const wordsOf = async (line: string): Promise<unknown> => {
       const credential = await credentialOf("log", withCommand(`${process.execPath} ${script} ${line}`));
-      const token = credential.scheme === "bearer" ? credential.token : "";
+      const token = credential.secret;
       return JSON.parse(Buffer.from(token, "base64").toString());
     };
     expect(await wordsOf(`a  'b c' "d \\" e" f\\ g '' "" $HOME * ~ \`x\` ; | > "\\$x" "\\n" 'it'"'"'s' h"i"j`)).toEqual(
@@ -85,12 +84,12 @@ describe("a credential command", () => {
     const token = async (refused: boolean) => await settings.credential("log", { origin, refused });
     const [first, second] = await Promise.all([token(false), token(false)]);
     expect([first, second]).toEqual([
-      expect.objectContaining({ token: "key1" }),
-      expect.objectContaining({ token: "key1" }),
+      expect.objectContaining({ secret: "key1" }),
+      expect.objectContaining({ secret: "key1" }),
     ]);
-    expect(await token(true)).toMatchObject({ token: "key2" });
-    expect(await token(true)).toMatchObject({ token: "key2" });
-    expect(await token(false)).toMatchObject({ token: "key2" });
+    expect(await token(true)).toMatchObject({ secret: "key2" });
+    expect(await token(true)).toMatchObject({ secret: "key2" });
+    expect(await token(false)).toMatchObject({ secret: "key2" });
     expect(readFileSync(counted, "utf8")).toBe("xx");
   });
 
@@ -117,7 +116,7 @@ describe("a credential command", () => {
     const credential = await credentialOf("log", withCommand(line));
     // Throws if the program no longer runs.
     process.kill(Number(readFileSync(file, "utf8")), "SIGKILL");
-    expect(credential).toMatchObject({ token: "key-1234" });
+    expect(credential).toMatchObject({ secret: "key-1234" });
   });
 
   it("ends after a minute", async () => {
@@ -148,11 +147,11 @@ describe("a credential command", () => {
     const profiles = { work: { credential_command: "echo work-key" } };
     const env = { ROLLCALL_API_KEY: "env-key", ROLLCALL_CREDENTIAL_COMMAND: "false" };
     expect(await credentialOf("log", { profiles, env, flags: { profile: "work" } })).toMatchObject({
-      token: "work-key",
+      secret: "work-key",
       from: "credential_command of the profile work",
     });
     expect(await credentialOf("log", { profiles, env: { ...env, ROLLCALL_PROFILE: "work" } })).toMatchObject({
-      token: "env-key",
+      secret: "env-key",
     });
   });
 });

@@ -22,14 +22,13 @@ const everywhere = (key: string) => ({
 describe("a credential from the environment", () => {
   it("goes to any effective URL", async () => {
     const env = { ROLLCALL_API_KEY: "api-key-1" };
-    expect(await credentialOf("log", { env }, "https://elsewhere.example")).toMatchObject({ token: "api-key-1" });
+    expect(await credentialOf("log", { env }, "https://elsewhere.example")).toMatchObject({ secret: "api-key-1" });
   });
 
   it.each(["key-1234", "key-1234\n", "key-1234\r\n"])("comes from a file that contains %j", async (bytes) => {
     const env = { ROLLCALL_API_KEY_FILE: fileOf(bytes) };
     expect(await credentialOf("log", { env })).toEqual({
-      scheme: "bearer",
-      token: "key-1234",
+      secret: "key-1234",
       from: "the file in ROLLCALL_API_KEY_FILE",
     });
   });
@@ -92,8 +91,8 @@ describe("a credential from the environment", () => {
     ]);
     closeSync(reader);
     expect([log, inference]).toEqual([
-      expect.objectContaining({ token: "key-1234" }),
-      expect.objectContaining({ token: "key-1234" }),
+      expect.objectContaining({ secret: "key-1234" }),
+      expect.objectContaining({ secret: "key-1234" }),
     ]);
   });
 
@@ -103,7 +102,7 @@ describe("a credential from the environment", () => {
       kind: "setting-invalid",
       where: { environment: "ROLLCALL_USERNAME" },
     });
-    expect(await credentialOf("log", { env })).toMatchObject({ token: "api-key-1" });
+    expect(await credentialOf("log", { env })).toMatchObject({ secret: "api-key-1" });
   });
 });
 
@@ -122,14 +121,13 @@ describe("a saved credential", () => {
   it("comes after the environment and before a command", async () => {
     const env = { ROLLCALL_CREDENTIAL_COMMAND: "false" };
     expect(await credentialOf("log", { logins, env })).toEqual({
-      scheme: "bearer",
-      token: "saved-log",
+      secret: "saved-log",
       from: "login of the profile default",
     });
     expect(await credentialOf("log", { logins, env: { ...env, ROLLCALL_API_KEY: "env-key" } })).toMatchObject({
-      token: "env-key",
+      secret: "env-key",
     });
-    expect(await credentialOf("calls", { logins })).toMatchObject({ username: "anna", password: "saved-calls" });
+    expect(await credentialOf("calls", { logins })).toMatchObject({ username: "anna", secret: "saved-calls" });
     expect(await credentialOf("calls", { logins, env: { ROLLCALL_USERNAME: "bert" } })).toMatchObject({
       username: "bert",
     });
@@ -139,12 +137,12 @@ describe("a saved credential", () => {
     const env = { ROLLCALL_API_KEY: "env-key", ROLLCALL_USERNAME: "bert" };
     const home = openHome({ logins, profiles, env, flags: { profile: "work" } });
     const settings = await home.read();
-    expect(await settings.credential("calls", asked)).toMatchObject({ username: "anna", password: "work-calls" });
+    expect(await settings.credential("calls", asked)).toMatchObject({ username: "anna", secret: "work-calls" });
     expect(home.notices).toEqual([
       "ROLLCALL_API_KEY not used, because the profile work has its own credential for calls",
     ]);
     const named = openHome({ profiles, env, flags: { profile: "work" } });
-    expect(await (await named.read()).credential("log", asked)).toMatchObject({ token: "env-key" });
+    expect(await (await named.read()).credential("log", asked)).toMatchObject({ secret: "env-key" });
     expect(named.notices).toEqual([]);
   });
 

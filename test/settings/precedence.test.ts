@@ -190,7 +190,7 @@ describe("a run without a home folder", () => {
     const settings = await readSettings({ ...sources, host });
     expect(settings.address("log")).toBe("https://env.example");
     expect(await settings.credential("log", { origin: "https://env.example", refused: false })).toMatchObject({
-      token: "env-key",
+      secret: "env-key",
     });
     expect(await failureOf(() => settings.service())).toMatchObject({
       kind: "folder-unknown",
