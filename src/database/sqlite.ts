@@ -66,7 +66,6 @@ export const openFile = (
   });
 };
 
-/** True if a file and its folder can be written. */
 const isWritable = (path: string): boolean => {
   try {
     for (const needed of [path, dirname(path)]) fs.accessSync(needed, fs.constants.W_OK);

@@ -298,7 +298,6 @@ const locateMissingFeature = async (dataset: IndexedGroups, position: number, la
 /** Bytes that are read again to compare trajectories with equal fingerprints. */
 const maxReread = 2 ** 26;
 
-/** A trajectory: its part, and its index in the part. */
 interface TrajectoryPosition {
   readonly part: number;
   readonly at: number;
@@ -346,7 +345,6 @@ function* findRepeatedTrajectories(parts: Parts): Generator<TrajectoryPosition, 
   }
 }
 
-/** Returns repeated numbers other than 0. */
 const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
   const sorted = numbers.values().sort();
   return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));

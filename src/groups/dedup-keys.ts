@@ -38,7 +38,6 @@ export class DedupKeys {
     return -1;
   };
 
-  /** True if any of several keys belongs to a group. */
   hasAny(keys: Uint8Array): boolean {
     for (let at = 0; at < keys.length; at += dedupKeyBytes) if (this.find(keys, at) >= 0) return true;
     return false;
@@ -80,7 +79,6 @@ const openInputKeys = (keys: Digests) => {
 const nthDedupKey = (digest: Uint8Array, before: number): Uint8Array =>
   createHash("sha256").update(digest).update(`#${before}`).digest().subarray(0, dedupKeyBytes);
 
-/** Assigns the dedup keys of all groups. */
 export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">): DedupKeys => {
   const keys = new DedupKeys(digests());
   const input = keys.addInput();

@@ -4,7 +4,6 @@ import type { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import { fieldPrefix, pluralize, positionPrefix } from "../sentences.ts";
 
-/** @param splits of the requests */
 export const missingSplit = (splits: readonly string[]): Failure =>
   splits.length > 1
     ? new Failure("usage", "missing-split", `the requests have different splits: ${splits.join(", ")}`, {
@@ -17,7 +16,6 @@ export const missingSplit = (splits: readonly string[]): Failure =>
 /** Number of valid groups that can be sent without the others; `some` for a growing file. */
 export type ValidGroups = number | "some" | undefined;
 
-/** @param files names of the inputs, in order */
 export const invalidInput = (
   problems: Problems,
   files: readonly string[],

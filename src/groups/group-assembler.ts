@@ -28,7 +28,6 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   const { line } = parts.columns;
   /** Digest so far and time of the last trajectory of each open group, by key. */
   const openStates = new Map<string, { readonly digest: ReturnType<typeof openGroupDigest>; readonly at: number }>();
-  /** Last complete group of each key. */
   const completeGroups = new Map<string, number>();
   /** Line of the previous part if it is unreadable. */
   let unreadable: number | undefined;

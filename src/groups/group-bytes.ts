@@ -78,7 +78,6 @@ export const readSourceRange = async (
     throw thrown instanceof ShrunkSourceError ? inputChanged(name) : thrown;
   });
 
-/** Parses a part. @throws Failure `input-changed` */
 export const readPartValue = async (source: Source, part: Part): Promise<unknown> => {
   const value = parseJson((await readSourceRange(source, part)).toString("utf8"));
   if (value === undefined) throw inputChanged(source.name);
@@ -123,7 +122,6 @@ export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">
 export const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
   part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
 
-/** Returns an object with some members of a value. */
 export const pickMembers = (object: JsonValue, names: readonly string[]): JsonObject =>
   Object.fromEntries(
     names.flatMap((name) => {
@@ -132,7 +130,6 @@ export const pickMembers = (object: JsonValue, names: readonly string[]): JsonOb
     }),
   );
 
-/** Bytes and position of a trajectory in the input. */
 export interface SourceTrajectory {
   readonly bytes: Buffer;
   readonly place: { readonly file: string; readonly line: number };

@@ -32,7 +32,6 @@ const countBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1
   if (groups.isBare(group)) found.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
 };
 
-/** Subtracts the valid parts of a group. */
 const subtractParts = async (dataset: IndexedGroups, group: number): Promise<void> => {
   for (const { source, part } of listParts(dataset, group)) {
     if (!part.valid) continue;

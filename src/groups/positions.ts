@@ -88,7 +88,6 @@ export const reportGroup = async <Name extends RuleName>(
   if (dataset.found.problems.report(rule, data, () => spot) === "error") dataset.groups.reject(group);
 };
 
-/** Returns the name of the first file. */
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">): string =>
   first === undefined ? "-" : fileOf(first);
 
@@ -118,7 +117,6 @@ const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-/** The known subject of a problem. */
 interface ProblemSubject {
   readonly group: number;
   readonly trajectory: number | undefined;

@@ -36,7 +36,6 @@ import type { IndexedGroups } from "./positions.ts";
 
 export interface SourceOptions {
   readonly signal: AbortSignal;
-  /** Undefined if none is given. */
   readonly split: string | undefined;
   /** True if a split is required, as an option or in all inputs. */
   readonly splitNeeded: boolean;
@@ -57,7 +56,6 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly host: Host;
   /** Paths; `-` or none is standard input. */
   readonly files: readonly string[];
-  /** Limit of the decompressed bytes of an input. */
   readonly maxUnpackedBytes: number;
   /** True to read the other inputs if one cannot be opened. */
   readonly goesOn?: boolean;
@@ -79,13 +77,11 @@ export interface Dataset extends IndexedGroups {
   /** Own keys of requests, copied into every request. */
   readonly ownKeys: OwnKeys;
   readonly problems: Problems;
-  /** Undefined without converted input. */
   readonly conversion?: Conversion | undefined;
   /** Skipped files of folders, without rollouts. */
   readonly skippedFiles?: readonly string[] | undefined;
   /** Files that are already inputs under another name. */
   readonly repeatedFiles?: readonly string[];
-  /** Undefined without a selection. */
   readonly filteredOut?: FilteredOut | undefined;
   /** Returns the number of a group before the selection. */
   readonly originalGroup?: (group: number) => number;

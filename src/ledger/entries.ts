@@ -61,7 +61,6 @@ export interface Entry {
   readonly lastTried: number;
   readonly attempts: number;
   readonly status: number | null;
-  /** The code of the error, if any. */
   readonly cause: string | null;
   /** Ids of the calls in the answer. */
   readonly calls: readonly string[];
@@ -173,7 +172,6 @@ export type EntryCounts = ReadonlyMap<string, { readonly requests: number; reado
 export const countsSql =
   "SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM rollcall.request GROUP BY state";
 
-/** Converts the rows of `countsSql`. */
 export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 

@@ -53,7 +53,6 @@ export interface Writer {
   /** Records another attempt; false if a person resolved the request in the meantime. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
-  /** Counts runs that are writing. */
   countRuns(): Promise<number>;
   /** Reads the clock of a shared database, in milliseconds since 1970; undefined for a file. */
   readClock(): Promise<number | undefined>;
@@ -110,7 +109,6 @@ const recordRequestSql = `INSERT INTO rollcall.request
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
 
-/** Selects the scopes with requests in flight. */
 const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${scopeColumns} FROM ${requestsWithScopesSql}
   WHERE state = 'trying'`;
 

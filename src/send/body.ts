@@ -157,7 +157,6 @@ const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as co
 
 const maxPieceBytes = 2 ** 18;
 
-/** Opens a compressor. @throws Failure `compression-unsupported` */
 export const openCompressor = (compression: Compression): Transform => {
   // Node 22.15, 23.8 and newer have zstd. The types are those of the oldest supported Node.
   const make: unknown = Reflect.get(zlib, compressorNames[compression]);

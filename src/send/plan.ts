@@ -67,7 +67,6 @@ export const reportOversizedRequests = (
   }
 };
 
-/** Returns the envelope of each request of a run. */
 export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string): RequestEnvelope => {
   const own = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
   const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);

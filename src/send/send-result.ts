@@ -25,7 +25,6 @@ export interface Retry extends RetryWait {
   readonly attempt: number;
 }
 
-/** The outcome of an attempt. */
 export interface RequestChange {
   readonly outcome: Outcome;
   /** Undefined if the request is not retried. */

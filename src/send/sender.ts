@@ -43,12 +43,10 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = emptySendResult();
   const refused: RefusedGroup[] = [];
   const progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
-  /** Bytes in flight. */
   let inFlightBytes = 0;
   let unknown: { readonly request: SentRequest; readonly retryFailure: Failure | undefined } | undefined;
   let queue: Job[] = [];
   let jobCount = 0;
-  /** Jobs that were attempted. */
   let startedCount = 0;
   let patience = client.retryBudget();
   let until: Pick<Host, "signal" | "urgent"> = host;

@@ -17,7 +17,6 @@ export const withoutTools = 32;
 /** Fields that metrics use (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
-/** Measures of a checked trajectory. */
 interface TrajectoryMeasures {
   readonly reward: number;
   /** Names and finite values of metrics. Names are compared by identity. */
@@ -30,7 +29,6 @@ interface TrajectoryMeasures {
   readonly choicesWithLogprobs: number;
 }
 
-/** Names of calculated metrics. */
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
 /** True if a metric has a reserved name, so it is excluded. */

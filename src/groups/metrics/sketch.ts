@@ -15,7 +15,6 @@ export interface Sketch {
   squares: number;
   /** True after `maxExactValues` distinct values. */
   isRounded: boolean;
-  /** Counts by value. */
   readonly values: Map<number, number>;
 }
 
@@ -81,7 +80,6 @@ export const mergeSketch = (into: Sketch, from: Sketch): void => {
   for (const [value, count] of from.values) addCount(into, value, count);
 };
 
-/** A value and its count. */
 interface Weight {
   readonly value: number;
   readonly count: number;
@@ -102,7 +100,6 @@ export const median = (weights: readonly Weight[]): number => {
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
-/** Returns the value of a rank. */
 const weightedValueAt = (weights: readonly Weight[], rank: number): number => {
   let passed = 0;
   const found = weights.find(({ count }) => {
@@ -122,7 +119,6 @@ interface LocatedReward {
   readonly trajectory: number;
 }
 
-/** The rewards of one source. */
 export interface RewardExtremes {
   readonly rewards: Sketch;
   /** `smallest` is ascending, and `largest` is descending. */

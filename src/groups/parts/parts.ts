@@ -1,7 +1,6 @@
 /** The index of all parts. A million parts take 50 MB. */
 import { Column, type ColumnData, Digests, digestBytes } from "./column.ts";
 
-/** Creates a column for each fact of parts. */
 const newColumns = () => ({
   /** Index of the source among the inputs. */
   source: new Column("u32"),
