@@ -39,6 +39,13 @@ export interface Block {
   readonly places: Pick<PositionCounter, "mark" | "of">;
 }
 
+export const emptyBlock: Block = {
+  text: emptyTable,
+  reader: { findRun: (_, end) => end, fingerprintOf: () => 0 },
+  start: 0,
+  places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) },
+};
+
 /** The value that is being checked, with its path in the record. */
 interface CheckedValue extends JsonValue {
   readonly path: Path;
@@ -105,12 +112,7 @@ export class Checker {
   readonly #file: string;
   readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
-  #block: Block = {
-    text: emptyTable,
-    reader: { findRun: (_, end) => end, fingerprintOf: () => 0 },
-    start: 0,
-    places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) },
-  };
+  #block = emptyBlock;
   #value: CheckedValue = { text: emptyTable, node: 0, path: [] };
   #line = 0;
   /** True if a problem makes the current value invalid. */

@@ -14,19 +14,13 @@ import { findNearest } from "../nearest.ts";
 import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
+import type { TrajectoryFacts } from "./trajectory.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
 
-export interface TurnCounts {
-  turns: number;
-  /** Characters of content and of arguments of tool calls. */
-  characters: number;
-  choices: number;
-  choicesWithLogprobs: number;
-  /** True if a message or choice has the role assistant. */
-  speaks: boolean;
-  /** True if a named tool is called. */
-  callsTools: boolean;
-}
+type TurnCounts = Pick<
+  TrajectoryFacts,
+  "turns" | "characters" | "choices" | "choicesWithLogprobs" | "speaks" | "callsTools"
+>;
 
 type MessageCheck = (text: JsonTable, message: number, report: Report) => void;
 

@@ -5,21 +5,15 @@ import {
   type OwnKeys,
   type RequestFacts,
   type Requests,
+  type ScanResult,
 } from "../groups/parts/scan-result.ts";
 import { formatLine } from "./rules/positions.ts";
-import type { Problems } from "./rules/problems.ts";
 
-interface RequestsToCompare {
-  readonly requests: Requests;
-  readonly shapes: ReadonlySet<InputShape>;
-  readonly split: string | undefined;
-  readonly problems: Problems;
-  /** Name of the only input; undefined for several inputs. */
-  readonly file?: string | undefined;
-}
-
-/** Reports requests with another split or with different own keys. */
-export const compareRequests = ({ requests, shapes, split, problems, file }: RequestsToCompare): void => {
+/** Reports requests with another split or with different own keys. @param file the only input, if there is one */
+export const compareRequests = (
+  { requests, shapes, problems }: Pick<ScanResult, "requests" | "shapes" | "problems">,
+  { split, file }: { readonly split: string | undefined; readonly file?: string | undefined },
+): void => {
   const isMixed = shapes.size > 1;
   if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, () => (file === undefined ? {} : { file }));
   const [first, ...others] = requests.different;

@@ -22,7 +22,7 @@ import {
   ShrunkSourceError,
   type Source,
 } from "../input/index.ts";
-import { JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
+import { cacheReader, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, readRoot, startOf } from "../json/table.ts";
 import {
   bomLength,
@@ -34,21 +34,14 @@ import {
   trimmedEnd,
   walkMembers,
 } from "../json/walk.ts";
-import { type Block, Checker, hasDuplicateRequestKey, keyUses, type ScanOptions } from "./checker.ts";
+import { type Block, Checker, emptyBlock, hasDuplicateRequestKey, keyUses, type ScanOptions } from "./checker.ts";
 import { type Path, PositionCounter } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 
 /** Maximum bytes of a string in V8: 2^29 − 24 (512 MiB). */
 const maxTextBytes = 2 ** 29 - 24;
 
-/** Reader of blocks; replaced when its memory exceeds `maxSharedBytes`. */
-let sharedReader: JsonReader | undefined;
-const maxSharedBytes = 2 ** 26;
-
-const openSharedReader = (): JsonReader => {
-  if (sharedReader === undefined || sharedReader.size > maxSharedBytes) sharedReader = new JsonReader(keyUses);
-  return sharedReader;
-};
+const withReader = cacheReader(keyUses);
 
 /** A JSON value of a block, or bytes that are not JSON. */
 interface ScannedText extends Span {
@@ -97,8 +90,11 @@ export class Scan {
     this.#line++;
   }
 
-  scanLines({ bytes, start, last }: Lines): void {
-    const reader = openSharedReader();
+  scanLines(lines: Lines): void {
+    withReader((reader) => this.#scanLines(lines, reader));
+  }
+
+  #scanLines({ bytes, start, last }: Lines, reader: JsonReader): void {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const text = reader.viewTable();
@@ -157,12 +153,7 @@ export class Scan {
       await this.#scanWhole({ start, end, last });
       return;
     }
-    const block = {
-      text: emptyTable,
-      reader: openSharedReader(),
-      start,
-      places: new PositionCounter({ ...text, bytes: emptyTable.bytes }),
-    };
+    const block = { ...emptyBlock, start, places: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
     const data = { limit: maxTextBytes };
     if (!this.#isDocument) this.#reportAt(block, 0)("line-too-long", data);
     else this.found.problems.report("document-too-long", data, () => ({ file: this.#source.name }));

@@ -49,10 +49,13 @@ export const newTrajectoryFacts = () => ({
   names: noMetricNames,
   metrics: [Number.NaN],
   turns: 0,
+  /** Characters of content and of arguments of tool calls. */
   characters: 0,
   choices: 0,
   choicesWithLogprobs: 0,
+  /** True if a message or choice has the role assistant. */
   speaks: false,
+  /** True if a named tool is called. */
   callsTools: false,
 });
 

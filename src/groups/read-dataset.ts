@@ -191,7 +191,7 @@ export const readSources = async (
     before += source.bytes.size;
   }
   const hasKey = groupBy === undefined || (await checkGroupKey(read, groupBy));
-  compareRequests({ requests, shapes, split: given, problems, file: findOnlyFile(sources) });
+  compareRequests(found, { split: given, file: findOnlyFile(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);

@@ -1,4 +1,5 @@
 /** Positions of bytes as line and column, paths of values, and short names. */
+import type { Problem } from "../../failure.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { firstByteAt, type JsonTable, nodeAfter, readString } from "../../json/table.ts";
 import { endOfLine, openBrace } from "../../json/walk.ts";
@@ -80,13 +81,8 @@ export class PositionCounter {
 }
 
 /** Formats the line of an input. */
-export const formatLine = ({
-  file = "the input",
-  line = 1,
-}: {
-  readonly file?: string;
-  readonly line?: number;
-}): string => `${file === "-" ? "standard input" : file}:${line}`;
+export const formatLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">): string =>
+  `${file === "-" ? "standard input" : file}:${line}`;
 
 /** Path of a JSON value from its root. */
 export type Path = readonly (string | number)[];

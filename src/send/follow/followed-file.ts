@@ -166,7 +166,7 @@ export class FollowedFiles {
     if (now.requests === this.#compared.requests && now.shapes === this.#compared.shapes) return undefined;
     this.#compared = now;
     const own = new Problems(this.#options.strictness);
-    compareRequests({ requests, shapes, split: this.#options.split, problems: own });
+    compareRequests({ requests, shapes, problems: own }, { split: this.#options.split });
     if (own.errors === 0 && this.#isMixed) return undefined;
     this.#isMixed = now.shapes > 1;
     problems.merge(own.toData(), 0);
