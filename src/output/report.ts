@@ -37,7 +37,7 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
 
 /** The last line of a file. It shows whether somebody changed the report. */
 const checksumLine = (form: ReportFormat, text: string): string => {
-  const mark = `rollcall crc32=${crc32(text).toString(16)}`;
+  const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 

@@ -255,7 +255,7 @@ describe("a run of the built program", () => {
       expect(toldIn(written)).toEqual([]);
       const log = args.includes("--html") ? stdout + stderr : written;
       expect(log).not.toMatch(
-        /^\s*::(?!error file|error title|warning file|warning title|debug::rollcall crc32=)|##\[|##vso\[|##teamcity\[/im,
+        /^\s*::(?!error file|error title|warning file|warning title|debug::rollcall: checksum)|##\[|##vso\[|##teamcity\[/im,
       );
       expect(written).not.toMatch(new RegExp(harmful.source.replace("\\u001f", "\\u000c\\u000e-\\u001f")));
     },

@@ -2,7 +2,7 @@
 import { command, text, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { findNearest } from "../../nearest.ts";
-import { printDocument, printPage, renderProblem, type Section } from "../../output/index.ts";
+import { type Line, printDocument, printPage, renderProblem, type Section } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
@@ -19,26 +19,25 @@ export const explain = command({
     const isRequested = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
     const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
-      const names = topics.map((topic) => topic.name);
-      const wanted = "an error code, an exit code or a rule from `rollcall explain`";
-      throw wrongValue("<name>", typed, wanted, findNearest(name, names));
+      const { presentRuleName } = await import("../../check/index.ts");
+      const near =
+        presentRuleName(name) ??
+        findNearest(
+          name,
+          Array.from(topics, (topic) => topic.name),
+        );
+      throw wrongValue("<name>", typed, "an error code, an exit code or a rule from `rollcall explain`", near);
     }
-    if (name !== undefined && screen.isForProgram) {
+    if (name === undefined || screen.format === "csv") {
+      const exit_codes = { heading: "exit codes", rank: 4 };
+      const columns = { name: 0, kind: 1, about: 0, code: 3, exit_codes, severity: 5 };
+      await printObjects(screen, { member: "topics", rows: found, columns });
+    } else if (screen.isForProgram) {
       const explained = found.map(async (topic) => ({ ...topic, example: await exampleText(context, topic) }));
       await printDocument(screen, { topics: await Promise.all(explained) }, "topics");
-    } else if (name !== undefined && screen.format !== "csv") {
+    } else {
       const sections = await Promise.all(found.map(async (topic) => await topicSections(context, topic)));
       await printPage(screen, { sections: sections.flat() });
-    } else {
-      const columns = {
-        name: 0,
-        kind: 1,
-        about: 0,
-        code: 3,
-        exit_codes: { heading: "exit codes", rank: 4 },
-        severity: 5,
-      };
-      await printObjects(screen, { member: "topics", rows: found, columns });
     }
   },
 });
@@ -51,7 +50,22 @@ const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0):
 const blockIndent = 2;
 
 const topicSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
+  const { name: title, about, code, exit_codes, severity, isOptional } = topic;
+  const exits = `exit code ${exit_codes.join(", ")}`;
+  const kind = severity === null ? `${code === null ? "" : "error code, "}${exits}` : `a rule: ${articles[severity]}`;
+  const options = { label: "options", text: `--strict makes it an error; --allow ${title} silences it` };
+  const lines: readonly Line[] = [
+    { label: "kind", text: kind },
+    ...(isOptional?.() === true ? [options] : []),
+    { label: severity === null ? "when" : "why", text: about },
+  ];
   const block = await exampleText(context, topic, blockIndent);
-  const page = { title: topic.name, lines: topic.lines() };
-  return block === null ? [page] : [page, { title: "Example", block }];
+  return block === null
+    ? [{ title, lines }]
+    : [
+        { title, lines },
+        { title: "Example", block },
+      ];
 };
+
+const articles = { error: "an error", warning: "a warning" };

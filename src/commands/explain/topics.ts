@@ -5,7 +5,6 @@ import { exitCodes, type FailureCode, type Problem, type Severity } from "../../
 import { makeLooseModeProblem } from "../../files.ts";
 import { type Dataset, readSources, reportSplitLeaks } from "../../groups/index.ts";
 import { memoryBytes, type Source } from "../../input/index.ts";
-import type { Line } from "../../output/index.ts";
 import { findImportProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
@@ -17,9 +16,16 @@ export interface Topic {
   readonly code: FailureCode | null;
   readonly exit_codes: readonly number[];
   readonly severity: Severity | null;
-  readonly lines: () => readonly Line[];
   readonly example?: () => Problem | Promise<Problem>;
+  /** Returns true if `--strict` and `--allow` change the rule. */
+  readonly isOptional?: () => boolean;
 }
+
+const codeTopic = (name: string, code: FailureCode | null, about: string): Topic => {
+  const exit = code === null ? 0 : exitCodes[code];
+  const exits = typeof exit === "number" ? [exit] : Object.values(exit);
+  return { name, kind: "code", about, code, exit_codes: exits, severity: null };
+};
 
 /** The meanings of the codes (exit-codes.md), in the order of the exit codes. */
 const codeMeanings: Readonly<Record<FailureCode, string>> = {
@@ -39,29 +45,17 @@ const codeMeanings: Readonly<Record<FailureCode, string>> = {
 
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
 
-const codeTopic = (name: string, code: FailureCode | null, about: string, exits: readonly number[]): Topic => {
-  const kind = { label: "kind", text: `${code === null ? "" : "error code, "}exit code ${exits.join(", ")}` };
-  const lines = () => [kind, { label: "when", text: about }];
-  return { name, kind: "code", about, code, exit_codes: exits, severity: null, lines };
-};
-
 /** Success and the error codes, in the order of the exit codes. */
 export const codeTopics: readonly Topic[] = [
-  codeTopic("success", null, "Everything is done, or nothing is left to do.", [0]),
-  ...Object.entries(codeMeanings).flatMap(([code, about]) => {
-    if (!isCode(code)) return [];
-    const exits = [exitCodes[code]].flatMap((exit) => (typeof exit === "number" ? exit : Object.values(exit)));
-    return [codeTopic(code, code, about, exits)];
-  }),
+  codeTopic("success", null, "Everything is done, or nothing is left to do."),
+  ...Object.entries(codeMeanings).flatMap(([code, about]) => (isCode(code) ? [codeTopic(code, code, about)] : [])),
 ];
 
 type Example = NonNullable<Topic["example"]>;
 
-const ruleTopic = (name: string, severity: Severity, about: string, example: Example, options: Line[] = []): Topic => {
-  const kind = { label: "kind", text: `a rule: ${severity === "error" ? "an error" : "a warning"}` };
-  const lines = () => [kind, ...options, { label: "why", text: about }];
-  return { name, kind: "rule", about, code: null, exit_codes: [], severity, lines, example };
-};
+const ruleTopic = (name: string, severity: Severity, about: string, example: Example): Topic => ({
+  ...{ name, kind: "rule", about, code: null, exit_codes: [], severity, example },
+});
 
 /** Returns the example of a rule about trajectories, by checking the example's files in memory. */
 export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
@@ -79,12 +73,11 @@ export const exampleProblem = async <Name extends RuleName>(name: Name): Promise
 
 const readExampleFiles = async (
   files: ExampleInputs["files"],
-  how: Pick<ExampleInputs, "split" | "groupBy">,
+  { split, groupBy }: Pick<ExampleInputs, "split" | "groupBy">,
 ): Promise<Dataset> => {
   const sources = Object.entries(files).map(([name, content = ""]): Source => {
     return { name, bytes: memoryBytes([Buffer.from(content)]), touched: async () => false };
   });
-  const { split, groupBy } = how;
   const { signal } = new AbortController();
   const own = { split, groupBy, splitNeeded: false, signal, onProgress: () => undefined };
   return { ...(await readSources(sources, own)), close: async () => undefined };
@@ -92,76 +85,49 @@ const readExampleFiles = async (
 
 const trajectoryTopics = ruleNames.map((name): Topic => {
   const { severity, why } = getRule(name);
-  const options = { label: "options", text: `--strict makes it an error; --allow ${name} silences it` };
-  return ruleTopic(name, severity, why, () => exampleProblem(name), severity === "warning" ? [options] : []);
+  return { ...ruleTopic(name, severity, why, () => exampleProblem(name)), isOptional: () => severity === "warning" };
 });
 
 const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, example }]) => {
   const replaceAdvice = "use maker/other, the cheapest replacement: 0.3 $/M in, 1.2 $/M out";
   const advice = severity === "warning" ? acceptAdvice : replaceAdvice;
   const position = { file: "rollcall.lock.json", line: 6, column: 7 };
-  return ruleTopic(rule, severity, why, () => {
-    return { ...position, rule, severity, message: `maker/large ${example}`, advice };
-  });
+  const message = `maker/large ${example}`;
+  return ruleTopic(rule, severity, why, () => ({ ...position, rule, severity, message, advice }));
 });
 
 /** Returns the problem of a setting in an imported file. */
-const toImportExample =
-  (key: string, value: string, local = false) =>
-  (): Problem => {
-    const wrong = findImportProblem(key, value, { local, windows: false });
-    if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);
-    return { file: "team.json", line: 3, column: 3, ...wrong };
-  };
+const toImportExample = (key: string, value: string, local = false): Problem => {
+  const wrong = findImportProblem(key, value, { local, windows: false });
+  if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);
+  return { file: "team.json", line: 3, column: 3, ...wrong };
+};
 
-const otherRules: readonly (readonly [name: string, severity: Severity, why: string, example: Example])[] = [
-  [
-    "insecure-permissions",
-    "warning",
-    "Other users can read or change keys or settings in this file or folder.",
-    () => makeLooseModeProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
-  ],
-  [
-    "setting-invalid",
-    "error",
-    "The setting does not accept this saved or imported value.",
+const looseModeWhy = "Other users can read or change keys or settings in this file or folder.";
+const builtInWhy = "The profile `local` uses the local service, which has its own URL and key.";
+const secretWhy = "Settings are printed and shared. `rollcall auth login` saves secrets in another file.";
+const notVerifiedWhy =
+  "`auth login` tests a key with a read. If no read can test it, or the service is unreachable, it saves the key untested.";
+const exposedWhy = "Other machines can reach the address of `rollcall serve`, and its keys travel over plain http.";
+
+const otherTopics: readonly Topic[] = [
+  ruleTopic("insecure-permissions", "warning", looseModeWhy, () =>
+    makeLooseModeProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
+  ),
+  ruleTopic("setting-invalid", "error", "The setting does not accept this saved or imported value.", () =>
     toImportExample("project", "alpha"),
-  ],
-  [
-    "setting-unknown",
-    "error",
-    "This version does not have the imported setting.",
+  ),
+  ruleTopic("setting-unknown", "error", "This version does not have the imported setting.", () =>
     toImportExample("base_urk", "https://train.example"),
-  ],
-  [
-    "built-in-setting",
-    "error",
-    "The profile `local` uses the local service, which has its own URL and key.",
-    toImportExample("base_url", "https://train.example", true),
-  ],
-  [
-    "secret-in-settings",
-    "error",
-    "Settings are printed and shared. `rollcall auth login` saves secrets in another file.",
-    toImportExample("api_key", "k"),
-  ],
-  [
-    "key-not-verified",
-    "warning",
-    "`auth login` tests a key with a read. If no read can test it, or the service is unreachable, it saves the key untested.",
-    async () => (await import("../auth.ts")).unansweredKeyProblem("https://train.example", { isDown: true }),
-  ],
-  [
-    "exposed-address",
-    "warning",
-    "Other machines can reach the address of `rollcall serve`, and its keys travel over plain http.",
-    async () => (await import("../../service/index.ts")).exposedAddressProblem("0.0.0.0"),
-  ],
+  ),
+  ruleTopic("built-in-setting", "error", builtInWhy, () => toImportExample("base_url", "https://train.example", true)),
+  ruleTopic("secret-in-settings", "error", secretWhy, () => toImportExample("api_key", "k")),
+  ruleTopic("key-not-verified", "warning", notVerifiedWhy, async () =>
+    (await import("../auth.ts")).unansweredKeyProblem("https://train.example", { isDown: true }),
+  ),
+  ruleTopic("exposed-address", "warning", exposedWhy, async () =>
+    (await import("../../service/index.ts")).exposedAddressProblem("0.0.0.0"),
+  ),
 ];
 
-export const topics: readonly Topic[] = [
-  ...codeTopics,
-  ...trajectoryTopics,
-  ...lockTopics,
-  ...otherRules.map((rule) => ruleTopic(...rule)),
-];
+export const topics: readonly Topic[] = [...codeTopics, ...trajectoryTopics, ...lockTopics, ...otherTopics];

@@ -7,16 +7,6 @@ import { check, document, line } from "./document.ts";
 
 const groups = "test/samples/airline.groups.jsonl";
 describe("rollcall check", () => {
-  it("prints the metrics with the prefix of --split, or with none", async () => {
-    const { code, stdout } = await check([groups]);
-    expect(code).toBe(0);
-    expect(stdout).toContain("\nreward\t0.25\n");
-    expect(stdout).not.toContain("trainable");
-    const split = await check([groups, "--split", "train"]);
-    expect(split.stdout).toContain("\ntrain/reward_std_dev\t0.22320508075688772\n");
-    expect(split.stdout).toContain("\ndata/step_num_groups_trainable\t10\n");
-  });
-
   it("prints a page with -o table", async () => {
     const { stdout } = await check([groups, "-o", "table", "--split", "train"]);
     await expect(stdout).toMatchFileSnapshot("golden/check.txt");
@@ -53,15 +43,6 @@ describe("rollcall check", () => {
         ]),
       },
     });
-  });
-
-  it("prints advice for every problem in the document", async () => {
-    const files = filesOf(line(1, ',"tools":null'));
-    expect((await document(files)).document.problems).toMatchObject([
-      { rule: "single-trajectory-group", advice: expect.stringContaining("--group-by") },
-      { rule: "no-assistant-turn", advice: expect.stringContaining("assistant") },
-      { rule: "null-field", advice: expect.stringContaining("leave the key out") },
-    ]);
   });
 
   it("checks the other files if one cannot be read, and reports only files that it read as valid", async () => {
@@ -104,15 +85,6 @@ describe("rollcall check", () => {
     }
     expect(readdirSync(folder).toSorted()).toEqual(["own.xml", "r.txt", "r.xml"]);
     expect((await check([bad, "--report", "junit", "--report", "github"])).code).toBe(2);
-  });
-
-  it("writes over its own report of warnings", async () => {
-    const report = join(newFolder(), "r.txt");
-    for (const round of [1, 2]) {
-      const { code } = await check([...filesOf(line(1)), "--report", `github=${report}`]);
-      expect({ round, code }).toEqual({ round, code: 0 });
-    }
-    expect(readFileSync(report, "utf8")).toMatch(/^::warning /);
   });
 
   it("prints no metrics if nothing is valid", async () => {
@@ -205,14 +177,6 @@ describe("rollcall check", () => {
     expect(JSON.parse((await runRollcall([...log, "--json"], { env })).stdout)).toMatchObject({ unreadable_lines: 1 });
   });
 
-  it("prints the first warning of a rule, and counts the others", async () => {
-    const [file = ""] = filesOf(`${line(1, ',"tools":null')}\n`.repeat(10));
-    const { code, stderr } = await check([file]);
-    expect(code).toBe(0);
-    expect(stderr.match(/tools is null/g)).toHaveLength(1);
-    expect(stderr).toContain("9 more");
-  });
-
   it("prints no control characters of the input", async () => {
     const [file = ""] = filesOf(
       `{"messages_and_choices":[{"role":"\\u001b[31mred\\u202e\\u0000"}],"reward":1,"metrics":{"\\u001b]0;x\\u0007":1}}`,
@@ -246,11 +210,5 @@ describe("rollcall check", () => {
     expect(code).toBe(0);
     expect(stderr.match(/tools is null/g)).toHaveLength(1);
     expect(stderr).toContain("  and 1499 more: :2, :3,");
-  });
-
-  it("leaves its working directory unchanged", async () => {
-    const cwd = newFolder();
-    await check([], { cwd, stdin: line(1) });
-    expect(readdirSync(cwd)).toEqual([]);
   });
 });

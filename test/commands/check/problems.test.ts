@@ -74,17 +74,6 @@ describe("rollcall check --strict", () => {
 describe("rollcall check --allow", () => {
   const files = () => filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1, ',"metadata":{"a":[]}'))}\n`);
 
-  it("omits the warnings of each given rule", async () => {
-    const some = await check("--allow", "unknown-role", "--allow", "no-assistant-turn", ...files());
-    expect(some.stderr).not.toContain("unknown-role");
-    expect(some.stderr).toContain("metadata-nested");
-    const all = ["unknown-role", "no-assistant-turn", "metadata-nested", "no-sampled-turns"].flatMap((rule) => [
-      "--allow",
-      rule,
-    ]);
-    expect(await check("--strict", ...all, ...files())).toMatchObject({ code: 0, stderr: "" });
-  });
-
   it("exits with 2 for the rule of an error, and suggests a rule for an unknown or a former name", async () => {
     const error = await check("--allow", "wrong-type", ...files());
     expect([error.code, error.stderr]).toEqual([2, expect.stringContaining("errors cannot be silenced")]);

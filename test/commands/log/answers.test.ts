@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, placeAt } from "../../promises/place.ts";
 import { filesOf } from "../../support/inputs.ts";
 import { faultyService, refuse } from "../../support/raw-server.ts";
-import { type Answer, json } from "../../support/server.ts";
+import { json } from "../../support/server.ts";
 
-import { account, group, log, none, parsed, two, usage } from "./logging.ts";
+import { group, log, parsed, two } from "./logging.ts";
 
 describe("an answer to rollcall log", () => {
   it("prints the same total of requests before and after a retry", async () => {
@@ -15,29 +15,6 @@ describe("an answer to rollcall log", () => {
     expect(stderr.match(/request \d of \d/g)).toEqual(
       ["1 of 2", "1 of 2", "2 of 2", "2 of 2"].map((at) => `request ${at}`),
     );
-  });
-
-  const last: readonly (readonly [string, Answer, number, string])[] = [
-    ["a refused credential", json({ detail: "no" }, 401), 4, "auth"],
-    ["a forbidden one", json({ detail: "no" }, 403), 4, "auth"],
-    ["a model that is not there", json({ detail: "no model" }, 404), 9, "not_found"],
-    ["an address that knows no such path", { status: 404, body: "<html>" }, 6, "refused"],
-    ["a request the service does not take", json({ detail: "bad" }, 400), 6, "refused"],
-    ["a redirect", { status: 302, headers: { location: "/elsewhere" } }, 6, "refused"],
-  ];
-
-  it.each(last)("exits with the code for %s, or with 7 if a group was logged before", async (_, answer, exit, code) => {
-    const alone = await log([two(), "--split", "t", "--json"], [answer]);
-    expect({ code: alone.code, stdout: alone.stdout }).toEqual({ code: exit, stdout: "" });
-    expect(parsed(alone.stderr)).toMatchObject({ error: { code, exit_code: exit, retryable: false } });
-    // The same answer after a logged request: partial, with the code of the answer.
-    const behind = await log([two(), "--split", "t", "--max-request-size", "120", "--json"], [json("{}"), answer]);
-    expect(behind.code).toBe(7);
-    expect(parsed(behind.stderr)).toMatchObject({ error: { code: "partial", exit_code: 7, cause: code } });
-    expect(parsed(behind.stdout)).toMatchObject({
-      status: "partial",
-      groups: { ...none, read: 2, logged: 1, not_sent: 1 },
-    });
   });
 
   it("records the call ids of an answer without secrets, but none of an answer that names too many", async (context) => {
@@ -66,36 +43,6 @@ describe("an answer to rollcall log", () => {
     const alone = await log([file, "--split", "t"], [json({}, 413)]);
     expect([alone.code, alone.stderr]).toEqual([6, expect.stringContaining(`${file}:2`)]);
     expect(alone.stderr).toContain("pass --on-refused skip");
-  });
-
-  it("retries a request that was not processed, and exits with 5 if that does not help", async () => {
-    const again = await log(
-      [two(), "--split", "t"],
-      [
-        { status: 429, headers: { "retry-after-ms": "5" } },
-        { status: 503, headers: { "retry-after": "0" } },
-        json("{}"),
-      ],
-    );
-    expect(again.code).toBe(0);
-    const never = await log([two(), "--split", "t", "--json", "--max-wait", "0s"], [{ status: 429 }]);
-    expect(never.code).toBe(5);
-    expect(parsed(never.stderr)).toMatchObject({ error: { code: "unavailable", retryable: true } });
-    const nobody = await usage(["m", two(), "--split", "t", "--max-wait", "0s"], {
-      env: account("http://127.0.0.1:1"),
-    });
-    expect(nobody).toMatchObject({ code: 5, stdout: "", error: { error: { code: "unavailable" } } });
-  });
-
-  it("exits with 8 if no usable answer follows a whole body", async () => {
-    for (const answer of [json({}, 500), json({}, 409), ((_, response) => void response.destroy()) satisfies Answer]) {
-      const { code, stdout, stderr } = await log([two(), "--split", "t", "--json"], [answer]);
-      expect(code).toBe(8);
-      expect(parsed(stdout)).toMatchObject({ status: "unknown", groups: { ...none, read: 2, unknown: 2 } });
-      expect(parsed(stderr)).toMatchObject({
-        error: { code: "unknown_outcome", message: expect.stringMatching(/:1 to .*:2/) },
-      });
-    }
   });
 
   it("reports a refused value at its line in the input", async () => {

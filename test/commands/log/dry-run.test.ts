@@ -1,21 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
-import { account, groups, log, none, parsed, sampleMetrics, two } from "./logging.ts";
+import { account, log, parsed, two } from "./logging.ts";
 
 describe("rollcall log --dry-run", () => {
-  it("sends nothing, and needs no service", async () => {
-    const { code, stdout } = await runRollcall(["log", "m", groups, "--split", "train", "--dry-run", "--json"]);
-    expect(code).toBe(0);
-    expect(parsed(stdout)).toMatchObject({
-      status: "planned",
-      requests: 1,
-      groups: { ...none, read: 20, not_sent: 20 },
-      metrics: sampleMetrics,
-      responses: [],
-    });
-  });
-
   it("prints the address of each request, and with --body its exact bytes", async () => {
     const parts = [two(), "--split", "t", "--max-request-size", "110"];
     const env = { ...account("http://127.0.0.1:9"), ...newHome() };

@@ -8,52 +8,9 @@ import { accept, faultyService, refuse } from "../../support/raw-server.ts";
 import { endOf, interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
 import { type Answer, json, scriptedServer } from "../../support/server.ts";
 
-import { account, group, line, log, none, parsed, textOf, two, usage } from "./logging.ts";
+import { account, group, line, log, none, parsed, textOf, two } from "./logging.ts";
 
 describe("a failing run of rollcall log", () => {
-  it("exits with 2 without a split, a model or an address, or if --one-request is impossible", async () => {
-    const file = two();
-    for (const args of [
-      ["m", file],
-      ["", file, "--split", "t"],
-      ["m", file, "--split", "t"],
-      ["m", file, "--split", "t", "--dry-run", "--max-request-size", "120", "--one-request"],
-      ["m", "-", "-", "--split", "t", "--dry-run"],
-    ]) {
-      expect([args, await usage(args)]).toMatchObject([
-        args,
-        { code: 2, stdout: "", error: { error: { code: "usage" } } },
-      ]);
-    }
-  });
-
-  it("exits with 3 and sends nothing if the input has an error", async () => {
-    const [file = ""] = filesOf(`${group(1)}\n{"trajectories":[{"reward":NaN}]}\n`);
-    const { code, stdout, stderr } = await log([file, "--split", "t", "--json"], []);
-    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
-    expect(parsed(stderr)).toEqual({
-      error: {
-        code: "invalid_input",
-        message: `${file}:2:28: NaN is not JSON [json-nan]`,
-        exit_code: 3,
-        retryable: false,
-        hint: expect.stringContaining("allow_nan=False"),
-        problems: [
-          {
-            file,
-            line: 2,
-            column: 28,
-            path: [],
-            rule: "json-nan",
-            severity: "error",
-            message: "NaN is not JSON",
-            advice: expect.stringContaining("allow_nan=False"),
-          },
-        ],
-      },
-    });
-  });
-
   it("advises --on-invalid skip if some groups are valid", async () => {
     const skip = "send 1 valid group with --on-invalid skip, which writes the others to the rejects file";
     const hintOf = async (text: string) => {

@@ -47,9 +47,3 @@ export const textOf = async (stream: AsyncIterable<Uint8Array>): Promise<string>
 };
 
 export const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
-
-/** Runs `log` with --json; returns what it printed, with the error document parsed. */
-export const usage = async (args: readonly string[], options: RunOptions = {}) => {
-  const { code, stdout, stderr } = await runRollcall(["log", ...args, "--json"], options);
-  return { code, stdout, error: parsed(stderr) };
-};
