@@ -236,7 +236,7 @@ type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" 
 /** Options that need a complete file. */
 const wholeFileOptions = [
   ...(["where", "best", "sample", "shard", "receipt"] as const),
-  ...(["rewardFrom", "rewards", "lossy", "histories"] as const),
+  ...(["rewardFrom", "messagesFrom", "rewards", "lossy", "histories"] as const),
 ];
 
 /** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
