@@ -19,14 +19,13 @@ export const explain = command({
     const isRequested = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
     const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
-      const { presentRuleName } = await import("../../check/index.ts");
-      const near =
-        presentRuleName(name) ??
-        findNearest(
-          name,
-          Array.from(topics, (topic) => topic.name),
-        );
-      throw wrongValue("<name>", typed, "an error code, an exit code or a rule from `rollcall explain`", near);
+      const names = topics.map((topic) => topic.name);
+      throw wrongValue(
+        "<name>",
+        typed,
+        "an error code, an exit code or a rule from `rollcall explain`",
+        findNearest(name, names),
+      );
     }
     if (name === undefined || screen.format === "csv") {
       const exit_codes = { heading: "exit codes", rank: 4 };
