@@ -2,7 +2,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { etag } from "hono/etag";
-import { type Endpoint, parameterNames } from "../contract/endpoint.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
 import { type Authenticator, type Caller, foreignRequestReason, isAuthorized, isDirectFromLoopback } from "./access.ts";
 import { openBodyReader } from "./body.ts";
@@ -46,12 +46,13 @@ export const createApp = (options: AppOptions): Hono<Bindings> => {
     return why === undefined ? await next() : refuse(new Refusal(403, why));
   });
   const runOperation = async ({ req, env }: Context<Bindings>, { endpoint, answer }: Operation, caller: Caller) => {
-    const parameters = Object.fromEntries(parameterNames(endpoint.path).map((name) => [name, req.param(name) ?? ""]));
-    const request = { caller, parameters, header: (name: string) => req.header(name) };
+    const request = { caller, parameters: req.param(), header: (name: string) => req.header(name) };
     if (endpoint.method === "GET") return await answer({ ...request, bytes: undefined });
     return await withBody(env, async (bytes) => {
+      const exchange = telemetry.exchangeOf(env.incoming);
+      exchange.bytes = bytes.length;
       const answered = await answer({ ...request, bytes });
-      Object.assign(telemetry.exchangeOf(env.incoming), { bytes: bytes.length, stored: answered.storedBytes ?? 0 });
+      exchange.stored = answered.storedBytes ?? 0;
       return answered;
     });
   };

@@ -91,10 +91,12 @@ describe("a service", () => {
       body: "{}",
     });
     expect(other.headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
-    await expect.poll(() => ended.length).toBe(2);
+    await log("{}");
+    await expect.poll(() => ended.length).toBe(3);
     expect(ended).toMatchObject([
       { id: "trace-1", operation: "log_trajectories", method: "POST", status: 200, key: undefined },
-      { operation: "read_call", status: 401, stored: 0 },
+      { operation: "read_call", status: 401, bytes: 0, stored: 0 },
+      { operation: "log_trajectories", status: 422, bytes: 2, stored: 0 },
     ]);
     expect(ended[0]?.stored).toBe(ended[0]?.bytes);
     expect(JSON.stringify(ended)).not.toContain(key);
