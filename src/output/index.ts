@@ -14,7 +14,6 @@ export { formatBar, type Meter, meterFormats, type ProgressIndicator } from "./p
 export { printReport, type Report, type ReportFormat, reportFormats, requireReportFile } from "./report.ts";
 export {
   colorModes,
-  formats,
   openScreen,
   parseScreenOptions,
   type Screen,
@@ -22,7 +21,7 @@ export {
   type TypedScreenOptions,
 } from "./screen.ts";
 export type { CellTag, Column, Format, Line, Page, RowSequence, Section } from "./views.ts";
-export { textColumn } from "./views.ts";
+export { formats, textColumn } from "./views.ts";
 export { findColumn, readSpelledObject } from "./wire.ts";
 
 // Code for a terminal or a rare case is loaded when it is needed.

@@ -19,8 +19,6 @@ import type { Format } from "./views.ts";
 export const colorModes = ["auto", "always", "never"] as const;
 export type ColorMode = (typeof colorModes)[number];
 
-export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const satisfies readonly Format[];
-
 /** The global options for output. `color` is false for `--no-color`. */
 export type TypedScreenOptions = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
   readonly output?: Format | undefined;

@@ -2,7 +2,8 @@
 import type { Span } from "../json/walk.ts";
 
 /** The formats of a result (output.md). */
-export type Format = "table" | "tsv" | "json" | "jsonl" | "csv";
+export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
+export type Format = (typeof formats)[number];
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 
