@@ -18,10 +18,8 @@ export { listen } from "./server.ts";
 export {
   examineStore,
   openStore,
-  type RequestOfProject,
   type Store,
   type StoredKey,
-  type StoreLocation,
   storeIdentity,
   storePath,
 } from "./store/store.ts";

@@ -17,7 +17,7 @@ import { idTimeMs, lastIdMs } from "./ids.ts";
 import { storeQueries } from "./queries.ts";
 import { openRequestWriter } from "./request-writer.ts";
 
-export type { ProjectRequest as RequestOfProject, StoredCall, StoredKey, StoredKeys } from "./queries.ts";
+export type { StoredCall, StoredKey, StoredKeys } from "./queries.ts";
 export type { LoggedRequest, NewRequest } from "./request-writer.ts";
 
 /** @param identity makes an identity; @param modelName a key of a model in an index */
