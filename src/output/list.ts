@@ -1,6 +1,6 @@
 /** Prints lists and documents as JSON that keeps the spelling of values, tables, TSV, or CSV (RFC 4180). */
 
-import { endOfString, parseRawJson, type RawJson } from "../json/raw-json.ts";
+import { endOfString, type RawJson } from "../json/raw-json.ts";
 import { rootSpan, sliceText } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
@@ -84,9 +84,16 @@ const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): Sh
     if (value === undefined || value === null || value === "") return "";
     const dot = name.lastIndexOf(".");
     const above = dot < 0 ? undefined : wireText(rows, position, name.slice(0, dot));
-    return above ?? formatValues([parseRawJson(JSON.stringify(value))]);
+    return above ?? formatOwnValue(value);
   };
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
+};
+
+/** Formats rollcall's own value: lists joined with `;`, objects as JSON, absent values as empty text. */
+const formatOwnValue = (value: unknown): string => {
+  if (value === undefined || value === null) return "";
+  if (Array.isArray(value)) return value.map(formatOwnValue).join(";");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
 const wireText = (rows: WireRows | undefined, position: number, name: string, format = formatValues) => {
