@@ -1,8 +1,7 @@
 /** ART's Parquet, version 2: one trajectory per row, with its JSON and that of its group, and columns for queries. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type Columns, columnToJson } from "../input/index.ts";
-import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
 import { list, type OutputJson, replaceMembers } from "./output-json.ts";
 import { findReward, withGroup } from "./rollout.ts";
 import { ConversionError, requireKey, type Value } from "./value.ts";
@@ -13,7 +12,6 @@ export const art: Format = {
   keys: { group: "group_index", reward: "reward", sampled: "the recorded choices" },
   records: { parquet: true },
   columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json"],
-  previewedColumns: ["format_version", "group_index", "trajectory_index", "group_json"],
   jsonColumns: ["trajectory_json"],
   recognizes: ({ value }) =>
     value.get("group_index") !== undefined &&
@@ -29,63 +27,59 @@ export const art: Format = {
 
 const supportedVersion = 2;
 
-/** The rows of a group. */
+/** The rows of a group in a file. */
 interface GroupRows {
-  /** By `trajectory_index`. */
+  readonly file: string;
+  readonly key: string;
+  /** The positions of rows by `trajectory_index`. */
   readonly positions: Map<number, number>;
-  /** Digests of `group_json`. */
-  readonly digests: Set<string>;
+  /** Digest of `group_json`. */
+  readonly digest: string;
   readonly first: number;
   empty: number;
 }
 
 const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
-  /** Errors by file and position. */
-  const faults = new Map<string, string>();
-  const addFault = (file: string, position: number, wrong: string) => faults.set(`${file} ${position}`, wrong);
+  const faults: RecordFault[] = [];
   /** The first row of another version in each file. */
   const firstRefused = new Map<string, number>();
   /** Caches the digest, because the rows of a group repeat its JSON. */
   let last = { json: "", digest: "" };
 
-  /** Collects all rows, because they can have any order. */
-  const previewColumns = (row: Columns, { file, position }: Omit<SourceRecord, "value">): void => {
-    const groupIndex = numberIn(row.group_index);
-    if (numberIn(row.format_version) !== supportedVersion || groupIndex === undefined) return;
+  /** Compares a row with the rows of its group before it. */
+  const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number): void => {
+    const json = row.textAt("group_json") ?? "";
+    if (json !== last.json) last = { json, digest: hash("sha256", json) };
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
-    const group = groups.get(groupIndex) ?? { positions: new Map(), digests: new Set(), first: position, empty: 0 };
+    const key = String(groupIndex);
+    const none = { positions: new Map<number, number>(), empty: 0 };
+    const group = groups.get(groupIndex) ?? { file, key, ...none, digest: last.digest, first: position };
     groups.set(groupIndex, group);
-    const { positions, digests } = group;
-    const fault = (wrong: string) => addFault(file, position, wrong);
-    const index = numberIn(row.trajectory_index);
+    const { positions } = group;
+    const fault = (wrong: string) => faults.push({ file, position, group: key, wrong });
+    const index = row.get("trajectory_index")?.number;
     if (index === undefined) group.empty++;
     else if (positions.has(index)) fault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
     else positions.set(index, position);
     if (positions.size > 0 ? group.empty > 0 : group.empty > 1) {
       fault(`group ${groupIndex} has other rows in addition to its row without a trajectory`);
     }
-    const json = columnToJson(row.group_json) ?? "";
-    if (json !== last.json) last = { json, digest: hash("sha256", json) };
-    digests.add(last.digest);
-    if (digests.size > 1) fault(`group_json differs from that of another row of group ${groupIndex}`);
+    if (group.digest !== last.digest) fault(`group_json differs from that of another row of group ${groupIndex}`);
   };
 
-  /** Reports the rows that are missing in a file. */
-  const findMissing = (file: string): void => {
-    const groups = files.get(file);
-    if (groups === undefined) return;
-    files.delete(file);
-    for (const [at, [groupIndex, { positions, first }]] of sortByKey(groups).entries()) {
+  /** Returns the rows before which rows are missing. */
+  function* findMissing(groups: ReadonlyMap<number, GroupRows>): Generator<RecordFault, void> {
+    for (const [at, [groupIndex, { file, key: group, positions, first }]] of sortByKey(groups).entries()) {
       const ordered = sortByKey(positions);
       const rank = ordered.findIndex(([index], position) => index !== position);
       const [, position] = ordered[rank] ?? [];
-      if (position !== undefined)
-        addFault(file, position, `group ${groupIndex} has no row with trajectory_index ${rank}`);
-      if (groupIndex !== at) return void addFault(file, first, `no row has group_index ${at}`);
+      const missing = `group ${groupIndex} has no row with trajectory_index ${rank}`;
+      if (position !== undefined) yield { file, position, group, wrong: missing };
+      if (groupIndex !== at) return yield { file, position: first, group, wrong: `no row has group_index ${at}` };
     }
-  };
+  }
 
   /** True if a row has another version. @throws ConversionError for the first row of a file */
   const isRefused = ({ value: row, file, position }: SourceRecord): boolean => {
@@ -100,24 +94,22 @@ const openRows = (run: FormatRun): Converter => {
   };
 
   return {
-    previewColumns,
     convert: (record) => {
-      const { value: row, file, position } = record;
+      const { value: row } = record;
       if (isRefused(record)) return [];
-      findMissing(file);
       const groupIndex = requireKey(row, "group_index");
-      const group = groupIndex.raw;
+      const { raw: group, number } = groupIndex;
       return withGroup(group, () => {
-        if (!Number.isInteger(groupIndex.number))
+        if (number === undefined || !Number.isInteger(number))
           throw new ConversionError("group_index is not an integer", groupIndex);
-        const fault = faults.get(`${file} ${position}`);
-        if (fault !== undefined) throw new ConversionError(fault, row);
+        addRow(row, record, number);
         const own = requireObject(requireKey(row, "group_json"));
         const inside = own.get("trajectories");
         if (inside !== undefined) throw new ConversionError("group_json contains trajectories", inside);
         return [{ group, members: own.members(), ...rolloutOf(run, row, own) }];
       });
     },
+    findFaults: () => [...faults, ...[...files.values()].flatMap((groups) => [...findMissing(groups)])],
   };
 };
 
@@ -143,9 +135,6 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Partial<Rollout> =
     trajectory: completeTrajectory(trajectory, reward === own ? {} : { reward }),
   };
 };
-
-const numberIn = (value: unknown): number | undefined =>
-  typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined;
 
 const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
 

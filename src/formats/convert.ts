@@ -3,12 +3,10 @@ import { dirname } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
-import { UnusableInput } from "../input/failures.ts";
 import {
   type ConvertedInputs,
   type ConvertibleInputs,
   isRemote,
-  openRecords,
   openSpool,
   type RawRecord,
   reportEmptyFolders,
@@ -29,6 +27,7 @@ import {
   listRecordMappings,
   locateByte,
   locateInRecord,
+  openFiles,
   parseRecord,
 } from "./origin.ts";
 import { openReceipt, type Receipt } from "./receipt.ts";
@@ -115,7 +114,7 @@ export const convertInputs = async (
   await closeAll(unused.filter((source) => !isKept(source)));
   const formats: { format: Format; files: readonly ConvertedFile[] }[] = [];
   for (const [format, files] of byFormat) {
-    const opened = await openFiles(files, format, { ...inputs, options });
+    const opened = await openFiles(files, format, { ...inputs, hasReceipt: options.hasReceipt });
     if (opened.length > 0) formats.push({ format, files: opened });
   }
   if (formats.length === 0) {
@@ -161,27 +160,6 @@ export const convertInputs = async (
 
 const closeAll = async (sources: Iterable<Source>): Promise<void> => {
   for (const { bytes } of sources) await bytes.close();
-};
-
-/** Opens the records of files of one format, in reading order. */
-const openFiles = async (
-  sources: readonly Source[],
-  format: Format,
-  { options, problems, maxUnpackedBytes }: ConvertibleInputs & { readonly options: ConversionOptions },
-): Promise<readonly ConvertedFile[]> => {
-  const isLast = ({ name }: Source): number => (format.lastFilePattern?.test(name) === true ? 1 : 0);
-  const kinds = { records: format.records, columns: options.hasReceipt ? undefined : format.columns };
-  const files: ConvertedFile[] = [];
-  for (const source of sources.toSorted((a, b) => isLast(a) - isLast(b))) {
-    try {
-      files.push({ name: source.name, records: await openRecords(source, kinds, maxUnpackedBytes) });
-    } catch (thrown) {
-      if (!(thrown instanceof UnusableInput)) throw thrown;
-      thrown.report(problems, source.name);
-      await source.bytes.close();
-    }
-  }
-  return files;
 };
 
 interface RunResults {
@@ -311,6 +289,15 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, sta
     const isForeign = ({ keys }: Pick<BrokenRecord, "keys">): boolean =>
       keys !== undefined && !keys.some((key) => knownKeys.includes(key));
     const possible = new Map(Array.from(ungrouped).filter(([, record]) => !isForeign(record)));
+    for (const { file: own, position, group, wrong } of converter.findFaults?.() ?? []) {
+      const file = files.findIndex((one) => one.name === own);
+      const { label } = files[file]?.records.positionOf(position) ?? { label: own };
+      breakGroup(
+        group,
+        { file, record: position, position: -1 },
+        { reason: wrong, location: { file: label, path: [] } },
+      );
+    }
     for (const [group, { file, record, isJson }] of findAmbiguous(groups, possible, scopes)) {
       group.isBroken = true;
       const { label, line } = files[file]?.records.positionOf(record) ?? { label: "a record", line: 1 };
@@ -356,16 +343,15 @@ const previewRecords = async (
   format: Format,
   { host, converter }: { readonly host: Host; readonly converter: Converter },
 ): Promise<void> => {
-  if ((converter.preview ?? converter.previewColumns) === undefined) return;
+  if (converter.preview === undefined) return;
   for (const { name: file, records } of files) {
     let position = 0;
-    for await (const batch of records.batches(format.previewedColumns)) {
+    for await (const batch of records.batches()) {
       host.signal.throwIfAborted();
       for (const cut of batch) {
         const record = { file, position: position++, member: cut.member };
-        if (cut.columns !== undefined) converter.previewColumns?.(cut.columns, record);
-        const value = converter.preview && parseRecord(format, cut);
-        if (value !== undefined) converter.preview?.({ value, ...record });
+        const value = parseRecord(format, cut);
+        if (value !== undefined) converter.preview({ value, ...record });
       }
     }
   }

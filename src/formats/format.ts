@@ -1,6 +1,6 @@
 /** The interface of formats of other tools: how files are recognized, and how records become rollouts. */
 import type { Path } from "../check/rules/positions.ts";
-import type { Columns, RecordKinds } from "../input/index.ts";
+import type { RecordKinds } from "../input/index.ts";
 import type { OutputJson } from "./output-json.ts";
 import type { ConversionError, Value } from "./value.ts";
 
@@ -51,6 +51,12 @@ export interface Rollout {
   readonly members?: readonly (readonly [key: string, value: OutputJson])[] | undefined;
 }
 
+/** A fault of a record, which breaks its group. */
+export interface RecordFault extends Pick<SourceRecord, "file" | "position"> {
+  readonly group: string;
+  readonly wrong: string;
+}
+
 export interface FormatRun {
   readonly options: FormatOptions;
   readonly files: readonly string[];
@@ -68,14 +74,14 @@ export interface FormatRun {
 export interface Converter {
   /** Reads each record before the first is converted, if records refer to each other. */
   preview?(record: SourceRecord): void;
-  /** Does the same for the rows of Parquet files. */
-  previewColumns?(columns: Columns, record: Omit<SourceRecord, "value">): void;
   /**
    * Returns the rollouts of a record; undefined if the receipt does not count its values, because it is a part of
    * another record, or describes the run.
    * @throws ConversionError
    */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
+  /** Returns what is wrong with records in the context of all others. */
+  findFaults?(): readonly RecordFault[];
   /** Returns the group of a member that cannot be read, if its name contains it. */
   groupOfMember?(member: string): string | undefined;
 }
@@ -96,8 +102,6 @@ export interface Format {
   readonly records: RecordKinds;
   /** Columns that suffice without a receipt. Default: all. */
   readonly columns?: readonly string[] | undefined;
-  /** The columns for `previewColumns`. Default: those of `convert`. */
-  readonly previewedColumns?: readonly string[];
   /** Columns whose texts are JSON, and never become a part of a trajectory as texts. */
   readonly jsonColumns?: readonly string[];
   /** Names of its files: such a file has the format even if it cannot be recognized. */

@@ -2,7 +2,17 @@
 import { hash } from "node:crypto";
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
-import { countUnitsBefore, extractTexts, type Origin, type RawRecord, type Records } from "../input/index.ts";
+import { UnusableInput } from "../input/failures.ts";
+import {
+  type ConvertibleInputs,
+  countUnitsBefore,
+  extractTexts,
+  type Origin,
+  openRecords,
+  type RawRecord,
+  type Records,
+  type Source,
+} from "../input/index.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
 import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
@@ -25,6 +35,27 @@ interface ConvertedInput extends ConvertedFiles {
   readonly format: Format;
   readonly converter: Converter;
 }
+
+/** Opens the records of files of one format, in reading order. */
+export const openFiles = async (
+  sources: readonly Source[],
+  format: Format,
+  { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { readonly hasReceipt: boolean },
+): Promise<readonly ConvertedFile[]> => {
+  const isLast = ({ name }: Source): number => (format.lastFilePattern?.test(name) === true ? 1 : 0);
+  const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
+  const files: ConvertedFile[] = [];
+  for (const source of sources.toSorted((a, b) => isLast(a) - isLast(b))) {
+    try {
+      files.push({ name: source.name, records: await openRecords(source, kinds, maxUnpackedBytes) });
+    } catch (thrown) {
+      if (!(thrown instanceof UnusableInput)) throw thrown;
+      thrown.report(problems, source.name);
+      await source.bytes.close();
+    }
+  }
+  return files;
+};
 
 /** Parses a record; undefined if it is not JSON. The bytes of a row are composed only if `jsonColumns` needs them. */
 export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, cut: RawRecord): Value | undefined => {

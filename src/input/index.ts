@@ -1,6 +1,6 @@
 /** Opens files, folders, pipes, compressed files and URLs as sources of bytes that can be read at any offset. */
 
-export { type Columns, columnToJson, extractTexts } from "./column-values.ts";
+export { extractTexts } from "./column-values.ts";
 export { findDecompressor } from "./decompress.ts";
 export { createChangeDetector } from "./expand-names.ts";
 export { inputChanged } from "./failures.ts";

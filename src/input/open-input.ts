@@ -198,10 +198,8 @@ const webPage: RuleData<"not-json"> = {
 /** @throws UnusableInput if an input with these first bytes cannot be read */
 const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {
   const sniffed = sniff(head);
-  if (sniffed === undefined) {
-    if (head.length === 0) throw new UnusableInput("input-empty", undefined);
-  } else if (sniffed.rule === "utf-16") throw new UnusableInput("utf-16", sniffed.data);
-  else if (!takesContainers || findContainer(head) === undefined) {
-    throw new UnusableInput("not-json", sniffed.data.kind === markup && isRemote(name) ? webPage : sniffed.data);
-  }
+  if (head.length === 0) throw new UnusableInput("input-empty", undefined);
+  if (sniffed === undefined || (takesContainers && findContainer(head) !== undefined)) return;
+  const isPage = sniffed.rule === "not-json" && sniffed.data.kind === markup && isRemote(name);
+  throw isPage ? new UnusableInput("not-json", webPage) : sniffed;
 };

@@ -27,7 +27,6 @@ interface RowRange {
 }
 
 interface LoadedRows extends RowRange {
-  readonly columns: readonly string[] | undefined;
   readonly rows: readonly unknown[];
 }
 
@@ -56,9 +55,7 @@ export const openRows = async (
     const start = ranges.at(-1)?.end ?? 0;
     ranges.push({ start, end: start + Number(num_rows) });
   }
-  const existingColumns = (columns: readonly string[] | undefined) =>
-    columns?.filter((column) => metadata?.schema.some((element) => element.name === column));
-  const wantedColumns = existingColumns(wanted);
+  const columns = wanted?.filter((column) => metadata?.schema.some((element) => element.name === column));
   const damagedRecord = (wrong: string): RawRecord => {
     const own = { label: name, line: 1, start: 0, bytes: Buffer.alloc(0) };
     return { ...own, isComposed: true, wrong };
@@ -67,13 +64,13 @@ export const openRows = async (
   let damaged = typeof opened === "string" ? { record: damagedRecord(opened), at: 0 } : undefined;
   let loaded: LoadedRows | undefined;
   /** Returns why the rows cannot be read. */
-  const loadRows = async (range: RowRange, columns: readonly string[] | undefined): Promise<string | undefined> => {
+  const loadRows = async (range: RowRange): Promise<string | undefined> => {
     const { start, end } = range;
-    const isLoaded = loaded?.columns === columns && loaded !== undefined && loaded.start <= start && end <= loaded.end;
+    const isLoaded = loaded !== undefined && loaded.start <= start && end <= loaded.end;
     if (isLoaded || metadata === undefined) return undefined;
     loaded = undefined;
     try {
-      loaded = { start, end, columns, rows: await readRows(bytes, { metadata, range, columns }) };
+      loaded = { start, end, rows: await readRows(bytes, { metadata, range, columns }) };
       return undefined;
     } catch (thrown) {
       return toReason(thrown);
@@ -88,16 +85,15 @@ export const openRows = async (
     // Faster than reading its row group.
     async readFirst() {
       if (damaged !== undefined || ranges.every(({ end }) => end === 0)) return damaged?.record;
-      const why = await loadRows({ start: 0, end: 1 }, wantedColumns);
+      const why = await loadRows({ start: 0, end: 1 });
       return why === undefined ? toRecord(0) : damagedRecord(why);
     },
-    async *batches(named) {
-      const columns = existingColumns(named) ?? wantedColumns;
+    async *batches() {
       // A damaged file has no other records, because a part of a group is not a group.
       if (damaged !== undefined) damaged = { record: damaged.record, at: 0 };
       let total = 0;
       for (const range of damaged === undefined ? ranges : []) {
-        const failure = await loadRows(range, columns);
+        const failure = await loadRows(range);
         // A text of the dictionary is in memory once, however many rows have it.
         for (const row of loaded?.rows ?? []) total += measureValue(row);
         const why = failure ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
@@ -112,7 +108,7 @@ export const openRows = async (
     async reread(position) {
       if (position === damaged?.at) return damaged.record;
       const range = ranges.find(({ start, end }) => start <= position && position < end);
-      if (range === undefined || (await loadRows(range, wantedColumns)) !== undefined) return undefined;
+      if (range === undefined || (await loadRows(range)) !== undefined) return undefined;
       return toRecord(position);
     },
     positionOf: (position) => ({ label: position === damaged?.at ? name : labelOf(position), line: 1 }),

@@ -49,10 +49,10 @@ export interface RawRecord {
 /** The records of a file. The caller closes them. */
 export interface Records {
   /**
-   * Yields all records in batches. `columns` restricts rows to these columns.
+   * Yields all records in batches.
    * @throws ShrunkSourceError; Failure `input-unreadable`
    */
-  batches(columns?: readonly string[]): AsyncGenerator<Iterable<RawRecord>, void>;
+  batches(): AsyncGenerator<Iterable<RawRecord>, void>;
   /** Reads only the first record, if that is faster. @throws as `batches` */
   readFirst?(): Promise<RawRecord | undefined>;
   /** Reads the record at a position among all records again. */

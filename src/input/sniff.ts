@@ -1,14 +1,11 @@
 /** Recognizes files by their first bytes. */
-import type { RuleData } from "../check/rules/rules.ts";
+import { UnusableInput } from "./failures.ts";
 
 /** Binary files that contain records. */
 export type Container = "zip" | "parquet";
 
 /** Why a file is not JSON; undefined if it can be JSON. */
-type SniffResult =
-  | { readonly rule: "utf-16"; readonly data: RuleData<"utf-16"> }
-  | { readonly rule: "not-json"; readonly data: RuleData<"not-json"> }
-  | undefined;
+type SniffResult = UnusableInput<"utf-16"> | UnusableInput<"not-json"> | undefined;
 
 /** Bytes that `sniff` needs. */
 export const sniffedBytes = 512;
@@ -57,9 +54,10 @@ const findKind = (head: Uint8Array): FileKind | undefined => {
 /** Returns the container that begins with these bytes; undefined if it is text. */
 export const findContainer = (head: Uint8Array): Container | undefined => findKind(head)?.container;
 
-const utf16 = (encoding: string): SniffResult => ({ rule: "utf-16", data: { encoding } });
+const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { encoding });
 
-const notJson = (kind: string, instead = convertAdvice): SniffResult => ({ rule: "not-json", data: { kind, instead } });
+const notJson = (kind: string, instead = convertAdvice): SniffResult =>
+  new UnusableInput("not-json", { kind, instead });
 
 export const sniff = (head: Uint8Array): SniffResult => {
   const [a, b, c, d] = head;
