@@ -155,8 +155,8 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
         return (
           <FilterLink key={`${mean} ${spread}`} name={title} query={query} filter={{ mean, spread }}>
             <circle
-              class={spread[1] === 0 ? "dot hollow" : "dot"}
-              style={styleOf(middleOf(mean))}
+              class="dot"
+              style={{ ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) }}
               cx={x}
               cy={y}
               r={radius}

@@ -324,7 +324,7 @@ const Result = ({ parts, others }: { parts: readonly Part[] | undefined; others?
   const hasFailed = isError(parts);
   return (
     <div class={hasFailed ? "result failed" : "result"}>
-      <p class="who">{parts === undefined ? "no result" : hasFailed ? <b>error</b> : "result"}</p>
+      <p class="who">{parts === undefined ? "no result" : hasFailed ? <b class="trouble">error</b> : "result"}</p>
       {parts !== undefined && <Parts parts={parts} lines={maxLines.result} others={others} />}
     </div>
   );
