@@ -1,7 +1,6 @@
 /** Opens a client on a host whose waits take no time and are recorded, and servers that misbehave like networks. */
 
 import { createServer, type Server, type Socket } from "node:net";
-import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
 import {
   type Attempt,
@@ -14,6 +13,7 @@ import { logTrajectories } from "../../src/contract/log.ts";
 import { Failure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
+import { testHost } from "../support/host.ts";
 import { listening } from "../support/server.ts";
 
 /** A client, and its observable effects. */
@@ -48,14 +48,8 @@ export const clientAt = (
   const abort = new AbortController();
   let slept = 0;
   const host: Host = {
-    env,
-    platform: "linux",
-    argv: [],
+    ...testHost({ env }),
     nodeVersion: "20.0.0",
-    stdin: new PassThrough(),
-    stdout: new PassThrough(),
-    stderr: new PassThrough(),
-    terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false },
     now: () => now,
     elapsed: elapsed ?? (() => slept),
     sleep: async (ms, signal) => {
@@ -66,8 +60,6 @@ export const clientAt = (
     },
     random,
     signal: abort.signal,
-    urgent: new AbortController().signal,
-    lendTerminal: () => () => undefined,
   };
   const client = openClient({
     host,

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import type { Credential, CredentialUse } from "../../src/contract/endpoint.ts";
 import { Failure, type Problem } from "../../src/failure.ts";
 import {
@@ -69,19 +70,9 @@ export const openHome = ({ env = {}, flags = {}, profiles, logins, stdin = "" }:
 };
 
 /** Waits, and fails with the signal's reason if that comes first. */
-export const sleepFor = (ms: number, signal?: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return reject(signal.reason);
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", stop, { once: true });
-  });
+export const sleepFor = async (ms: number, signal?: AbortSignal): Promise<void> => {
+  await setTimeout(ms, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
+};
 
 /** The failure that `work` ends with. */
 export const failureOf = async (
