@@ -164,7 +164,7 @@ describe("the head of a call's page", () => {
       everything,
     );
     expect(labelled(text, "size")).toBe("1 byte");
-    expect(labelled(text, "total size")).toBe("9,007,199,254,740,993 bytes (8.0 PiB)");
+    expect(labelled(text, "total size")).toMatch(/^9,007,199,254,740,993 bytes /);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Formats a JSON value as an indented tree. Base64 data is replaced by its type and size. */
 import { formatDeep, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
+import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
 
 /** Maximum characters of a list of plain values on one line. */
@@ -76,11 +77,5 @@ export const decodedSize = (text: string): number => {
 };
 
 /** Formats a size, exactly below 10,000 bytes. */
-export const formatSize = (bytes: number): string => {
-  if (bytes < 10_000) return `${groupDigits(String(bytes))} ${bytes === 1 ? "byte" : "bytes"}`;
-  const units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-  let size = bytes / 1024;
-  let unit = 0;
-  for (; size >= 999.5 && unit < units.length - 1; unit++) size /= 1024;
-  return `${size.toFixed(size < 99.95 ? 1 : 0)} ${units[unit]}`;
-};
+export const formatSize = (bytes: number): string =>
+  bytes < 10_000 ? `${groupDigits(String(bytes))} ${bytes === 1 ? "byte" : "bytes"}` : formatRoundedSize(bytes);

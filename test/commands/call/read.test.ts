@@ -210,7 +210,7 @@ describe("rollcall call read", () => {
     if (form.length === 0) return;
     const { error } = JSON.parse(stderr);
     expect([error.code, error.message, error.http.status]).toEqual(["refused", said, 400]);
-    expect(error.problems.map(({ rule }: { rule: string }) => rule)).toEqual(["calls-unavailable", "calls-missing"]);
+    expect(error.problems.map(({ rule }: { rule: string }) => rule)).toEqual(["unavailable", "not_found"]);
   });
 
   it.each<[form: readonly string[], printed: RegExp]>([
