@@ -235,35 +235,4 @@ describe("rollcall log --follow", () => {
     });
     expect([code, /sending|B\/s/.test(written)]).toEqual([0, false]);
   });
-
-  it.each([
-    [["-", "--follow"], "cannot combine --follow and standard input"],
-    [["--follow"], "cannot combine --follow and standard input"],
-    [["a", "b", "--follow"], "cannot combine --follow and several files"],
-    [["a", "--follow", "--dry-run"], "cannot combine --follow and --dry-run"],
-    [["a", "--follow", "--one-request"], "cannot combine --follow and --one-request"],
-    [["a", "--follow", "--where", "reward > 1"], "cannot combine --follow and --where"],
-    [["a", "--follow", "--best", "1"], "cannot combine --follow and --best"],
-    [["a", "--follow", "--sample", "1"], "cannot combine --follow and --sample"],
-    [["a", "--follow", "--shard", "1/2"], "cannot combine --follow and --shard"],
-    [["a", "--follow", "--receipt", "r.json"], "cannot combine --follow and --receipt"],
-    [["a", "--follow", "--reward-from", "score"], "cannot combine --follow and --reward-from"],
-    [["a", "--follow", "--lossy"], "cannot combine --follow and --lossy"],
-    [["a", "--follow", "--histories"], "cannot combine --follow and --histories"],
-    [["a", "--follow", "--from", "tau2"], "cannot combine --follow and --from tau2"],
-    [["a", "--follow", "--from", "trl"], "hint: run without --follow when the file is complete"],
-    [["a", "--every", "5s"], "--every requires --follow"],
-    [["a", "--group-size", "4"], "--group-size requires --follow"],
-    [["a", "--group-idle", "4s"], "--group-idle requires --follow"],
-    [["a", "--follow", "--every", "5"], 'invalid --every "5"'],
-    [["a", "--follow", "--group-size", "0"], 'invalid --group-size "0"'],
-  ])("exits with 2 for %j", async (args, says) => {
-    const { code, stderr } = await runRollcall(["log", "m", "--split", "train", ...args]);
-    expect([code, stderr.includes(says), stderr]).toEqual([2, true, stderr]);
-  });
-
-  it("exits with 2 without a split", async () => {
-    const { code, stderr } = await runRollcall(["log", "m", "a", "--follow"]);
-    expect([code, stderr.includes("missing --split")]).toEqual([2, true]);
-  });
 });
