@@ -150,6 +150,16 @@ describe("a credential", () => {
     },
   );
 
+  it("remains unread if it could not travel", async () => {
+    const asked: string[] = [];
+    const credential = async (use: string): Promise<Credential> => {
+      asked.push(use);
+      return { secret: "k", from: "x" };
+    };
+    await failureOf(clientAt("http://10.0.0.1", { credential }).client.send(listModels, list));
+    expect(asked).toEqual([]);
+  });
+
   it("travels over plain http to another machine if that is allowed", async () => {
     // A part of a name has at most 63 characters, so no resolver is asked for this one.
     const { client } = clientAt(`http://${"a".repeat(64)}.invalid`, { insecureHttp: true, maxWaitMs: 0 });

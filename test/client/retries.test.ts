@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { readCall } from "../../src/contract/call.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { type Answer, closedPort, json, scriptedServer } from "../support/server.ts";
@@ -24,6 +25,14 @@ const busy = (headers: Readonly<Record<string, string>> = {}, status = 503): Ans
 describe("a read", () => {
   it.each([408, 429, 500, 502, 503, 504, 520, 524])("tries again after %i", async (status) => {
     expect(await waitsFor([busy({}, status)])).toHaveLength(1);
+  });
+
+  it("tries again by POST too", async () => {
+    const server = await scriptedServer([{ answer: busy() }, { answer: json({ call: null }) }]);
+    const { client } = clientAt(server.url);
+    const reply = await client.send(readCall, { parameters: {}, body: { project_id: "t/p", id: "1" } });
+    expect(reply.value).toBeNull();
+    expect(server.received[0]?.body).toEqual(server.received[1]?.body);
   });
 
   it.each([400, 403, 404, 409, 413, 418, 422, 425])("ends after %i", async (status) => {
