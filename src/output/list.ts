@@ -39,7 +39,8 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   // Loaded for tables only, because a pipe needs no measuring of text.
   const { drawTable, recordSections } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
-  if (table === undefined) return await printPage(screen, { sections: recordSections({ columns: shown, rows }) });
+  if (table === undefined)
+    return await printPage(screen, { sections: recordSections({ columns: shown, rows, clean: safe.line }) });
   await screen.print(table.pieces, { kind: "lines" });
   const { omitted } = table;
   if (omitted.length === 0) return;

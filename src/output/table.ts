@@ -247,12 +247,19 @@ const layOutRows = <Row>(
 const placeholder = "\ue000";
 const placeholders = /\ue000+/g;
 
+/** Maximum width of a cell in a section. */
+const maxCellWidth = 1000;
+
 /** A section for each row, for a terminal that is too narrow for a table. */
-export function* recordSections<Row>({ columns, rows }: Pick<TableView<Row>, "columns" | "rows">): Generator<Section> {
+export function* recordSections<Row>({
+  columns,
+  rows,
+  clean,
+}: Pick<TableView<Row>, "columns" | "rows" | "clean">): Generator<Section> {
   for (const [row, position] of enumerateRows(rows)) {
     const [first, ...others] = columns.map(({ heading, cell, tag: tagOf }): Line => {
       const tag = tagOf?.(row);
-      const texts = [cell(row, position), tag?.text ?? ""].filter(Boolean);
+      const texts = [truncate(clean(cell(row, position)), maxCellWidth), tag?.text ?? ""].filter(Boolean);
       return { label: heading.replaceAll("\n", " "), text: texts.join(" "), tone: tag?.tone };
     });
     yield { title: first?.text ?? "", lines: others.filter(({ text }) => text !== "") };
