@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { setFlagsFromString } from "node:v8";
 import { newScanResult, type ScanResultData, toScanResultData } from "../groups/parts/scan-result.ts";
 import { type Bytes, findTextStart, isBlank, readBlocks, readFrames, type Source } from "../input/index.ts";
 import { newline } from "../json/walk.ts";
@@ -29,9 +28,6 @@ const maxThreads = 4;
 
 /** V8's young generation would grow to 16 MB and be no faster. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
-
-/** Threads also compile while they read. With less inlining, V8 compiles faster and its code is as fast. */
-const inliningFlag = "--max-inlined-bytecode-size-cumulative=100";
 
 /** A range must be large enough to be worth merging, and a large file has a bounded number of ranges. */
 const minRangeBytes = 2 ** 23;
@@ -187,7 +183,6 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
       onRead(end);
     }
   };
-  setFlagsFromString(inliningFlag);
   // Loaded only for helpers: it takes Node most of a millisecond.
   const { Worker } = await import("node:worker_threads");
   const helpers = Array.from({ length: sharing.threads - 1 }, () => new Worker(sharing.program, { resourceLimits }));

@@ -9,6 +9,7 @@ import { type CheckResult, checkResult } from "../../send/index.ts";
 import { requireReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
 import { formatUnreadable, printFacts, printReading, readInputs, toFacts, useReading } from "../inputs/read.ts";
+import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
 /** @throws Failure `invalid-input`, after the result was printed */
@@ -77,7 +78,7 @@ const printResult = async ({ screen }: Context, reading: Dataset, result: CheckR
       not_chosen: result.filteredOut,
       ...(omittedProblemCount === 0 ? {} : { problems_left_out: omittedProblemCount }),
       warnings: problems.filter(({ severity }) => severity === "warning").map(toProblemDocument),
-    });
+    } satisfies CheckDocument);
   }
   const groupsText = `${formatRejected(groups)}${formatUnreadable(unreadable)}`;
   const facts = toFacts({ status, split, groups: groupsText, trajectories: formatRejected(trajectories) });

@@ -12,6 +12,7 @@ import { conversionInexact, convertRejected } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { printFacts, printReading, readInputs, toFacts, useReading } from "../inputs/read.ts";
+import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
 /** @throws Failure `invalid-input`, `conversion-inexact`, `convert-rejected`, `output-exists`, `output-unwritable` */
@@ -48,8 +49,9 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
     const written = groups.read - groups.rejected;
     if (screen.isForProgram) {
       const files = { out, rejects_file: rejectsFile };
-      const status = "converted";
-      await printDocument(screen, { status, format, groups, trajectories, ...files, leaves, left_out, not_chosen });
+      await printDocument(screen, {
+        ...{ status: "converted", format, groups, trajectories, ...files, leaves, left_out, not_chosen },
+      } satisfies ConvertDocument);
     } else {
       if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
       const facts = toFacts({

@@ -15,6 +15,7 @@ import { withExcerpts } from "../inputs/problems.ts";
 import { readInputs, useReading } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { RelativeTime } from "../lists/options.ts";
+import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions): Promise<void> => {
@@ -49,7 +50,8 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
     const state = resend ? "released" : "assumed_logged";
     const resolved = [...new Set(typed.id)];
     for (const id of resolved) await ledger.resolve(id, state);
-    if (context.screen.isForProgram) await printDocument(context.screen, { resolved, state });
+    if (context.screen.isForProgram)
+      await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
     else context.screen.notice(`resolved: ${resolved.join(", ")}`);
   });
 };
@@ -61,9 +63,10 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
   const { read, logged, refused, not_sent, problems, problemCounts, files } = verification;
   const isSame = logged === read;
   if (screen.isForProgram) {
-    const status = isSame ? "verified" : "differs";
-    const groups = toCounts(verification);
-    await printDocument(screen, { status, groups, files, problems: problems.map(toProblemDocument) });
+    await printDocument(screen, {
+      ...{ status: isSame ? "verified" : "differs", groups: toCounts(verification), files },
+      problems: problems.map(toProblemDocument),
+    } satisfies documents.LedgerVerified);
   } else {
     for (const run of files.length > 1 ? ledgers.foldFileStatuses(files) : []) {
       const names = run.files === 1 ? run.first : `${run.first} to ${run.last} (${run.files} files)`;
@@ -106,7 +109,8 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
     }
     const forgotten = (await ledger?.forget(filter)) ?? 0;
     const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
-    if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
+    if (screen.isForProgram)
+      return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
     const kept = `; kept ${pluralize(left, "request")} in flight or unknown (resolve with \`rollcall ledger resolve\`)`;
     screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
   });

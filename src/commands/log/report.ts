@@ -8,6 +8,7 @@ import type { FollowEvent, LogResult, Retry, SendProgress } from "../../send/ind
 import { pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
+import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun } from "./run.ts";
 
 /** The destination of planned requests. */
@@ -38,7 +39,11 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
 };
 
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const documentText = (result: LogResult, metrics_of: object | undefined, target: PlanTarget | undefined): string => {
+const documentText = (
+  result: LogResult,
+  metrics_of: LogDocument["metrics_of"],
+  target: PlanTarget | undefined,
+): string => {
   const { status, split = null, batch, requests, bytes, groups, trajectories, metrics, ledger } = result;
   const document = {
     ...{ status, model_id: result.modelId, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
@@ -49,7 +54,7 @@ const documentText = (result: LogResult, metrics_of: object | undefined, target:
     unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),
-  };
+  } satisfies LogDocument;
   return composeMembers(
     Object.entries(document).map(([key, value]) => [
       key,

@@ -1,80 +1,126 @@
-/** A notation for JSON Schemas. A value is a JSON Schema, or a text such as `count`, `text? note` or `log|calls note`. */
-import type { JsonObject } from "../../json/walk.ts";
+/** Building blocks of schemas: zod with descriptions. Types and JSON Schemas come from the same source. */
+import * as z from "zod/mini";
+import type { Schema } from "../../contract/endpoint.ts";
+import { isObject, type JsonObject } from "../../json/walk.ts";
 
-/** Types by name. `time` is what `toISOString` writes; a `position` in a text starts at 1. */
-const types: Readonly<Record<string, JsonObject>> = {
-  text: { type: "string" },
-  flag: { type: "boolean" },
-  number: { type: "number" },
-  count: { type: "integer", minimum: 0 },
-  position: { type: "integer", minimum: 1 },
-  time: { type: "string", format: "date-time" },
-  any: {},
+/** Outputs by command or document name: description, schema, and schema of a line of `-o jsonl` if it differs. */
+export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
+
+/** Parts of a JSON Schema that zod does not generate. An `id` is a name in `$defs`. */
+const notes = z.registry<JsonObject>();
+
+const withNotes = <Of extends Schema>(schema: Of, note: JsonObject): Of => {
+  const noted = schema.clone();
+  notes.add(noted, { ...notes.get(schema), ...note });
+  return noted;
 };
 
-type Shape = string | JsonObject;
-type Shapes = Readonly<Record<string, Shape>>;
+export const about = <Of extends Schema>(sentence: string, schema: Of): Of =>
+  withNotes(schema, { description: sentence });
 
-/** Returns the schema of a text: a type or the allowed words, `?` if null is allowed, then a description. */
-const parseShape = (shape: Shape): JsonObject => {
-  if (typeof shape !== "string") return shape;
-  const [, type = "", mark, description] = /^([^ ?]+)(\?)?(?: (.+))?$/.exec(shape) ?? [];
-  const schema = types[type] ?? { enum: type.split("|") };
-  const described = description === undefined ? schema : { description, ...schema };
-  return mark === undefined ? described : nullable(described);
-};
+/** A schema in `$defs`. */
+export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
 
-export const about = (description: string, schema: JsonObject): JsonObject => ({ description, ...schema });
+/** An object of the service with the given JSON Schema. */
+export const serviceObject = ({ schema }: { readonly schema: JsonObject }) => withNotes(z.unknown(), schema);
 
-/** Allows null. */
-export const nullable = (schema: JsonObject): JsonObject =>
-  Array.isArray(schema.enum)
-    ? { ...schema, enum: [...schema.enum, null] }
-    : typeof schema.type === "string"
-      ? { ...schema, type: [schema.type, "null"] }
-      : { anyOf: [schema, { type: "null" }] };
+/** An optional key. */
+export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
 
-/** An object that may have more keys. A key that ends in `?` is optional; several keys with spaces share a shape. */
-export const open = (shapes: Shapes): JsonObject => {
-  const entries = Object.entries(shapes).flatMap(([keys, shape]) =>
-    keys.split(" ").map((key) => ({ key: key.replace("?", ""), isOptional: key.endsWith("?"), shape })),
-  );
-  return {
-    type: "object",
-    properties: Object.fromEntries(entries.map(({ key, shape }): readonly unknown[] => [key, parseShape(shape)])),
-    required: entries.flatMap(({ key, isOptional }) => (isOptional ? [] : [key])),
-  };
-};
-
-/** An object with exactly these keys. */
-export const object = (shapes: Shapes): JsonObject => ({ ...open(shapes), additionalProperties: false });
-
-export const list = (items: Shape): JsonObject => ({ type: "array", items: parseShape(items) });
-
+export const text = z.string();
+export const flag = z.boolean();
+export const number = z.number();
+export const count = z.int().check(z.minimum(0));
+/** A position in a text, from 1. */
+export const position = z.int().check(z.minimum(1));
+/** A time as `toISOString` writes it: RFC 3339, in UTC. */
+export const time = z.iso.datetime();
+export const anything = z.unknown();
+// Single imports, because destructuring the namespace would load all of zod with its languages.
+export const open = z.looseObject;
+export const object = z.strictObject;
+export const either = z.union;
+export const nullable = z.nullable;
+export const optional = z.optional;
+export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
+export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
 /** An object with any keys. */
-export const named = (values: Shape): JsonObject => ({ type: "object", additionalProperties: parseShape(values) });
-
-export const either = (...schemas: readonly JsonObject[]): JsonObject => ({ anyOf: schemas });
-
-/** Description, schema of the document, and schema of a line of `-o jsonl` if it differs. */
-export type Documents = Readonly<Record<string, readonly [about: string, schema: JsonObject, line?: JsonObject]>>;
+export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
 /** A document with a list, and the schema of a row. */
-export const rows = (name: string, row: JsonObject, others = {}) =>
+export const listDocument = (name: string, row: Schema, others: Readonly<Record<string, Schema>> = {}) =>
   [object({ ...others, [name]: list(row) }), row] as const;
 
-export const positionKeys = { "file?": "text - is stdin", "line?": "position", "column?": "position in UTF-16 units" };
+/** Several keys with the same schema. */
+export const sameKeys = <Of extends Schema, Name extends string>(
+  schema: Of,
+  ...names: readonly Name[]
+): Readonly<Record<Name, Of>> => Object.fromEntries(names.map((name): readonly unknown[] => [name, schema]));
+
+export const positionKeys = {
+  file: optionalAbout("- is stdin", text),
+  line: optional(position),
+  column: optionalAbout("in UTF-16 units", position),
+};
 
 /** The keys of a problem (output.md). */
 export const problemKeys = {
-  rule: "text name of the rule, for --allow and explain",
-  severity: "error|warning",
-  message: "text",
+  rule: about("name of the rule, for --allow and explain", text),
+  severity: oneOf("error", "warning"),
+  message: text,
   ...positionKeys,
-  "path?": about("keys and indexes of the value", list({ type: ["string", "integer"] })),
-  "advice?": "text",
-  "from?": "service reported by the service",
+  path: optionalAbout("keys and indexes of the value", list(either([text, z.int()]))),
+  advice: optional(text),
+  from: optionalAbout("service: reported by the service", oneOf("service")),
 };
 
 export const problem = object(problemKeys);
-export const problems = list(problem);
+
+const sharedProblem = shared("problem", problem);
+export const problems = list(sharedProblem);
+
+/** Problems of an error document, and of `ledger verify`. */
+export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
+
+/** Returns the JSON Schema (draft 2020-12) without `$schema`. */
+export const toJsonSchema = (schema: Schema): JsonObject => {
+  const { $schema: _, ...own }: JsonObject = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    metadata: notes,
+    override({ jsonSchema }) {
+      const read = simplifySchema(jsonSchema);
+      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+      Object.assign(jsonSchema, read);
+    },
+  });
+  return own;
+};
+
+/** Removes redundant parts of a JSON Schema. */
+const simplifySchema = (schema: JsonObject): JsonObject => {
+  const { description, const: only, ...own } = { ...schema, ...mergeNullable(schema) };
+  const words = only === undefined ? own.enum : [only];
+  const changes = {
+    ...(own.type === undefined ? {} : { anyOf: undefined }),
+    ...(words === undefined ? {} : { type: undefined, enum: words }),
+    // The pattern of a date-time has 300 characters.
+    ...(own.format === undefined ? {} : { pattern: undefined }),
+    ...(own.minimum === Number.MIN_SAFE_INTEGER ? { minimum: undefined } : {}),
+    ...(own.maximum === Number.MAX_SAFE_INTEGER ? { maximum: undefined } : {}),
+    ...(own.properties === undefined || own.additionalProperties === false ? {} : { additionalProperties: undefined }),
+    propertyNames: undefined,
+    readOnly: undefined,
+  };
+  const read = Object.entries({ description, ...own, ...changes });
+  return Object.fromEntries(read.filter(([, value]) => value !== undefined));
+};
+
+/** Merges `anyOf` of a type and null. */
+const mergeNullable = ({ anyOf, ...own }: JsonObject): JsonObject => {
+  const [first, other, ...more]: readonly unknown[] = Array.isArray(anyOf) ? anyOf : [];
+  if (!isObject(first) || !isObject(other) || more.length > 0) return {};
+  const isPlain = Object.keys(first).length === 1 && Object.keys(other).length === 1;
+  if (typeof first.type !== "string" || !(isPlain || other.type === "null")) return {};
+  return { ...own, ...first, type: [first.type, other.type] };
+};

@@ -12,6 +12,7 @@ import { checkResult } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
 import { formatPercent, prepareInputs, printReading, useReading } from "../inputs/read.ts";
+import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
 /** @throws Failure `invalid-input`, `cannot-listen`, and failures of reading and writing */
@@ -49,7 +50,7 @@ const writePage = async (
         groups: { ...writtenPage.groups, rejected: groups.rejected },
         trajectories: { ...writtenPage.trajectories, rejected: trajectories.rejected },
         not_chosen: reading.filteredOut,
-      });
+      } satisfies ViewDocument);
     }
     const { written, read } = writtenPage.groups;
     const size = `${(bytes / 1e6).toFixed(1)} MB`;
@@ -75,7 +76,7 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   let browser: OpenedBrowser | undefined;
   try {
     await Promise.race([failed, ended, waitForAbort(opened.signal), host.sleep(openDelayMs)]);
-    if (screen.isForProgram) await printDocument(screen, { status: "serving", url });
+    if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C; keep the URL private, because it contains a key");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);

@@ -1,0 +1,173 @@
+/** Schemas of `log`, `check`, `convert`, `view` and `ledger`. */
+import type * as z from "zod/mini";
+import * as s from "./shape.ts";
+import { about, count, list, nullable, object, oneOf, optional, optionalAbout, problems, text } from "./shape.ts";
+
+const outcomes = object({
+  read: count,
+  logged: about("by this run", count),
+  already_logged: about("by earlier runs, according to the ledger", count),
+  rejected: about("invalid or refused", count),
+  unknown: about("possibly logged", count),
+  not_sent: count,
+});
+
+const metrics = about("means over all valid groups", s.named(s.number));
+
+const filteredOut = object({ trajectories: count, groups: about("groups without trajectories left", count) });
+
+const inputKeys = {
+  unreadable_lines: optionalAbout("each counts as a rejected group", count),
+  not_chosen: optionalAbout(
+    "filtered out, by option",
+    object(s.sameKeys(optional(filteredOut), "where", "best", "sample", "shard")),
+  ),
+};
+
+const plannedRequest = object({
+  groups: count,
+  bytes: about("before compression", count),
+  idempotency_key: about("null without a key, or if it differs in every run", nullable(text)),
+});
+
+const log = object({
+  status: oneOf("logged", "already_logged", "planned", "partial", "not_sent", "unknown"),
+  model_id: text,
+  split: nullable(text),
+  batch: nullable(text),
+  requests: count,
+  bytes: count,
+  groups: outcomes,
+  trajectories: outcomes,
+  metrics,
+  responses: list(
+    object({ status: count, body: about("body as received, or null", s.anything), body_bytes: optional(count) }),
+  ),
+  rejects_file: nullable(text),
+  ledger: about("null with --no-ledger", nullable(object({ path: text, created: s.flag }))),
+  warnings: problems,
+  metrics_of: optionalAbout(
+    "valid and logged groups, if not all valid groups are logged",
+    object({ groups: count, logged: count }),
+  ),
+  ...inputKeys,
+  plan: optionalAbout(
+    "requests of a dry run",
+    object({
+      method: text,
+      url: about("null without a URL, and for --local", nullable(text)),
+      headers: about("without the credential", s.named(text)),
+      requests: list(plannedRequest),
+    }),
+  ),
+});
+
+const readAndRejected = object({ read: count, rejected: count });
+
+const check = object({
+  status: oneOf("valid", "invalid"),
+  split: nullable(text),
+  groups: readAndRejected,
+  trajectories: readAndRejected,
+  metrics,
+  problems,
+  warnings: problems,
+  ...inputKeys,
+  problems_left_out: optionalAbout("number of further problems", count),
+});
+
+const convert = object({
+  status: oneOf("converted"),
+  format: about("null for rollcall's format", nullable(text)),
+  groups: readAndRejected,
+  trajectories: readAndRejected,
+  out: text,
+  rejects_file: nullable(text),
+  leaves: about(
+    "scalars, empty lists and empty objects in the files",
+    nullable(object(s.sameKeys(count, "read", "placed", "left_out"))),
+  ),
+  left_out: about(
+    "values without a place in a trajectory, by file and path",
+    list(object({ file: text, path: text, count, reason: text })),
+  ),
+  not_chosen: inputKeys.not_chosen,
+});
+
+const readAndWritten = object(s.sameKeys(count, "read", "rejected", "written"));
+
+const view = s.either([
+  object({ status: oneOf("serving"), url: about("has a secret token after #", text) }),
+  object({
+    status: oneOf("written"),
+    file: text,
+    bytes: count,
+    groups: about("written: limited by the size of a page; rejected: invalid", readAndWritten),
+    trajectories: readAndWritten,
+    not_chosen: inputKeys.not_chosen,
+  }),
+]);
+
+const groupStandings = object({
+  read: count,
+  logged: about("exactly once", count),
+  repeated: about("more than once", count),
+  ...s.sameKeys(count, "unknown", "refused", "not_sent"),
+});
+
+const entry = object({
+  id: about("argument of ledger resolve", text),
+  state: oneOf("trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"),
+  ...s.sameKeys(text, "model_id", "split"),
+  batch: nullable(text),
+  ...s.sameKeys(count, "groups", "bytes"),
+  input: about("last name of the input file", text),
+  ...s.sameKeys(text, "destination", "account"),
+  attempts: count,
+  ...s.sameKeys(s.time, "first_tried", "last_tried"),
+  status: about("last status of an answer", nullable(count)),
+  cause: about("code of the transport error, without an answer", nullable(text)),
+  calls: about("number of calls in the answer", count),
+});
+
+const loggedCall = object({
+  ...s.sameKeys(text, "id", "model_id", "split"),
+  batch: nullable(text),
+  logged_at: s.time,
+  ...s.sameKeys(text, "destination", "account"),
+});
+
+const groups = about("null without files", nullable(groupStandings));
+
+const ledgerResolve = object({ resolved: list(text), state: oneOf("assumed_logged", "released") });
+
+const ledgerVerify = object({
+  status: oneOf("verified", "differs"),
+  groups: groupStandings,
+  files: list(object({ file: text, read: count, logged: about("exactly once", count) })),
+  problems: s.limitedProblems,
+});
+
+const ledgerForget = object({ forgotten: count, left: about("unknown or in flight, so not forgotten", count) });
+
+export type LogDocument = z.infer<typeof log>;
+export type CheckDocument = z.infer<typeof check>;
+export type ConvertDocument = z.infer<typeof convert>;
+export type ViewDocument = z.infer<typeof view>;
+export type LedgerEntry = z.infer<typeof entry>;
+export type LoggedCall = z.infer<typeof loggedCall>;
+export type LedgerResolved = z.infer<typeof ledgerResolve>;
+export type LedgerVerified = z.infer<typeof ledgerVerify>;
+export type LedgerForgotten = z.infer<typeof ledgerForget>;
+
+export const trajectoriesOutputs: s.Outputs = {
+  log: ["the outcomes of all groups", log],
+  check: ["validity and metrics of the input", check],
+  convert: ["the result of a conversion", convert],
+  view: ["the URL or file of a page", view],
+  "ledger status": ["the requests in the ledger", ...s.listDocument("entries", entry, { groups })],
+  "ledger resolve": ["the resolved requests", ledgerResolve],
+  "ledger verify": ["the comparison of files with the ledger", ledgerVerify],
+  "ledger forget": ["the number of forgotten requests", ledgerForget],
+  "ledger calls": ["the logged calls", ...s.listDocument("calls", loggedCall)],
+};
