@@ -40,7 +40,10 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   const { drawTable, recordSections } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
   if (table === undefined)
-    return await printPage(screen, { sections: recordSections({ columns: shown, rows, clean: safe.line }) });
+    return await printPage(screen, {
+      sections: recordSections({ columns: shown, rows, clean: safe.line }),
+      isFolded: true,
+    });
   await screen.print(table.pieces, { kind: "lines" });
   const { omitted } = table;
   if (omitted.length === 0) return;

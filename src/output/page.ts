@@ -33,11 +33,11 @@ const ruleColumns = 80;
 /** Minimum columns of a folded line at any indent. */
 const minColumns = 16;
 
-const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull }: Page): Promise<Layout> => {
+const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull, isFolded }: Page): Promise<Layout> => {
   const { rail, horizontal } = selectGlyphs(host);
   const rule = horizontal.repeat(Math.min(width, ruleColumns));
   const style = { paint: await paint(), clean: safe.text, rail, rule };
-  if (!host.terminal.stdout) {
+  if (!host.terminal.stdout && isFolded !== true) {
     const [fold, widthOf] = [(line: string) => [line], (line: string) => line.length];
     return { ...style, fold, widthOf, isBounded: false, width: Number.POSITIVE_INFINITY };
   }

@@ -105,6 +105,8 @@ export interface Page {
   readonly isNext?: boolean;
   /** False if a terminal shows only the start and the end of long texts. A pipe gets the whole texts. */
   readonly isFull?: boolean;
+  /** True if lines are folded in a pipe too, at the columns in `COLUMNS`. */
+  readonly isFolded?: boolean;
 }
 
 export interface Line {
