@@ -43,4 +43,4 @@ export {
   joinCatalogs,
   rowsDocument,
 } from "./rows.ts";
-export { acceptAdvice, lockRules, type VerifiedFact, verifyLock } from "./verify.ts";
+export { acceptAdvice, isAcceptable, lockRules, type VerifiedFact, verifyLock } from "./verify.ts";

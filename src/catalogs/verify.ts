@@ -204,6 +204,9 @@ export interface VerifiedFact {
 /** The advice for warnings. */
 export const acceptAdvice = "accept the change with `rollcall catalog lock`, or silence the rule with --allow <rule>";
 
+/** True if `catalog lock` can accept a regression: the catalog still has the model, and the date does not decide. */
+export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
+
 /** Compares a lock file with the catalogs. The result has the order of the lock file. */
 export const verifyLock = (
   lock: LockFile,
@@ -219,13 +222,15 @@ export const verifyLock = (
     const isCheaper = errors.every(({ rule }) => rule === "price-increased");
     const replacement = errors.length > 0 ? findReplacement(locked, models, { policy, isCheaper }) : undefined;
     const { id, prompt, completion } = replacement ?? {};
-    const replaceAdvice =
-      replacement === undefined
-        ? `no other model in the ${locked.catalog} catalog can replace it${isCheaper ? " for less" : ""}`
-        : `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
-    const advice = errors.length > 0 ? replaceAdvice : acceptAdvice;
+    const why = `because no other model in the ${locked.catalog} catalog can replace it${isCheaper ? " for less" : ""}`;
     const facts = regressions.map((regression) => {
       const { rule, path } = regression;
+      const way = isAcceptable(rule) ? "accept the change with `rollcall catalog lock`" : `pass --allow ${rule}`;
+      const replaceAdvice =
+        replacement === undefined
+          ? `${way}, ${why}`
+          : `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
+      const advice = errors.length > 0 ? replaceAdvice : acceptAdvice;
       const where = { file: lock.file, ...lock.positionOf(at, path), path: ["models", at, ...path] };
       const message = `${locked.id} ${regression.message}`;
       const problem = { ...where, rule, severity: rules[rule].severity, message, advice };

@@ -98,9 +98,14 @@ export const resolveHint =
   "if the service honors Idempotency-Key, resolve it by rerunning `rollcall log` within 24 hours";
 
 export const noSuchRequest = (ids: readonly string[]): Failure =>
-  new Failure("not_found", "no-such-request", `no request with an unknown outcome has the id ${ids.join(", ")}`, {
-    hint: "list the ids with `rollcall ledger status`; nothing was changed",
-  });
+  new Failure(
+    "not_found",
+    "no-such-request",
+    `no request with an unknown outcome has the id ${ids.join(", ")}, so nothing was changed`,
+    {
+      hint: "list the ids with `rollcall ledger status`",
+    },
+  );
 
 export const ledgerFilterMissing = (): Failure =>
   new Failure("usage", "ledger-filter-missing", "no filter given, so there is nothing to forget", {
@@ -131,7 +136,7 @@ export const callsMissing = (
   const message = `cannot find ${formatCalls(ids, asked)} in project ${project}${formatIds(ids, asked)}${reason}`;
   return new Failure("not_found", "calls-missing", message, {
     ...details,
-    hint: "pass the whole id, and name the project of the call with --project <team/project>",
+    hint: "pass the whole id, or name the project of the call with --project <team/project>",
   });
 };
 
@@ -203,18 +208,21 @@ export const lockMissing = (file: string): Failure =>
 
 interface LockDifferences {
   readonly file: string;
-  /** The number of facts that got worse than the lock file allows. */
+  /** The number of errors. */
   readonly count: number;
+  /** True if `catalog lock` can accept one of the errors. */
+  readonly isAcceptable: boolean;
   readonly replacements: readonly (readonly [locked: string, replacement: string])[];
 }
 
-export const lockDiffers = ({ file, count, replacements }: LockDifferences, details: FailureDetails): Failure => {
-  const replace = replacements.map(([locked, replacement]) => `use ${replacement} in place of ${locked}`);
-  const others = ["accept the change with `rollcall catalog lock`", "or silence a rule with --allow"];
-  return new Failure("differs", "lock-differs", `${pluralize(count, "fact is", "facts are")} worse than in ${file}`, {
-    ...details,
-    hint: replace.length === 0 ? others.join(", ") : [...replace.slice(0, 3), ...others].join(", "),
-  });
+export const lockDiffers = (differences: LockDifferences, details: FailureDetails): Failure => {
+  const { file, count, isAcceptable, replacements } = differences;
+  const replace = replacements.map(([locked, replacement]) => `use ${replacement} in place of ${locked}, `);
+  const accept = isAcceptable ? "accept the change with `rollcall catalog lock`, " : "";
+  const ways = `${replace.slice(0, 3).join("")}${accept}`;
+  const message = `found ${pluralize(count, "error")} for the models in ${file}`;
+  const hint = `${ways}${ways === "" ? "" : "or "}silence a rule with --allow`;
+  return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
 
 interface CatalogSource {

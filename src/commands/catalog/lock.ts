@@ -1,6 +1,7 @@
 /** Compares catalogs with a lock file: `catalog lock` and `catalog verify`. */
 import {
   catalogNames,
+  isAcceptable,
   type LockedModel,
   lockRules,
   readLock,
@@ -95,7 +96,8 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
     replacement === null ? [] : [[id, replacement.id] as const],
   );
   const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};
-  throw lockDiffers({ file, count: errors.length, replacements: named }, details);
+  const canAccept = errors.some(({ regression }) => isAcceptable(regression.rule));
+  throw lockDiffers({ file, count: errors.length, isAcceptable: canAccept, replacements: named }, details);
 };
 
 const factColumns: readonly Column<VerifiedFact>[] = [

@@ -158,12 +158,27 @@ describe("rollcall catalog verify", () => {
     const [past, near] = [dayIn(0), dayIn(1)].map((deprecation_date) => [entry("a", { deprecation_date })]);
     const { file, env } = await asking([entry("a")], past ?? [], near ?? []);
     await runHere(["catalog", "lock", "--file", file], { env });
-    const hint = "hint: accept the change with `rollcall catalog lock`, or silence a rule with --allow\n";
     const today = await runHere(["catalog", "verify", "--file", file], { env });
     expect(today.stdout).toMatch(/^a\tmodel-deprecated\t/);
-    expect(today.stderr).toContain(hint);
+    expect(today.stderr).toContain(`found 1 error for the models in ${file}\nhint: silence a rule with --allow\n`);
     const tomorrow = await runHere(["catalog", "verify", "--file", file], { env });
     expect(tomorrow.stdout).toMatch(/^a\tdeprecation-near\t/);
+  });
+
+  it.each([
+    ["model-removed", [entry("c", { context_length: 1 })], "pass --allow model-removed"],
+    ["model-deprecated", [entry("a", { deprecation_date: dayIn(0) })], "pass --allow model-deprecated"],
+    ["context-decreased", [entry("a", { context_length: 1 })], "accept the change with `rollcall catalog lock`"],
+  ])("advises a fix that ends %s if no model can replace the locked one", async (rule, now, fix) => {
+    const { file, env } = await asking([entry("a")], now, now, now);
+    await runHere(["catalog", "lock", "--file", file], { env });
+    const { stdout } = await runHere(["catalog", "verify", "--file", file, "--json"], { env });
+    const advice = `${fix}, because no other model in the router catalog can replace it`;
+    expect(JSON.parse(stdout).problems).toMatchObject([{ rule, advice }]);
+    const fixing = fix.startsWith("pass") ? ["verify", "--allow", rule] : ["lock"];
+    expect((await runHere(["catalog", ...fixing, "--file", file], { env })).code).toBe(0);
+    const again = fix.startsWith("pass") ? fixing : ["verify"];
+    expect((await runHere(["catalog", ...again, "--file", file], { env })).code).toBe(0);
   });
 
   it("rounds up the rise of a price, and includes the last day of --within", async () => {
