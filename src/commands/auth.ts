@@ -28,7 +28,7 @@ const login = command({
   words: "auth login",
   about: "save a key in the profile, and the URLs, project and providers given as options",
   options: {
-    for: useOption("save it for one use"),
+    for: useOption("save the key for one use"),
     username: text("user name for call read (default: api)", "name"),
     "analysis-provider": text("save the provider of catalog analysis", "name"),
     "router-provider": text("save the provider of catalog router", "name"),

@@ -48,8 +48,15 @@ const skipHint = (valid: ValidGroups = 0): string | undefined => {
   return valid === 0 ? undefined : `send ${groups} with --on-invalid skip, which writes the others to the rejects file`;
 };
 
+const missingKeyHint = "test first that the key exists: --where 'has(metrics.score) && metrics.score > 1'";
+
 /** @param position of the trajectory that cannot be evaluated; undefined if the expression cannot be parsed */
-export const invalidFilter = (text: string, fault: string, position: string | undefined): Failure =>
+export const invalidFilter = (
+  text: string,
+  fault: string,
+  position: string | undefined,
+  hint = missingKeyHint,
+): Failure =>
   position === undefined
     ? new Failure("usage", "invalid-filter", `cannot parse --where ${text}: ${fault}`, {
         subject: fault,
@@ -57,7 +64,7 @@ export const invalidFilter = (text: string, fault: string, position: string | un
       })
     : new Failure("usage", "invalid-filter", `cannot evaluate --where ${text} at ${position}: ${fault}`, {
         subject: `${fault}, at ${position}`,
-        hint: "test first that the key exists: --where 'has(metrics.score) && metrics.score > 1'",
+        hint,
       });
 
 export const nestedTooDeeply = (text: string, position: string): Failure =>

@@ -80,7 +80,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
     gs: [bucket, `pipe the file from the bucket's client: ${pipeCommand("gcloud storage cat", name)}`],
     dataset: [
       `${name} does not name a file of a dataset`,
-      "use hf://datasets/owner/name/path or owner/name@revision (a path that ends in / is a folder)",
+      "use hf://datasets/owner/name/path or hf://datasets/owner/name@revision/path, with / at the end for a folder",
     ],
     endpoint: [
       `invalid HF_ENDPOINT ${name}: expected an https:// URL`,

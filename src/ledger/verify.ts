@@ -91,7 +91,7 @@ export interface FileStatusRange {
   readonly first: string;
   readonly last: string;
   readonly files: number;
-  readonly state: "wholly" | "in part" | "not";
+  readonly state: "wholly" | "partly" | "not";
   readonly read: number;
   readonly logged: number;
 }
@@ -100,9 +100,9 @@ export interface FileStatusRange {
 export const foldFileStatuses = (files: readonly FileStatus[]): readonly FileStatusRange[] => {
   const runs: FileStatusRange[] = [];
   for (const { file, read, logged } of files) {
-    const state = logged === read ? "wholly" : logged === 0 ? "not" : "in part";
+    const state = logged === read ? "wholly" : logged === 0 ? "not" : "partly";
     const last = runs.at(-1);
-    if (last === undefined || last.state !== state || state === "in part") {
+    if (last === undefined || last.state !== state || state === "partly") {
       runs.push({ first: file, last: file, files: 1, state, read, logged });
       continue;
     }

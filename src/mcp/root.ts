@@ -36,7 +36,7 @@ export const openRoot = (typed: string): Root => {
       if (file !== undefined) return file;
       // All reasons have the same message, so that a client cannot detect files outside.
       throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, {
-        hint: "pass a path relative to --root; links out of it are not followed",
+        hint: "pass a path relative to --root, without links out of it",
       });
     },
   };

@@ -116,7 +116,7 @@ describe("a Parquet file of ART", () => {
     expect(code).toBe(0);
     expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
     expect(notes[0]).toBe(
-      "read the input as ART's Parquet (--from art): group from group_index, reward from reward, choices from the recorded choices",
+      "read the input as ART's Parquet (--from art): group from group_index; reward from reward; choices from the recorded choices",
     );
   });
 
@@ -181,7 +181,7 @@ describe("a Parquet file of ART", () => {
       "#row 2: error: group_json.trajectories: cannot convert this record of art: group_json contains trajectories",
       "#row 3: error: trajectory_json.exchanges: cannot convert this record of art: exchanges are not supported, only messages_and_choices",
       "#row 4: error: cannot convert this record of art: trajectory_json has no trajectory_index",
-      "#row 5: error: trajectory_json: cannot convert this record of art: the reward is missing (pass --reward-from <path>, or --rewards <file>)",
+      "#row 5: error: trajectory_json: cannot convert this record of art: the reward is missing",
       "#row 6: error: cannot convert this record of art: trajectory_json is missing",
     ]);
   });

@@ -98,7 +98,7 @@ describe("an ATIF document", () => {
     ]);
     expect(lines[0]).toContain('"reward":0.50,');
     expect(notes).toEqual([
-      "read the input as ATIF trajectories (--from atif): group from each file, reward from --rewards, choices from the agent's steps",
+      "read the input as ATIF trajectories (--from atif): group from each file; reward from --rewards; choices from the agent's steps",
       "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (2 times)",
     ]);
     const metrics = ["completion_tokens", "cost_usd", "prompt_tokens"].map((key) => `steps[].metrics.${key}`);
@@ -334,8 +334,6 @@ describe("an ATIF document", () => {
 
   it("needs a reward from a file", async () => {
     const folder = folderOf({ "a.json": indented(documentOf("x", [asks, says("a")])) });
-    expect((await runRollcall(["check", "a.json"], { cwd: folder })).stderr).toContain(
-      "the reward is missing (pass --reward-from <path>, or --rewards <file>)",
-    );
+    expect((await runRollcall(["check", "a.json"], { cwd: folder })).stderr).toContain("the reward is missing");
   });
 });

@@ -128,8 +128,8 @@ describe("trial folders of Harbor", () => {
       [
         "job/a/result.json:1: error: cannot convert this record of harbor: the trajectory agent/trajectory.json is missing or not JSON [record-invalid]",
         "job/b/agent/trajectory.json:1: error: steps.1.message: cannot convert this record of harbor: the content is neither text nor a list of parts [record-invalid]",
-        "job/c/result.json:1: error: verifier_result.rewards: cannot convert this record of harbor: rewards contains accuracy, but not reward (pass --reward-from verifier_result.rewards.accuracy) [record-invalid]",
-        "job/d/result.json:1: error: cannot convert this record of harbor: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
+        "job/c/result.json:1: error: verifier_result.rewards: cannot convert this record of harbor: rewards contains accuracy, but not reward [record-invalid]",
+        "job/d/result.json:1: error: cannot convert this record of harbor: the reward is missing [record-invalid]",
         "job/e/result.json:1:15: error: cannot convert this record of harbor: it is cut off [record-invalid]",
       ]
     `);

@@ -88,7 +88,7 @@ describe("the dedup key of a converted group", () => {
     expect({ code, stderr }).toEqual({ code: 10, stderr });
     expect(stderr.split("\n").slice(0, 3)).toEqual([
       `note: ${name(1)} to ${name(10)} (3 files): wholly logged`,
-      `note: ${name(11)}: in part logged, 1 of 2 groups`,
+      `note: ${name(11)}: partly logged, 1 of 2 groups`,
       `note: ${name(12)}: not logged`,
     ]);
   });

@@ -51,7 +51,7 @@ describe("a log of Inspect", () => {
     const document = await convertFile(`${samples}/inspect.log_formats.json`, byMatch);
     expect([archive.lines, document.lines]).toEqual([[sampleGroup], [sampleGroup]]);
     expect(archive.notes.slice(0, 2)).toEqual([
-      "read the input as a log of Inspect (--from inspect): group from the sample's id (its epochs are a group), reward from scores.match.value, choices from messages with source generate, and outputs of models",
+      "read the input as a log of Inspect (--from inspect): group from the sample's id (its epochs are a group); reward from scores.match.value; choices from messages with source generate, and outputs of models",
       "converted the scores C, I, P and N to 1, 0, 0.5 and 0 (2 times)",
     ]);
     expect(archive.left.filter(([path]) => !/^(?:events|output)\b/.test(path))).toEqual([
@@ -176,7 +176,9 @@ describe("a log of Inspect", () => {
   it("needs the name of the reward's score or a file of rewards", async () => {
     const own = logFile(log([sample(1, { scores: { a: { value: true }, match: { value: "N" } } })]));
     const none = await convertFile(own);
-    expect(none.stderr).toContain("(pass --reward-from scores.a.value or scores.match.value, or --rewards <file>)");
+    expect(none.stderr).toContain(
+      "pass --reward-from scores.a.value or scores.match.value, or --rewards <file>, or reject",
+    );
     const rewardOf = async (...args: string[]) =>
       JSON.parse((await convertFile(own, args)).lines[0] ?? "").trajectories[0].reward;
     expect(await rewardOf(...byMatch)).toBe(0);

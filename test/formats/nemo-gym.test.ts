@@ -30,7 +30,7 @@ describe("rollouts of NeMo Gym", () => {
     const { code, groups, notes, left } = await convertFiles({ "rollouts.jsonl": text });
     expect(code).toBe(0);
     expect(notes).toEqual([
-      "read the input as rollouts of NeMo Gym (--from nemo-gym): group from _ng_task_index, else the prompt, reward from reward, choices from response.output",
+      "read the input as rollouts of NeMo Gym (--from nemo-gym): group from _ng_task_index, else the prompt; reward from reward; choices from response.output",
       "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (10 times)",
     ]);
     expect(groups).toEqual(
@@ -275,7 +275,7 @@ describe("rollouts of NeMo Gym", () => {
         "r.jsonl:1: error: r.jsonl:3 names no group and can belong to this group [ambiguous-group]",
         "r.jsonl:2: error: cannot convert this record of nemo-gym: response is missing [record-invalid]",
         "r.jsonl:3: error: cannot convert this record of nemo-gym: _ng_task_index and the prompt are missing, so the group is unknown [record-invalid]",
-        "r.jsonl:5: error: cannot convert this record of nemo-gym: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
+        "r.jsonl:5: error: cannot convert this record of nemo-gym: the reward is missing [record-invalid]",
         "r.jsonl:6: error: response.output.0: cannot convert this record of nemo-gym: an item has no type [record-invalid]",
         "r.jsonl:7: error: response.output.0: cannot convert this record of nemo-gym: call_id is missing [record-invalid]",
         "r.jsonl:8: error: response.output.0.generation_log_probs: cannot convert this record of nemo-gym: 2 logprobs do not match 1 sampled tokens [record-invalid]",

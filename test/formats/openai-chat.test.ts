@@ -39,7 +39,7 @@ describe("rows of chat messages", () => {
       left: [],
     });
     expect(notes).toEqual([
-      "read the input as rows of chat messages (--from openai-chat): group from group_id, prompt_id, …, else the prompt, within a step, reward from reward, choices from every turn of the assistant",
+      "read the input as rows of chat messages (--from openai-chat): group from group_id, prompt_id, …, else the prompt, within a step; reward from reward; choices from every turn of the assistant",
       "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (2 times)",
       "assigned results without tool_call_id to the calls in order",
     ]);
@@ -85,7 +85,7 @@ describe("rows of chat messages", () => {
     expect(none.stderr).toContain("--reward-from finds nothing at judge.score (the record has no numbers)");
     const { code, stderr } = await convertRows([row]);
     expect(code).toBe(3);
-    expect(stderr).toContain("the reward is missing (pass --reward-from");
+    expect(stderr).toContain("pass --reward-from <path>, or --rewards <file>, or reject the record's group");
   });
 
   it("can have their messages as JSON in a string, as the command for CSV writes them", async () => {
@@ -126,7 +126,7 @@ describe("rows of chat messages", () => {
     expect((await convertFile(dirname(parquet), args)).lines).toEqual(lines);
     expect((await convertFile(parquet)).stderr).toContain("--messages-from conversation --reward-from score");
     const { code, stderr } = await convertRows([{ messages }], ["--messages-from", "conversation", "--from", "trl"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("only rows of openai-chat have a path of messages")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("only openai-chat reads messages from a path")]);
     const { stderr: missing } = await convertRows([{ score: 1 }], args);
     expect(missing).toContain("conversation is missing");
   });
@@ -135,14 +135,14 @@ describe("rows of chat messages", () => {
     const rows = [1, 0.5].map((total) => said(1, { reward: { total, parts: { style: 0.25 } } }));
     const none = await convertRows(rows);
     expect(none.code).toBe(3);
-    expect(none.stderr).toContain("reward is an object, not a number (pass --reward-from reward.total)");
+    expect(none.stderr).toContain("pass --reward-from reward.total, or reject the record's group");
     const { code, lines, notes } = await convertRows(rows, ["--reward-from", "reward.total"]);
     expect({ code, rewards: rewardsIn(lines) }).toEqual({ code: 0, rewards: [[1, 0.5]] });
-    expect(notes[0]).toContain("reward from reward.total, choices from");
+    expect(notes[0]).toContain("reward from reward.total; choices from");
     const rewards = fileOf([{ id: "r1", reward: 2 }]);
     const given = await convertRows([{ ...rows[0], id: "r1" }], ["--rewards", rewards]);
     expect(rewardsIn(given.lines)).toEqual([[2]]);
-    expect(given.notes[0]).toContain("reward from --rewards, choices from");
+    expect(given.notes[0]).toContain("reward from --rewards; choices from");
   });
 
   it("have the reward 1 for true and 0 for false, with a note", async () => {

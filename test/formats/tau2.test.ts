@@ -63,7 +63,7 @@ describe("results of tau2-bench", () => {
       content: expect.any(String),
     });
     expect(notes.slice(0, 3)).toEqual([
-      "read the input as results of tau2-bench (--from tau2): group from the domain and task_id, reward from reward_info.reward, choices from the assistant's turns except the opening greeting",
+      "read the input as results of tau2-bench (--from tau2): group from the domain and task_id; reward from reward_info.reward; choices from the assistant's turns except the opening greeting",
       `${promptless} (3 times)`,
       "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (16 times)",
     ]);

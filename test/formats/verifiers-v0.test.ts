@@ -27,7 +27,7 @@ describe("results of verifiers v0", () => {
     const { code, groups, notes, left } = await convertFiles(files, { names: ["results.jsonl"], args: ["--exact"] });
     expect({ code, left }).toEqual({ code: 0, left: {} });
     expect(notes).toEqual([
-      "read the input as results of verifiers v0 (--from verifiers-v0): group from example_id, reward from reward, choices from the assistant's turns of completion",
+      "read the input as results of verifiers v0 (--from verifiers-v0): group from example_id; reward from reward; choices from the assistant's turns of completion",
       "added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop (29 times)",
     ]);
     const ids = [...new Set(rows.map(({ example_id }) => example_id))];
@@ -231,7 +231,7 @@ describe("results of verifiers v0", () => {
         "results.jsonl:3: error: completion: cannot convert this record of verifiers-v0: completion is neither messages nor text [record-invalid]",
         "results.jsonl:4: error: completion.0: cannot convert this record of verifiers-v0: a message of completion has no role [record-invalid]",
         "results.jsonl:5: error: completion.0: cannot convert this record of verifiers-v0: tool_call_id is missing, and no call is unanswered [record-invalid]",
-        "results.jsonl:6: error: cannot convert this record of verifiers-v0: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
+        "results.jsonl:6: error: cannot convert this record of verifiers-v0: the reward is missing [record-invalid]",
         "results.jsonl:7: error: cannot convert this record of verifiers-v0: example_id is missing [record-invalid]",
         "results.jsonl:8:27: error: expected a record of verifiers-v0, found text that is not JSON [record-invalid]",
       ]

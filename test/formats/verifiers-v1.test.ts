@@ -272,7 +272,7 @@ describe("traces of verifiers v1", () => {
         "t.jsonl:5: error: traces.0.nodes.0.logprobs: cannot convert this record of verifiers-v1: 1 logprobs do not match 2 sampled tokens [record-invalid]",
         "t.jsonl:6: error: traces.0.nodes.0.logprobs.0: cannot convert this record of verifiers-v1: a logprob is not a number [record-invalid]",
         "t.jsonl:7: error: traces.0.rewards.r: cannot convert this record of verifiers-v1: score or weight of r is not a number [record-invalid]",
-        "t.jsonl:8: error: traces.0: cannot convert this record of verifiers-v1: the reward is missing (pass --reward-from <path>, or --rewards <file>) [record-invalid]",
+        "t.jsonl:8: error: traces.0: cannot convert this record of verifiers-v1: the reward is missing [record-invalid]",
         "t.jsonl:9: error: traces: cannot convert this record of verifiers-v1: traces is not a list [record-invalid]",
         "t.jsonl:10: error: cannot convert this record of verifiers-v1: group.id, task.key and task.hash are missing, so the group is unknown [record-invalid]",
       ]

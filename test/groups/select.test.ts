@@ -248,7 +248,7 @@ describe("a selection of trajectories", () => {
     [["--where", "rewrd > 1"], "cannot parse --where rewrd > 1: Unknown variable: rewrd"],
     [["--where", "reward >"], "cannot parse --where reward >: "],
     [["--where", "metrics.none > 1.0"], "cannot evaluate --where metrics.none > 1.0 at"],
-    [["--where", "size(messages)"], "the result is not true or false"],
+    [["--where", "size(messages)"], "compare the value: --where 'reward > 0.5'"],
     [["--best", "0"], "invalid --best"],
     [["--sample", "x"], "invalid --sample"],
     [["--shard", "0/3"], "invalid --shard"],

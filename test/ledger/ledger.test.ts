@@ -437,12 +437,12 @@ describe("the verification of a group", () => {
 });
 
 describe("the files of a verification", () => {
-  it("are folded if neighbors are wholly logged or not logged, and listed separately if they are logged in part", () => {
+  it("are folded if neighbors are wholly logged or not logged, and listed separately if they are partly logged", () => {
     const files = [2, 2, 1, 1, 0, 0].map((logged, at) => ({ file: `${at}.jsonl`, read: 2, logged }));
     expect(foldFileStatuses(files).map(({ first, last, state, logged }) => [first, last, state, logged])).toEqual([
       ["0.jsonl", "1.jsonl", "wholly", 4],
-      ["2.jsonl", "2.jsonl", "in part", 1],
-      ["3.jsonl", "3.jsonl", "in part", 1],
+      ["2.jsonl", "2.jsonl", "partly", 1],
+      ["3.jsonl", "3.jsonl", "partly", 1],
       ["4.jsonl", "5.jsonl", "not", 0],
     ]);
   });

@@ -36,7 +36,7 @@ export const fileRules = {
   "remote-not-found": errorOfInput<{ said: string | undefined }>({
     message: ({ said }) => `the URL does not exist${said === undefined ? "" : `: ${said}`}`,
     redactedMessage: "the URL does not exist",
-    advice: "check the spelling of the URL; the URL of a folder ends in /",
+    advice: "check the spelling of the URL, and end the URL of a folder with /",
     why: "The server has no such file, bucket or dataset.",
     example: problemExample({ said: undefined }, "https://data.example/step.jsonl"),
   }),

@@ -12,8 +12,11 @@ import {
   warningOfGroup,
 } from "./rule.ts";
 
-/** True if the text names an option. Such a record is valid, and the option gives the missing value. */
-const mentionsOption = (wrong: string): boolean => /(?<![\w-])--\w/.test(wrong);
+/** Divides the reason into the fault and its fix. A fault that names an option is not in the record. */
+const splitFix = (wrong: string): { readonly fault: string; readonly fix: string } => {
+  const [, fault = wrong, fix] = /^(.*) \((pass --.*)\)$/s.exec(wrong) ?? [];
+  return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option" : "fix the record") };
+};
 
 /** How inputs fit together, and into requests. */
 export const inputRules = {
@@ -21,10 +24,10 @@ export const inputRules = {
     message: ({ format, wrong }) =>
       wrong === undefined
         ? `expected a record of ${format}, found text that is not JSON`
-        : `cannot convert this record of ${format}: ${wrong}`,
+        : `cannot convert this record of ${format}: ${splitFix(wrong).fault}`,
     redactedMessage: "cannot convert this record",
     advice: ({ wrong = "" }) =>
-      `${mentionsOption(wrong) ? "set the option in the message" : "fix the record"}, or reject the record's group with --on-invalid skip (log, convert)`,
+      `${splitFix(wrong).fix}, or reject the record's group with --on-invalid skip (log, convert)`,
     why: "The record does not have the format of its tool, or its reward must come from an option.",
     example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
@@ -52,7 +55,7 @@ export const inputRules = {
       `${place} ${isJson === true ? "names no group" : "is unreadable"} and can belong to this group`,
     redactedMessage: "a line of unknown group can belong to this group",
     advice:
-      "fix or delete that line; if you log the group now, fixing the line later changes the group and logs it a second time",
+      "fix or delete that line before you log the group, because a later fix changes the group and logs it a second time",
     why: "A line whose group is unknown can belong to an adjacent group. If the other lines do not show that groups are adjacent, it can belong to any group.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
@@ -60,7 +63,7 @@ export const inputRules = {
     message: ({ key }) => `${key} is missing, so the trajectory is its own group`,
     redactedMessage: "the group key is missing, so the trajectory is its own group",
     advice: "add the key to every trajectory, or group by another key",
-    why: "`--group-by` needs the key in every trajectory. A trajectory without the key has no other reward to compare with.",
+    why: "`--group-by` needs the key in every trajectory. A trajectory without the key is alone in its group, so its reward cannot be compared.",
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
   }),
   "group-key-unknown": errorOfInput<{ key: string; others: readonly string[] }>({
@@ -83,7 +86,7 @@ export const inputRules = {
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
   "request-key-mismatch": errorOfInput<{ key: string; other: string }>({
-    message: ({ key, other }) => `${key} has another value in ${other}, but a request has only one`,
+    message: ({ key, other }) => `the key ${key} has another value in ${other}, but a request has only one value of it`,
     redactedMessage: "a key of the request has another value elsewhere, but a request has only one",
     advice: "log the requests separately",
     why: "rollcall copies the keys next to trajectory_groups into every request, so their values must be equal in all files.",
@@ -138,7 +141,7 @@ export const runRules = {
   }),
   "input-replaced": warning({
     message: "the file was replaced during the run, so rollcall sent only the original file",
-    advice: "run the command again to log the new file; with a ledger, rollcall sends no group twice",
+    advice: "run the command again to log the new file (with a ledger, this logs no group twice)",
     why: "rollcall keeps the original file open, so it sends the bytes that it checked.",
     example: problemExample(undefined, "step.jsonl"),
   }),

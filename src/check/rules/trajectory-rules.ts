@@ -61,13 +61,13 @@ export const typeRules = {
         : found === "an array"
           ? "remove one pair of brackets"
           : `${groupShape}, or ${trajectoryShape}`,
-    why: "The interface has no other kinds of lines.",
+    why: "The interface has only requests, groups and trajectories.",
     example: JSON.stringify(trajectory(1)),
   }),
   "duplicate-key": error<{ key: string }>({
     message: ({ key }) => `duplicate key ${key}: JSON readers keep only one of them`,
     advice: ({ key }) => (key === "split" ? "remove one of them" : "merge them into one array"),
-    why: "The trajectories or the split under the other key would be lost.",
+    why: "Readers keep one value of a repeated key, so the other trajectories or the other split would be lost.",
     example: `{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`,
   }),
 };
@@ -176,7 +176,7 @@ export const fieldRules = {
   "content-type": warning<{ found: string }>({
     message: ({ found }) => `content must be a string, an array of parts or null, not ${found}`,
     advice: "write it as text (in Python: json.dumps)",
-    why: "Services refuse content of another type.",
+    why: "Services refuse other types of content.",
     example: messages('{"role":"user","content":{"text":"2+2?"}}', answer),
   }),
   "tool-calls-null": warning({
@@ -188,7 +188,7 @@ export const fieldRules = {
   "tool-calls-type": warning<{ found: string }>({
     message: ({ found }) => `tool_calls must be an array, not ${found}`,
     advice: "write an array of calls",
-    why: "Services refuse tool calls of another type.",
+    why: "Services refuse tool calls that are not an array.",
     example: messages(question, '{"role":"assistant","content":"4","tool_calls":{}}'),
   }),
   "history-type": warning<{ found: string }>({
@@ -228,7 +228,7 @@ export const signalRules = {
     example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
   }),
   "single-trajectory-group": warningOfGroup<{ key: string | undefined }>({
-    message: () => "the group has one trajectory, so its reward has nothing to compare with",
+    message: () => "the group has one trajectory, so its reward cannot be compared",
     advice: ({ key }) =>
       key === undefined
         ? "sample several trajectories of each prompt, or group trajectories with --group-by"
@@ -307,7 +307,7 @@ export const signalRules = {
   "missing-logprobs": warningOfGroup<{ all: boolean }>({
     message: ({ all }) => (all ? "no choice has logprobs" : "the choice has no logprobs"),
     advice: "record them while sampling (in the OpenAI API: logprobs=True), or use a trainer that does not need them",
-    why: "Many trainers compare each token with the probability that it was sampled with, and leave out choices without logprobs.",
+    why: "Many trainers compare the probability of each token with its probability at sampling. They leave out choices without logprobs.",
     example: messages(question, choice()),
   }),
   "missing-tools": warningOfGroup<{ all: boolean }>({

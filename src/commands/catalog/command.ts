@@ -48,7 +48,7 @@ const costOptions = {
       cached: tokenCountOption("input tokens that are read from a cache"),
       images: tokenCountOption("input images"),
       requests: tokenCountOption("requests"),
-      "from-call": text("take the usage of this traced call", "id"),
+      "from-call": text("use the tokens and requests of this traced call", "id"),
     },
   ),
   ...filterOptions,

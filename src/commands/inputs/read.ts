@@ -121,7 +121,7 @@ const parseFormatOptions = (typed: InputOptions, hasReceipt: boolean): ReadOptio
   if (rewardFrom !== undefined && rewards !== undefined)
     throw contradiction("--reward-from", "--rewards", "a trajectory has one reward");
   if (messagesFrom !== undefined && from !== chatFormat)
-    throw contradiction("--messages-from", `--from ${from}`, `only rows of ${chatFormat} have a path of messages`);
+    throw contradiction("--messages-from", `--from ${from}`, `only ${chatFormat} reads messages from a path`);
   return {
     ...{ from, hasReceipt, allowsLossy: typed.lossy, keepsHistories: typed.histories },
     messagesFrom: parsePath(messagesFrom),
@@ -144,7 +144,7 @@ export const printReading = ({ screen }: Context, reading: Dataset, groupBy: str
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
       const what = files === 1 ? (formats.length === 1 ? "the input" : "1 file") : `${files} files`;
-      const keys = `group from ${group}, reward from ${rewardFrom ?? reward}, choices from ${sampled}`;
+      const keys = `group from ${group}; reward from ${rewardFrom ?? reward}; choices from ${sampled}`;
       screen.notice(`read ${what} as ${format.title} (--from ${format.name}): ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);

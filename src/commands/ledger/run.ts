@@ -70,7 +70,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
   } else {
     for (const run of files.length > 1 ? ledgers.foldFileStatuses(files) : []) {
       const names = run.files === 1 ? run.first : `${run.first} to ${run.last} (${run.files} files)`;
-      const parts = run.state === "in part" ? `, ${run.logged} of ${run.read} groups` : "";
+      const parts = run.state === "partly" ? `, ${run.logged} of ${run.read} groups` : "";
       screen.notice(`${names}: ${run.state} logged${parts}`);
     }
     if (isSame) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));

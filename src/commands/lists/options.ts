@@ -107,7 +107,7 @@ export const filterOptions = withExtra(
     country: wordsOption("models with a data center in this country, such as FI or EU; one must match", "code"),
     "only-country": wordsOption("models with all data centers in these countries", "code"),
     "min-context": tokenCountOption("models with at least this context, such as 128k", "tokens"),
-    "min-output": tokenCountOption("models with at least this maximum output", "tokens"),
+    "min-output": tokenCountOption("models with a maximum output of at least this", "tokens"),
     "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
     free: flag("models without cost"),
     deprecated: flag("models with a past deprecation date"),

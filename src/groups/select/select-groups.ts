@@ -223,7 +223,12 @@ export const parseFilter = (text: string): TrajectoryFilter => {
     const evaluate = () => {
       const value: unknown = expression({ ...toVariables(trajectory), group });
       if (typeof value === "boolean") return value;
-      throw new EvaluationError("the result is not true or false");
+      throw invalidFilter(
+        text,
+        "the result is not true or false",
+        place(),
+        "compare the value: --where 'reward > 0.5'",
+      );
     };
     return withFilterFailure(text, evaluate, place);
   };

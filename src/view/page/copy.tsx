@@ -31,7 +31,7 @@ export const Position = ({ place, call = null }: { place: SourcePosition | null;
 
 export const Command = ({ detail: { command, logged, valid } }: { readonly detail: GroupDetail }) => (
   <>
-    <h2>{logged === null ? "log this group" : "read its calls"}</h2>
+    <h2>{logged === null ? "log this group" : "read the calls of this group"}</h2>
     {command === null ? (
       <p>no command, because {valid ? "standard input cannot be read again" : "the group is invalid"}</p>
     ) : (

@@ -188,7 +188,8 @@ const SideBySide = ({ detail, query, placed }: ComparedProps) => {
         <MarkdownButton />
         {compared[1] !== undefined && placed.length > 1 && (
           <span class="quiet">
-            <ins>marked</ins> words are not in {compared[0]?.name}, or for {compared[0]?.name} not in {compared[1].name}
+            <ins>marked</ins> words are missing in {compared[0]?.name}, and those in {compared[0]?.name} are missing in{" "}
+            {compared[1].name}
           </span>
         )}
       </p>

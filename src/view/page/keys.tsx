@@ -29,7 +29,7 @@ type View = ReturnType<typeof selectView>;
 
 /** Keys, and the views that have them. Default: all views. */
 const keyBindings: readonly (readonly [keys: readonly string[], does: string, views?: readonly View[]])[] = [
-  [["j", "k"], "next or previous", ["groups", "group", "trajectory"]],
+  [["j", "k"], "next or previous row or message", ["groups", "group", "trajectory"]],
   [["Enter"], "open", ["groups", "group"]],
   [["Enter"], "unfold or fold the message", ["trajectory"]],
   [["n", "p"], "next or previous group or trajectory", ["group", "trajectory"]],

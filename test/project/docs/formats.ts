@@ -23,11 +23,13 @@ or folders.
 - \`--from auto\` (the default) recognizes the format by the first records, and a note names it. If two formats match, choose one with \`--from\`.
 - A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
 - A rollout has a reward, or is an exception of its group. \`--reward-from <path>\` reads the reward from another path of the record, and
-  \`--rewards <file>\` from lines of \`{"id", "reward"}\`. The rewards \`true\` and \`false\` become 1 and 0.
+  \`--rewards <file>\` from lines of \`{"id", "reward"}\`. The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\`
+  also reads a number in a string.
 - Numbers and texts without a field in the interface become \`metadata\`. Nested values without a field are left out.
 - If a record is a line, the file can also be one JSON array of records, or one indented record. Indented records of a folder are grouped like
   the lines of a file.
-- \`messages\` of \`openai-chat\` can also be JSON in a string. For CSV, the error gives the command that writes such lines.`;
+- \`--messages-from <path>\` reads the messages of \`openai-chat\` from another path of the row, such as \`conversation\`. The messages can
+  also be JSON in a string. For CSV, the error gives the command that writes such lines.`;
 
 const rest = `A format marked *lossy* has decoded text, without special tokens and turns. Read it with \`--lossy\`.
 
