@@ -145,6 +145,33 @@ describe("rollcall check", () => {
     }
   });
 
+  it("compares the final policy versions of a group, if trajectories also have initial ones", async () => {
+    const group = (versions: readonly (readonly [initial: number, final: number])[]) =>
+      `{"trajectories":[${versions
+        .map(([initial, final], at) => line(at, `,"initial_policy_version":${initial},"final_policy_version":${final}`))
+        .join(",")}]}`;
+    for (const [versions, isMixed] of [
+      [
+        [
+          [1, 3],
+          [2, 3],
+        ],
+        false,
+      ],
+      [
+        [
+          [1, 2],
+          [1, 3],
+        ],
+        true,
+      ],
+    ] as const) {
+      const { problems } = (await document(filesOf(group(versions)))).document;
+      const rules = (problems as readonly { rule: string }[]).map(({ rule }) => rule);
+      expect([versions, rules.includes("mixed-policy-versions")]).toEqual([versions, isMixed]);
+    }
+  });
+
   const calling = (...ids: readonly string[]) =>
     `{"role":"assistant","tool_calls":[${ids.map((id) => `{"id":"${id}","function":{"name":"find","arguments":"{}"}}`)}]}`;
   const nameless = '{"role":"tool","content":"x"}';
