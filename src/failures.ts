@@ -23,7 +23,7 @@ export const interrupted = (
 
 export const invalidArguments = (wrong: { text: string; suggestion: string | undefined; command: string }): Failure =>
   new Failure("usage", "invalid-arguments", wrong.text, {
-    hint: wrong.suggestion?.replace(/^\((.*)\)$/, "$1") ?? `see \`${wrong.command} --help\``,
+    hint: wrong.suggestion?.replace(/^\(Did (.*)\)$/, "did $1") ?? `see \`${wrong.command} --help\``,
   });
 
 /** @param help printed instead of the message */

@@ -288,7 +288,7 @@ interface MissingPath {
 }
 
 export const callPathMissing = ({ ids, asked, at, near, there }: MissingPath): Failure => {
-  const has = asked === 1 ? "has" : "have";
+  const has = ids.length === 1 ? "has" : "have";
   const available = there.length === 0 ? "" : ` (available: ${formatList(there)})`;
   const message = `${formatCalls(ids, asked)} ${has} no ${at}${formatIds(ids, asked)}${available}`;
   return new Failure("not_found", "call-path-missing", message, {
@@ -298,7 +298,7 @@ export const callPathMissing = ({ ids, asked, at, near, there }: MissingPath): F
 
 /** `--max-wait` elapsed with `--wait`. */
 export const callsRunning = (ids: readonly string[], asked: number, waitedMs: number): Failure => {
-  const calls = `${formatCalls(ids, asked)} ${asked === 1 ? "is" : "are"}`;
+  const calls = `${formatCalls(ids, asked)} ${ids.length === 1 ? "is" : "are"}`;
   const message = `${calls} still running after ${Math.round(waitedMs / 1000)} s${formatIds(ids, asked)}`;
   return new Failure("unavailable", "calls-running", message, {
     hint: "rerun the command, or wait longer with --max-wait <duration>",
@@ -317,6 +317,6 @@ export const keyExists = (name: string): Failure =>
   });
 
 export const keyUnknown = (name: string, suggestion: string | undefined): Failure =>
-  new Failure("not_found", "key-unknown", `${name} has no valid key`, {
+  new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, {
     ...didYouMean(suggestion, "list the keys with `rollcall serve keys list`"),
   });

@@ -90,7 +90,8 @@ export const databaseRefused = ({ path, title, code }: FileError): Failure => {
 /** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
 export const invalidDatabaseUrl = (wrong: { path: string | undefined; title: string; wanted: string }): Failure => {
   const { path, title, wanted } = wrong;
-  const hint = `use ${wanted} (set passwords only in ${urlVariable(title)}, with %2F for /, PGPASSWORD or ~/.pgpass)`;
+  const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (with %2F instead of /)`;
+  const hint = `use ${wanted}, and set passwords only in ${passwords}`;
   return new Failure(
     "usage",
     "invalid-database-url",

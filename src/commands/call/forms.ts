@@ -199,7 +199,9 @@ const summaryForm: Form = ({ screen }, typed, prefix) => {
       if (costs && cost.calls < calls)
         screen.notice(`the cost covers ${cost.calls} of ${calls} calls; the service sent no cost for the rest`);
       if (summary.invalid > 0)
-        screen.notice(`${summary.invalid} of ${calls} calls have an invalid time, token count or amount`);
+        screen.notice(
+          `${summary.invalid} of ${calls} calls ${summary.invalid === 1 ? "has" : "have"} an invalid time, token count or amount`,
+        );
       return undefined;
     },
   };

@@ -125,7 +125,7 @@ export const noteSelection = (
   { rows, total }: Selection<unknown>,
   { pattern, of, isFiltered, emptyText, noun = "models" }: SelectedList,
 ): void => {
-  if (rows.length < total) screen.notice(`the first ${rows.length} of ${total} ${noun}`);
+  if (rows.length < total) screen.notice(`listed the first ${rows.length} of ${total} ${noun}`);
   if (total > 0) return;
   const unmatched = isFiltered ? `none of ${of} ${noun} matches` : `no model matches ${JSON.stringify(pattern ?? "")}`;
   const note = of === 0 ? emptyText : unmatched;

@@ -249,13 +249,13 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (other !== undefined) throw contradicts(toOptionName(other), `${toOptionName(other)} needs a complete file`);
   const { from = "auto", every = "30s", groupIdle = "5m", groupSize } = typed;
   if (from !== "auto" && from !== "rollcall") {
-    const why = "it reads only rollcall's format";
+    const why = "--follow reads only rollcall's format";
     const hint = "run without --follow when the file is complete, or write rollcall's format";
     throw conflictingOptions({ first: "--follow", second: `--from ${from}`, why, hint });
   }
   const [file, ...others] = typed.file;
   if (file === undefined || file === "-" || others.length > 0)
-    throw contradicts(others.length > 0 ? "several files" : "standard input", "it needs exactly one file");
+    throw contradicts(others.length > 0 ? "several files" : "standard input", "--follow needs exactly one file");
   const everyMs = parseDurationOption("--every", every);
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };

@@ -30,7 +30,7 @@ describe("rollcall call read --wait", () => {
     const { code, stdout, stderr } = await runRollcall(args, { env });
     expect([code, stdout.split("\n").length]).toEqual([5, 3]);
     expect(JSON.parse(stderr).error).toMatchObject({ code: "unavailable", retryable: true });
-    expect(JSON.parse(stderr).error.message).toContain("1 of 2 calls are still running");
+    expect(JSON.parse(stderr).error.message).toContain("1 of 2 calls is still running");
   });
 
   it("stops for a missing, failed or deleted call", async () => {

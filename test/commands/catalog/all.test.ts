@@ -55,7 +55,7 @@ describe("rollcall catalog all", () => {
     expect(await runWith({ analysis, router }, [...args, "--fields", "id,catalog,pricing.prompt"])).toEqual({
       code: 0,
       stdout: "openai/gpt-oss-20b\tanalysis\t0.03\nopenai/gpt-oss-120b\tanalysis\t0.039\n",
-      stderr: "note: the first 2 of 55 entries\n",
+      stderr: "note: listed the first 2 of 55 entries\n",
     });
   });
 

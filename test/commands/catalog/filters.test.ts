@@ -185,7 +185,7 @@ describe("rollcall catalog router with --sort and --limit", () => {
       stdout: "a\nb\n",
     });
     const { stderr } = await router(["b", "--limit", "1"], JSON.stringify({ data: [{ id: "ab" }, { id: "b" }] }));
-    expect(stderr).toBe("note: the first 1 of 2 models\n");
+    expect(stderr).toBe("note: listed the first 1 of 2 models\n");
     expect((await router(["--limit", "9", "--json"], '{"data":[{"id":"a","n":1.0}]}')).stdout).toBe(
       '{"data":[{"id":"a","n":1.0}]}\n',
     );
