@@ -65,9 +65,10 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => P
   return async (group) => {
     const trajectories = dataset.groups.trajectoriesOf(group);
     if (trajectories === 1) {
+      const isBare = dataset.groups.isBare(group);
       // A file that has changed suggests no key.
-      key ??= findSharedKey(dataset).catch(() => undefined);
-      await reportGroup(dataset, "single-trajectory-group", { data: { key: await key }, group });
+      if (isBare) key ??= findSharedKey(dataset).catch(() => undefined);
+      await reportGroup(dataset, "single-trajectory-group", { data: { isBare, key: await key }, group });
     } else if (hasZeroVariance(dataset, group))
       await reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
     const { least, most } = findBounds(bareGroupVersions(dataset, group));

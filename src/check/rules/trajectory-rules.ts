@@ -227,12 +227,14 @@ export const signalRules = {
     why: "Most trainers learn from differences between the rewards of a group. A group of equal rewards costs rollouts and teaches nothing.",
     example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
   }),
-  "single-trajectory-group": warningOfGroup<{ key: string | undefined }>({
+  "single-trajectory-group": warningOfGroup<{ isBare: boolean; key: string | undefined }>({
     message: () => "the group has one trajectory, so its reward cannot be compared",
-    advice: ({ key }) =>
-      key === undefined
+    advice: ({ isBare, key }) => {
+      if (!isBare) return "sample several trajectories of each prompt";
+      return key === undefined
         ? "sample several trajectories of each prompt, or group trajectories with --group-by"
-        : `pass --group-by ${key} to group the trajectories with equal values`,
+        : `pass --group-by ${key} to group the trajectories with equal values`;
+    },
     why: "Most trainers learn from differences between the rewards of a group.",
     example: trajectory(1),
   }),

@@ -126,6 +126,13 @@ describe("rollcall check", () => {
     expect((await document([...files, "--group-by", named])).document).toMatchObject({ groups: { read: 2 } });
   });
 
+  it("does not suggest --group-by, which has no effect, for groups", async () => {
+    const groups = [1, 2, 1].map((id) => `{"trajectories":[${line(id, `,"prompt_id":${id}`)}]}`).join("\n");
+    const { problems } = (await document(filesOf(groups))).document as { problems: readonly { advice: string }[] };
+    expect(problems.map(({ advice }) => advice)).toContain("sample several trajectories of each prompt");
+    expect(JSON.stringify(problems)).not.toContain("--group-by");
+  });
+
   it("warns about outliers, mixed policies, unlisted tools and an unanswered last call", async () => {
     const call = '{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"find","arguments":"{}"}}]}';
     const result = '{"role":"tool","tool_call_id":"a","content":""}';
