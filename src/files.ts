@@ -3,6 +3,7 @@
 import {
   chownSync,
   closeSync,
+  constants,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -15,10 +16,11 @@ import {
   type Stats,
   statSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Failure, type Problem } from "./failure.ts";
-import { currentUser } from "./host.ts";
+import { currentUser, type Host } from "./host.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
 /** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` without a code. */
@@ -265,3 +267,39 @@ export const removeDrafts = (path: string, before: number): void => {
 
 /** True if the location of a ledger or store is a database; otherwise it is a file. */
 export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
+
+/** Opening or reading a named pipe cannot be aborted. At a signal, this writes to the pipe to end its wait. */
+export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {
+  signal.throwIfAborted();
+  let isWaiting = true;
+  const write = async () => {
+    while (isWaiting && !hasWrittenTo(name)) await sleep(pipePollMs);
+  };
+  const listener = () => void write().catch(() => undefined);
+  signal.addEventListener("abort", listener, { once: true });
+  return {
+    end() {
+      isWaiting = false;
+      signal.removeEventListener("abort", listener);
+    },
+  };
+};
+
+/** Opening a pipe for writing fails until a reader has opened it. */
+const pipePollMs = 10;
+
+/** Writes to a named pipe. Returns false if it has no reader yet. */
+const hasWrittenTo = (name: string): boolean => {
+  try {
+    const pipe = openSync(name, constants.O_WRONLY | constants.O_NONBLOCK);
+    try {
+      writeSync(pipe, "\n");
+    } finally {
+      closeSync(pipe);
+    }
+    return true;
+  } catch (thrown) {
+    if (getErrorCode(thrown) === "ENXIO") return false;
+    throw thrown;
+  }
+};

@@ -1,12 +1,11 @@
 /** Opens one input: a file, standard input, a pipe or a URL, compressed or not. */
 import { closeSync, createReadStream, fstatSync, open as openFile, openSync, readSync, statSync } from "node:fs";
-import { constants, open, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import type { RuleData } from "../check/rules/rules.ts";
 import { Failure } from "../failure.ts";
-import { getErrorCode } from "../files.ts";
-import type { Host } from "../host.ts";
+import { getErrorCode, unblockOnAbort } from "../files.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, isGlob } from "./expand-names.ts";
 import { UnusableInput } from "./failures.ts";
@@ -101,38 +100,6 @@ const openDescriptor = async (descriptor: number, name: string, opening: InputOp
 };
 
 const neverChanges = async (): Promise<boolean> => false;
-
-/** Opening or reading a named pipe waits for a writer, and cannot be aborted. At a signal, this writes to the pipe to end the wait. */
-const unblockOnAbort = (name: string, { signal, sleep }: Host): { end(): void } => {
-  signal.throwIfAborted();
-  let isWaiting = true;
-  const write = async () => {
-    while (isWaiting && !(await hasWrittenTo(name))) await sleep(pipePollMs);
-  };
-  const listener = () => void write().catch(() => undefined);
-  signal.addEventListener("abort", listener, { once: true });
-  return {
-    end() {
-      isWaiting = false;
-      signal.removeEventListener("abort", listener);
-    },
-  };
-};
-
-/** Opening a pipe for writing fails until a reader has opened it. */
-const pipePollMs = 10;
-
-/** Writes to a named pipe. Returns false if it has no reader yet. */
-const hasWrittenTo = async (name: string): Promise<boolean> => {
-  try {
-    const pipe = await open(name, constants.O_WRONLY | constants.O_NONBLOCK);
-    await pipe.write("\n").finally(() => pipe.close());
-    return true;
-  } catch (thrown) {
-    if (getErrorCode(thrown) === "ENXIO") return false;
-    throw thrown;
-  }
-};
 
 interface FileStats {
   readonly size: bigint;

@@ -1,10 +1,10 @@
 /** Finds the credential of a request in the environment, saved by a login, or from a command, in this order. */
 import { spawn } from "node:child_process";
-import { createReadStream } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
-import { getErrorCode } from "../files.ts";
+import { getErrorCode, unblockOnAbort } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { describeSystemCode } from "../sentences.ts";
@@ -238,8 +238,15 @@ export const readUpTo = async (
 export const readFileUpTo = async (
   file: string,
   maxBytes: number,
-  host: Pick<Host, "signal">,
-): Promise<Buffer | undefined> => await readUpTo(createReadStream(file, { end: maxBytes }), maxBytes, host);
+  host: Pick<Host, "signal" | "sleep">,
+): Promise<Buffer | undefined> => {
+  const writer = statSync(file).isFIFO() ? unblockOnAbort(file, host) : undefined;
+  try {
+    return await readUpTo(createReadStream(file, { end: maxBytes }), maxBytes, host);
+  } finally {
+    writer?.end();
+  }
+};
 
 /** The time for a command: a person may have to touch a security key. */
 const maxCommandMs = 60_000;

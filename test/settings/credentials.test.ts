@@ -96,6 +96,18 @@ describe("a credential from the environment", () => {
     ]);
   });
 
+  it.each(["opens it", "writes to it"])("stops at a signal before the writer of its pipe %s", async (until) => {
+    const pipe = join(mkdtempSync(join(tmpdir(), "pipe-")), "key");
+    execFileSync("mkfifo", [pipe]);
+    const writer = until === "opens it" ? undefined : openSync(pipe, constants.O_RDWR);
+    const stop = new AbortController();
+    const settings = await openHome({ env: { ROLLCALL_API_KEY_FILE: pipe }, signal: stop.signal }).read();
+    const asking = settings.credential("log", asked);
+    setTimeout(() => stop.abort(new Error("stopped")), 20);
+    await expect(asking).rejects.toThrow("stopped");
+    if (writer !== undefined) closeSync(writer);
+  });
+
   it("fails for calls if the user name contains a colon", async () => {
     const env = { ROLLCALL_API_KEY: "api-key-1", ROLLCALL_USERNAME: "a:b" };
     expect(await failureOf(() => credentialOf("calls", { env }))).toMatchObject({

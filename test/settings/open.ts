@@ -26,6 +26,7 @@ export interface HomeOptions {
   /** The content of the credentials file. */
   readonly logins?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly stdin?: string;
+  readonly signal?: AbortSignal;
 }
 
 /** A home whose settings have not been read yet. */
@@ -40,7 +41,7 @@ export interface Home {
 }
 
 /** Makes a home with the files that rollcall saves, of mode 0600 in a folder of mode 0700. The clock is real. */
-export const openHome = ({ env = {}, flags = {}, profiles, logins, stdin = "" }: HomeOptions = {}): Home => {
+export const openHome = ({ env = {}, flags = {}, profiles, logins, stdin = "", signal }: HomeOptions = {}): Home => {
   const folder = mkdtempSync(join(tmpdir(), "settings-"));
   const file = (name: string): string => join(folder, name);
   const write = (name: string, value: unknown): void => {
@@ -58,6 +59,7 @@ export const openHome = ({ env = {}, flags = {}, profiles, logins, stdin = "" }:
     elapsed: () => performance.now(),
     sleep: sleepFor,
     random: Math.random,
+    ...(signal && { signal }),
   };
   const sources: SettingsSources = {
     host,
