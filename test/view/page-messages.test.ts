@@ -139,8 +139,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.locator(".column .parts").nth(2).waitFor();
     expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
       "ends here",
-      "differs from here on",
-      "differs from here on",
+      "marked words are missing in trajectory 3",
+      "marked words are missing in trajectory 3",
     ]);
     expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
   });
@@ -225,7 +225,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await results.locator(".who").allInnerTexts()).toEqual(["result", "error", "result"]);
     expect(await page.locator(".outline button").allInnerTexts()).toEqual([
       expect.stringMatching(/^1 system line 0/),
-      "2 assistant calls look, look, look",
+      "2 assistant error: calls look, look, look",
       "6 user thanks",
     ]);
     await page.getByRole("button", { name: "6 user thanks" }).click();
@@ -267,7 +267,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     const column = (at: number) => page.getByRole("region", { name: `trajectory ${at}`, exact: true });
     await column(2).locator(".same").first().waitFor();
-    const marked = async (at: number) => (await column(at).locator("ins").allInnerTexts()).map((text) => text.trim());
+    const marked = async (at: number) =>
+      (await column(at).locator(".entry ins").allInnerTexts()).map((text) => text.trim());
     expect([await marked(3), await marked(1), await marked(2)]).toEqual([["blue"], ["red"], ["yes"]]);
     expect(await column(2).locator(".same").allInnerTexts()).toEqual([
       "equal to trajectory 3",

@@ -387,6 +387,49 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
+  it("opens a group by a click on any part of its row", async () => {
+    const { page } = await shown([airline]);
+    await page.locator("tbody tr").nth(1).locator("td").last().click({ force: true });
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2 }));
+  });
+
+  it("shows the table without charts if every line is broken", async () => {
+    const { page, troubles } = await shown([fileOf("broken.jsonl", '{"trajectories":[\nno\n')]);
+    await page.getByText("2 of 2 groups").waitFor();
+    expect(await page.locator("figure").count()).toBe(0);
+    await page.locator(".rows td.words a").first().click();
+    await page.locator(".problem.error").waitFor();
+    expect(await page.locator(".members").count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
+  it("keeps the digits of small metrics, the order of equal trajectories, and a table of limited height", async () => {
+    const group = (count: number, reward: number) => {
+      const { trajectories } = JSON.parse(groupLine(Array.from({ length: count }, (_, at) => (at === 1 ? reward : 0))));
+      return JSON.stringify({
+        trajectories: trajectories.map((one: object, at: number) => ({
+          ...one,
+          metrics: { cost: 0.00206 + at / 1e4 },
+        })),
+      });
+    };
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", `${group(4, 0)}\n${group(200, 1)}`)]);
+    const first = page.locator(".column h2 a");
+    for (const [number, order] of [
+      [1, [1, 2, 3, 4]],
+      [2, [2, 1, 3, 4]],
+    ] as const) {
+      await page.goto(`${served.url}/${addressOf({ group: number })}`);
+      await page.getByText(`group ${number} of 2`).waitFor();
+      await first.nth(3).waitFor();
+      expect((await first.allInnerTexts()).slice(0, 4)).toEqual(order.map((at) => `trajectory ${at}`));
+    }
+    const costs = await page.locator(".members td:nth-child(4)").allInnerTexts();
+    expect(costs.slice(0, 3)).toEqual(["0.00216", "0.00206", "0.00226"]);
+    expect((await page.locator(".members").boundingBox())?.height).toBeLessThan(860);
+    expect(troubles).toEqual([]);
+  });
+
   it("takes an expression in any script up to its longest length, and names that length", async () => {
     const { page } = await shown([airline]);
     const count = page.locator(".count");

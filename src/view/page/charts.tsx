@@ -83,7 +83,7 @@ export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly
   const most = Math.max(1, ...bars.map(({ count }) => count));
   const width = 100 / Math.max(1, bars.length);
   const own = Math.min(width * 0.84, 12);
-  const edges = [formatEdge(bars[0]?.range[0]), "reward", formatEdge(bars.at(-1)?.range[1])];
+  const edges = [formatMeasure(bars[0]?.range[0]), "reward", formatMeasure(bars.at(-1)?.range[1])];
   const isCounted = bars.length * formatCount(most).length <= maxCountCharacters;
   const isNamed = bars.length <= maxNamedBars && bars.every(({ range: [from, to] }) => from === to);
   return (
@@ -142,7 +142,7 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
       name="groups by mean and spread"
       caption="groups"
       isMeasured={isMeasured}
-      x={[formatEdge(least), "mean", formatEdge(most)]}
+      x={[formatMeasure(least), "mean", formatMeasure(most)]}
       y={["spread", formatMeasure(widest), "0"]}
       legend={"larger: more groups, hollow: equal rewards"}
     >

@@ -102,9 +102,10 @@ const Compared = ({ text, other }: { readonly text: string; readonly other: stri
   const pieces = useMemo(() => findDifferences(text, other.slice(0, text.length * 1.5)), [text, other]);
   return (
     <>
-      {pieces.map(({ isNew, text: own }, at) =>
-        isNew ? <ins key={at}>{own}</ins> : <MarkedText key={at} text={own} />,
-      )}
+      {pieces.map(({ isNew, text: own }, at) => {
+        const words = own.trimEnd();
+        return isNew ? [<ins key={at}>{words}</ins>, own.slice(words.length)] : <MarkedText key={at} text={own} />;
+      })}
     </>
   );
 };

@@ -9,7 +9,7 @@ export const formatCount = (value: number): string => grouped.format(value);
 export const formatMeasure = (value: number | null | undefined): string => {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value !== 0 && (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3)) return value.toExponential(2);
-  return String(Number(Number(value.toPrecision(6)).toFixed(3)));
+  return String(Number(Math.abs(value) < 1 ? value.toPrecision(3) : Number(value.toPrecision(6)).toFixed(3)));
 };
 
 /** Formats the edge of a range with more digits than a measure, because it separates similar values. */

@@ -27,7 +27,9 @@ type RankedMember = TrajectorySummary & { readonly at: number };
 const rankTrajectories = (members: readonly TrajectorySummary[]): readonly RankedMember[] => {
   const reward = (member: TrajectorySummary): number => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
-  const worst = best.length > 2 ? best.splice(-1, 1) : [];
+  const at = best.findIndex((member) => reward(member) === reward(best.at(-1) ?? member));
+  // All are equal at 0, and the worst is already second at 1.
+  const worst = at > 1 ? best.splice(at, 1) : [];
   return [...best.slice(0, 1), ...worst, ...best.slice(1)];
 };
 
@@ -98,9 +100,11 @@ const GroupView = ({ detail, query, step }: GroupProps) => {
         </p>
       )}
       <ProblemList findings={findings.filter(({ trajectory }) => trajectory === null)} />
-      <div class="members">
-        <Table name="trajectories" columns={columns} rows={sortMembers(placed, columns, sort)} body={list} />
-      </div>
+      {isReadable && (
+        <div class="members">
+          <Table name="trajectories" columns={columns} rows={sortMembers(placed, columns, sort)} body={list} />
+        </div>
+      )}
       <SideBySide detail={detail} query={query} placed={placed} />
       <Command detail={detail} />
     </article>
@@ -186,12 +190,6 @@ const SideBySide = ({ detail, query, placed }: ComparedProps) => {
     <>
       <p class="tools">
         <MarkdownButton />
-        {compared[1] !== undefined && placed.length > 1 && (
-          <span class="quiet">
-            <ins>marked</ins> words are missing in {compared[0]?.name}, and those in {compared[0]?.name} are missing in{" "}
-            {compared[1].name}
-          </span>
-        )}
       </p>
       {detail.common > 0 && <CommonMessages count={detail.common} turns={parsed[0]?.turns(0, detail.common) ?? []} />}
       <section class="beside" aria-label="trajectories side by side">
@@ -201,7 +199,7 @@ const SideBySide = ({ detail, query, placed }: ComparedProps) => {
             {...{ detail, member, query }}
             answer={answers[position]}
             isShown={position < maxInitiallyShown}
-            compared={compared[position === 0 ? 1 : 0]}
+            compared={placed.length > 1 ? compared[position === 0 ? 1 : 0] : undefined}
           />
         ))}
       </section>
@@ -258,8 +256,11 @@ const TrajectoryColumn = ({ detail, member, query, isShown, answer, compared }: 
       {error !== undefined && <p role="alert">{error}</p>}
       <ProblemList findings={findings.filter(({ message_at }) => message_at === null)} />
       {value !== undefined && trajectory === undefined && <LongText text={value} kind="raw" />}
-      {trajectory !== undefined && common > 0 && (
-        <p class="parts">{common === messages ? "ends here" : "differs from here on"}</p>
+      {trajectory !== undefined && common > 0 && common === messages && <p class="parts">ends here</p>}
+      {trajectory !== undefined && common < messages && compared !== undefined && (
+        <p class="parts">
+          <ins>marked</ins> words are missing in {compared.name}
+        </p>
       )}
       {trajectory !== undefined && (
         <Conversation turns={trajectory.turns(common)} findings={findings} compared={compared} />

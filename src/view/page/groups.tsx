@@ -19,7 +19,7 @@ export const Groups = ({ state, query }: { readonly state: PageState; readonly q
     edition: editionOf(state),
   });
   if (summary === undefined) return null;
-  const { groups, runs } = summary;
+  const { groups, runs, trajectories } = summary;
   return (
     <>
       <SummaryFacts summary={summary} query={query} />
@@ -28,11 +28,13 @@ export const Groups = ({ state, query }: { readonly state: PageState; readonly q
         <p class="quiet">the input contains no groups</p>
       ) : (
         <div class="overview">
-          <div class="charts">
-            <RewardChart bars={charts.rewards} query={query} isMeasured={isMeasured} />
-            <SpreadChart dots={charts.dots} query={query} isMeasured={isMeasured} />
-            {runs > 1 && <RunChart files={charts.runs} of={runs} query={query} />}
-          </div>
+          {trajectories.read > trajectories.rejected && (
+            <div class="charts">
+              <RewardChart bars={charts.rewards} query={query} isMeasured={isMeasured} />
+              <SpreadChart dots={charts.dots} query={query} isMeasured={isMeasured} />
+              {runs > 1 && <RunChart files={charts.runs} of={runs} query={query} />}
+            </div>
+          )}
           <div>
             <Filters query={query} hasWhere={state.written === undefined} />
             <GroupTable state={state} query={query} />

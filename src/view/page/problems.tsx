@@ -35,10 +35,10 @@ export const ProblemsView = ({ query }: { readonly query: Query }) => {
   const { findings, others } = value;
   return (
     <section>
-      <p class="position way">
-        <a href={linkTo({ ...query, problems: undefined })}>groups</a> ›
+      <div class="position">
+        <a href={linkTo({ ...query, problems: undefined })}>groups</a>
         {rule !== "any" && <a href={linkTo({ ...query, problems: "any" })}>all rules</a>}
-      </p>
+      </div>
       <h1>problems{rule === "any" ? "" : ` of the rule ${rule}`}</h1>
       {findings.length === 0 && <p>no problems</p>}
       <ProblemList findings={findings} query={query} />

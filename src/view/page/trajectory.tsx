@@ -142,7 +142,8 @@ const Outline = ({ turns, show }: { readonly turns: readonly Turn[]; readonly sh
       {turns.map((turn, position) => (
         <li key={turn.at}>
           <button type="button" class={hasError(turn) ? "trouble" : ""} onClick={() => show(position)}>
-            <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {summarizeTurn(turn)}
+            <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {hasError(turn) && "error: "}
+            {summarizeTurn(turn)}
           </button>
         </li>
       ))}
