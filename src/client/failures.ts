@@ -118,9 +118,12 @@ const credentialRefused = (
   const hasProject = endpoint.projectHeader || endpoint.use === "calls";
   const withProject = project === undefined ? ", sent without a project" : ` and the project ${project}`;
   const checked = hasProject ? "the key and the project (the service does not tell which is wrong)" : "the key";
-  const other = /^[A-Z_]+$/.test(from)
-    ? `unset ${from}, which overrides the saved key`
-    : "save another key with `rollcall auth login`";
+  // A saved key overrides a credential_command. Other variables, and the files that they name, override a saved key.
+  const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
+  const other =
+    variable === undefined
+      ? "save another key with `rollcall auth login`"
+      : `unset ${variable}, which overrides the saved key`;
   const text = `the service refused the credential from ${from}${hasProject ? withProject : ""}`;
   return refused(text, { hint: `check ${checked}, or ${other}`, credentialSource: from });
 };

@@ -239,5 +239,11 @@ describe.concurrent("a request that is retried", () => {
     service.mend(keyed("never"));
     const second = await other.log([place.write("b.jsonl", linesOf(groupOf(4), groupOf(5))), ...oneEach]);
     expect([second.code, second.error?.code, keys.slice(4)]).toEqual([4, "auth", ["3", "4"]]);
+    expect(second.error?.hint).toContain("save another key with `rollcall auth login`");
+    // The file of a key overrides a saved key, like the key itself.
+    const secret = place.write("key", "5");
+    const third = placeAt(context, service.url, { ...env, ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: secret });
+    const { error } = await third.log([place.write("c.jsonl", linesOf(groupOf(6), groupOf(7))), ...oneEach]);
+    expect(error?.hint).toContain("unset ROLLCALL_TOKEN_FILE, which overrides the saved key");
   });
 });
