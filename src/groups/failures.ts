@@ -48,6 +48,7 @@ const skipHint = (valid: ValidGroups = 0): string | undefined => {
   return valid === 0 ? undefined : `send ${groups} with --on-invalid skip, which writes the others to the rejects file`;
 };
 
+const slowHint = "use an expression without regular expressions and nested all(), exists(), map() or filter()";
 const missingKeyHint = "test first that the key exists: --where 'has(metrics.score) && metrics.score > 1'";
 
 /** @param position of the trajectory that cannot be evaluated; undefined if the expression cannot be parsed */
@@ -55,7 +56,7 @@ export const invalidFilter = (
   text: string,
   fault: string,
   position: string | undefined,
-  hint = missingKeyHint,
+  hint = fault.includes("takes longer") ? slowHint : missingKeyHint,
 ): Failure =>
   position === undefined
     ? new Failure("usage", "invalid-filter", `cannot parse --where ${text}: ${fault}`, {
