@@ -11,6 +11,17 @@ export interface GroupColumns {
   fileOf(group: number): string;
 }
 
+/** Maximum rewards in a strip. */
+const maxStripRewards = 16;
+
+/** Returns the rewards that a strip draws: all of them in ascending order, or an even selection. */
+export const selectStripRewards = (rewards: ArrayLike<number>): readonly number[] => {
+  const sorted = Float64Array.from(rewards).filter(Number.isFinite).sort();
+  const count = Math.min(sorted.length, maxStripRewards);
+  const step = (sorted.length - 1) / Math.max(1, count - 1);
+  return Array.from({ length: count }, (_, at) => sorted[Math.round(at * step)] ?? 0);
+};
+
 /** Returns the selected groups, in their order. */
 export const selectGroups = (columns: GroupColumns, query: Query, isMatch: (group: number) => boolean): Uint32Array => {
   const all = new Uint32Array(columns.count);

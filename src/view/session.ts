@@ -18,14 +18,11 @@ import { readGroupHead } from "./prompt.ts";
 import { allGroups, type Query, rowsPerPage } from "./query.ts";
 import { type GroupFiles, indexFiles, summarizeFiles } from "./runs.ts";
 import { openSearches } from "./searches.ts";
-import { findNeighbors, type GroupColumns, selectGroups } from "./select.ts";
+import { findNeighbors, type GroupColumns, selectGroups, selectStripRewards } from "./select.ts";
 
 /** Maximum names of files, and problems, in an answer. */
 const maxFiles = 200;
 const maxFindings = 500;
-
-/** Maximum rewards in a row, which are drawn in a strip. */
-const maxStripRewards = 16;
 
 /** Maximum matches in memory: several pages of the table. */
 const maxMatches = 1000;
@@ -95,7 +92,7 @@ export const openSession = (shown: ViewInput) => {
   const rowOf = async (group: number, query: Query): Promise<GroupRow> => ({
     ...(await factsOf(group, query)),
     size: dataset.groups.trajectoriesOf(group),
-    rewards: selectEvenly(measures.rewardsOf(group).filter(Number.isFinite).sort(), maxStripRewards),
+    rewards: selectStripRewards(measures.rewardsOf(group)),
     problems: findings.of(group).length,
     tokens: numberIn(measures.tokens, group),
     cost: numberIn(measures.cost, group),
@@ -154,12 +151,6 @@ export const openSession = (shown: ViewInput) => {
     end: searches.end,
   };
 };
-
-/** Selects up to `max` of sorted values at even distances, with the first and the last. */
-const selectEvenly = (sorted: Float64Array, max: number): readonly number[] =>
-  sorted.length <= max
-    ? [...sorted]
-    : Array.from({ length: max }, (_, at) => sorted[Math.round((at * (sorted.length - 1)) / (max - 1))] ?? 0);
 
 const summaryOf = (dataset: Dataset, { names }: GroupFiles): Summary => {
   const { groups, trajectories } = checkResult(dataset);

@@ -403,7 +403,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
-  it("keeps the digits of small metrics, the order of equal trajectories, and a table of limited height", async () => {
+  it("keeps the digits of small metrics and the order of equal trajectories, and limits the size of large groups", async () => {
     const group = (count: number, reward: number) => {
       const { trajectories } = JSON.parse(groupLine(Array.from({ length: count }, (_, at) => (at === 1 ? reward : 0))));
       return JSON.stringify({
@@ -427,6 +427,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const costs = await page.locator(".members td:nth-child(4)").allInnerTexts();
     expect(costs.slice(0, 3)).toEqual(["0.00216", "0.00206", "0.00226"]);
     expect((await page.locator(".members").boundingBox())?.height).toBeLessThan(860);
+    expect(await page.locator(".position .strip i").count()).toBe(16);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
     expect(troubles).toEqual([]);
   });
 

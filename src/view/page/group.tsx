@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
+import { selectStripRewards } from "../select.ts";
 import { Bar } from "./bar.tsx";
 import { Conversation, LongText, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
@@ -77,7 +78,7 @@ const GroupView = ({ detail, query, step }: GroupProps) => {
         <p class="way">
           <a href={linkTo({ ...query, group: undefined })}>groups</a> › <b>{`group ${group + 1} of ${of}`}</b>
         </p>
-        <RewardStrip rewards={members.flatMap(({ reward }) => reward ?? []).sort((a, b) => a - b)} />
+        <RewardStrip rewards={selectStripRewards(members.flatMap(({ reward }) => reward ?? []))} />
         {mean !== null && (
           <span>
             <span class="quiet">mean</span> {formatMeasure(mean)} ± {formatMeasure(spread)}
