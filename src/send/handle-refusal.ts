@@ -54,7 +54,10 @@ export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly k
 /** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** Handles any other refusal: rejects the groups that it names, or the only group. */
+/**
+ * Handles any other refusal: rejects the groups that it names, or the only group. A problem without a position gets that
+ * of its group.
+ */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};
@@ -73,8 +76,11 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
     const own = isAlone ? items : items.filter((item) => item.position === position);
     const located = await locateProblems(dataset, { request, items: own });
     const text = failure?.details.http?.said ?? "the service gives no reason";
+    const where = locateGroup(dataset, group);
     const problems =
-      located.length > 0 ? located : [createProblem("group-refused", { text }, locateGroup(dataset, group))];
+      located.length > 0
+        ? located.map((problem) => ({ ...where, ...problem }))
+        : [createProblem("group-refused", { text }, where)];
     refused.push({ group, problems });
   }
   const groups = request.groups.filter((_, position) => !positions.has(position));

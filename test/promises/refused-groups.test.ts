@@ -71,6 +71,20 @@ describe.concurrent("--on-refused skip", () => {
     expect([alone.code, alone.document?.groups.rejected, service.logged]).toEqual([7, 1, [1, 3, 4]]);
   });
 
+  it("records the line of a group that is alone, if a 422 names only the body", async (context) => {
+    const { expect } = context;
+    const detail = [{ loc: ["body"], msg: "too old", type: "value_error" }];
+    const refuseBody: Deed = async (asked) => {
+      await asked.body();
+      asked.answer(422, { body: JSON.stringify({ detail }) });
+    };
+    const service = await faultyService(context, { otherwise: refuseBody });
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", linesOf(groupOf(1)));
+    expect((await place.log([file, ...skipRefused])).code).toBe(7);
+    expect(reasonsOf(`${file}.rejected`)).toMatchObject([{ file, line: 1, message: "body: too old", from: "service" }]);
+  });
+
   it.for([302, 401, 403, 404, 405, 407])("stops at status %i without a rejects file", async (status, context) => {
     const { expect } = context;
     const service = await faultyService(context, {
