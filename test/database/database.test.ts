@@ -126,6 +126,16 @@ describe("a new file", () => {
     expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
   });
 
+  it.each([0o640, 0o604])("gets mode 0600 again at the next write if it had %i", async (mode) => {
+    const path = newPath();
+    const database = await open(path);
+    await addNote(database, "one");
+    await database.close();
+    chmodSync(path, mode);
+    await addNote(await open(path), "two");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
   it("has its application id, its version and safe settings", async () => {
     const database = await open(newPath());
     const pragma = async (name: string) => (await database.query(`PRAGMA ${name}`))[0];

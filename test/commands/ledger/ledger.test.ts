@@ -88,6 +88,9 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     expect(await idsOf(place, ["--until", "2020-01-01"])).toEqual([]);
     expect(await idsOf(place, ["--until", "1h"])).toEqual([]);
     expect((await place.run(["ledger", "calls", "--since", "tomorrow"])).stderr).toContain("yesterday, or a date");
+    service.next(named("e", "f", "g", "h"));
+    await place.log([place.write("b.jsonl", linesOf(...[5, 6, 7, 8].map((reward) => groupOf(reward))))]);
+    expect(await idsOf(place, ["--limit", "6"])).toEqual(["a", "b", "c", "d", "e", "f"]);
   });
 
   it("counts refused groups as not logged in `ledger verify`", async (context) => {
