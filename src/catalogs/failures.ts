@@ -5,7 +5,7 @@ import { formatInputName } from "../sentences.ts";
 interface InvalidLock extends FailureLocation {
   readonly file: string;
   readonly reason: string;
-  /** False for another file, which is never overwritten. */
+  /** False if the file is not a lock file. Such a file is never overwritten. */
   readonly isLock: boolean;
 }
 

@@ -41,7 +41,7 @@ export const joinCatalogs = (lists: readonly CatalogList[]): Entries<CatalogEntr
   });
 };
 
-/** Joins each model with each entry of exactly its id, in the order of the models. */
+/** Joins each model with each entry that has exactly its id, in the order of the models. */
 export const joinById = (models: ReplyList<InferenceModel>, entries: Entries<CatalogEntry>): readonly CatalogRow[] => {
   const byId = new Map(Array.from(models, ({ id }): [string | undefined, CatalogEntry[]] => [typedValue(id), []]));
   byId.delete(undefined);

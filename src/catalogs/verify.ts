@@ -15,7 +15,7 @@ import { formatPercentChange, formatPrice, parsePrice, readPrice, utcDay } from 
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 
 /** The limits of `catalog verify`. */
-export interface LockPolicy {
+interface LockPolicy {
   /** Percent that a price may rise. */
   readonly maxRise: Decimal;
   /** A deprecation within this time is an error. */

@@ -146,7 +146,7 @@ export class Checker {
 
   /**
    * Adds bytes that are not JSON: a trajectory of a group if they begin with its key, otherwise a group of its own.
-   * @param faultAt where the bytes stop being JSON, from the start of the span
+   * @param faultAt offset in the span of the first byte that is not JSON
    */
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;

@@ -166,7 +166,7 @@ const listFields: Readonly<Record<string, { readonly one: string; readonly keys:
   messages_and_choices: { one: "message", keys: ["role", "message"] },
 };
 
-/** Roles of messages. Assumed: what deployed services accept. */
+/** Roles of messages. Assumed: deployed services accept these. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
 
 /** Names that other frameworks use for the roles. */

@@ -4,7 +4,7 @@ import { listBuffers } from "../groups/parts/parts.ts";
 import { descriptorBytes } from "../input/index.ts";
 import { type HelperTask, scanRanges } from "./threads.ts";
 
-const help = async (task: HelperTask): Promise<void> => {
+const runTask = async (task: HelperTask): Promise<void> => {
   const source = { name: task.name, bytes: descriptorBytes(task), touched: async () => false };
   for await (const result of scanRanges(source, task)) {
     const buffers = result.found === undefined ? [] : listBuffers(result.found.parts);
@@ -15,4 +15,4 @@ const help = async (task: HelperTask): Promise<void> => {
   }
 };
 
-parentPort?.once("message", help);
+parentPort?.once("message", runTask);

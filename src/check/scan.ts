@@ -35,11 +35,9 @@ import {
   walkMembers,
 } from "../json/walk.ts";
 import { type Block, Checker, emptyBlock, hasDuplicateRequestKey, keyUses, type ScanOptions } from "./checker.ts";
+import { maxTextBytes } from "./rules/file-rules.ts";
 import { type Path, PositionCounter } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
-
-/** Maximum bytes of a string in V8: 2^29 − 24 (512 MiB). */
-const maxTextBytes = 2 ** 29 - 24;
 
 const withReader = cacheReader(keyUses);
 

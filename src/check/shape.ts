@@ -45,6 +45,7 @@ export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 /** Computes facts from the keys and kinds of an object, and from strings that are part of its shape. */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, text: JsonTable, object: number) => Facts;
 
+/** Derives no facts but the kinds. */
 export const onlyKinds = <Own>(own: Own): Own => own;
 
 interface ValueLayout {
@@ -82,9 +83,9 @@ export class Shape<Name extends string, Facts> {
   #object = 0;
   #layout: ValueLayout = { distances: new Int32Array(), after: new Uint8Array(), open: [], repeated: 0 };
 
-  constructor(names: readonly Name[], factsOf: DeriveFacts<Name, Facts>) {
+  constructor(names: readonly Name[], deriveFacts: DeriveFacts<Name, Facts>) {
     this.names = names;
-    this.#deriveFacts = factsOf;
+    this.#deriveFacts = deriveFacts;
     this.slots = toRecord(names, (at) => at + 1);
     for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
@@ -109,7 +110,7 @@ export class Shape<Name extends string, Facts> {
     return from + distance;
   }
 
-  /** True if the object read last repeats a key. */
+  /** True if the object read last repeats the key. */
   hasDuplicate(name: Name): boolean {
     return (this.#layout.repeated & (1 << this.slots[name])) !== 0;
   }

@@ -84,13 +84,13 @@ export type Attempt = { readonly isBodySent: boolean } & (
   | { readonly kind: "broken"; readonly code: string; readonly failure: Failure }
 );
 
-/** The remaining time of `--max-wait` for all waits together. */
 /** A wait before another attempt, and the rest of the budget after it. */
 export interface RetryWait {
   readonly waitMs: number;
   readonly leftMs: number;
 }
 
+/** The remaining time of `--max-wait` for all waits together. */
 export interface RetryBudget {
   /**
    * Waits before another attempt, with exponential backoff and full jitter, but at least `minMs`, as the service asked.

@@ -43,7 +43,7 @@ const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
   /** The first row of another version in each file. */
-  const firstRefused = new Map<string, number>();
+  const firstUnsupported = new Map<string, number>();
   /** Caches the digest, because the rows of a group repeat its JSON. */
   let last = { json: "", digest: "" };
 
@@ -82,11 +82,11 @@ const openRows = (run: FormatRun): Converter => {
   }
 
   /** True if a row has another version. @throws ConversionError for the first row of a file */
-  const isRefused = ({ value: row, file, position }: SourceRecord): boolean => {
+  const isUnsupported = ({ value: row, file, position }: SourceRecord): boolean => {
     const own = row.get("format_version");
     if (own?.number === supportedVersion) return false;
-    const first = firstRefused.get(file) ?? position;
-    firstRefused.set(file, first);
+    const first = firstUnsupported.get(file) ?? position;
+    firstUnsupported.set(file, first);
     if (first !== position) return true;
     const isFirst = own === undefined || own.number === 1;
     const found = isFirst ? "version 1, without finish_reason and logprobs" : `version ${own.raw}`;
@@ -96,7 +96,7 @@ const openRows = (run: FormatRun): Converter => {
   return {
     convert: (record) => {
       const { value: row } = record;
-      if (isRefused(record)) return [];
+      if (isUnsupported(record)) return [];
       const groupIndex = requireKey(row, "group_index");
       const { raw: group, number } = groupIndex;
       return withGroup(group, () => {

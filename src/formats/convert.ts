@@ -77,7 +77,7 @@ interface BrokenRecord {
 }
 
 /**
- * Converts inputs, each in its own format, without files in folders that have none. The converted groups are first.
+ * Converts each input in its own format. Skips files of folders that have no format. The converted sources come first.
  * @throws Failure `spool-failed`; the signal's reason
  */
 export const convertInputs = async (
@@ -285,7 +285,7 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, sta
         }
       }
     }
-    // A record without a key of the other records belongs to no group.
+    // A record that shares no key with the other records belongs to no group.
     const isForeign = ({ keys }: Pick<BrokenRecord, "keys">): boolean =>
       keys !== undefined && !keys.some((key) => knownKeys.includes(key));
     const possible = new Map(Array.from(ungrouped).filter(([, record]) => !isForeign(record)));

@@ -80,7 +80,7 @@ export interface Converter {
    * @throws ConversionError
    */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
-  /** Returns what is wrong with records in the context of all others. */
+  /** Returns the faults of records that appear only when all records are known. */
   findFaults?(): readonly RecordFault[];
   /** Returns the group of a member that cannot be read, if its name contains it. */
   groupOfMember?(member: string): string | undefined;

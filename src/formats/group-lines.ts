@@ -64,7 +64,7 @@ export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
   /** The group whose line is being written. */
   let open: ConvertedGroup | undefined;
   let isInOrder = true;
-  /** Shared by all rollouts that have it. */
+  /** The last identity, so that rollouts with an equal identity share one string. */
   let lastIdentity = "";
 
   const groupOf = (key: string, file: number): ConvertedGroup => {

@@ -42,10 +42,10 @@ export const openFiles = async (
   format: Format,
   { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { readonly hasReceipt: boolean },
 ): Promise<readonly ConvertedFile[]> => {
-  const isLast = ({ name }: Source): number => (format.lastFilePattern?.test(name) === true ? 1 : 0);
+  const orderOf = ({ name }: Source): number => (format.lastFilePattern?.test(name) === true ? 1 : 0);
   const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
   const files: ConvertedFile[] = [];
-  for (const source of sources.toSorted((a, b) => isLast(a) - isLast(b))) {
+  for (const source of sources.toSorted((a, b) => orderOf(a) - orderOf(b))) {
     try {
       files.push({ name: source.name, records: await openRecords(source, kinds, maxUnpackedBytes) });
     } catch (thrown) {

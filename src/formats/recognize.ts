@@ -27,7 +27,7 @@ interface FormatMatches {
   readonly unreadable?: string | undefined;
 }
 
-export interface RecognizedInput {
+interface RecognizedInput {
   readonly source: Source;
   readonly formats: readonly Format[];
   /** The facts for an error if it has no format. */
@@ -93,7 +93,10 @@ const recognizeInput = async (
 const hasName = ({ filePattern }: Format, { source }: RecognizedInput): boolean =>
   filePattern?.test(source.name) === true;
 
-/** Adds a format to files without one that have its names, or that are unreadable, if only one of the other files' formats fits. */
+/**
+ * Adds a format to unreadable files, and to files with the names of a format. It must be the only format of the other files
+ * that fits.
+ */
 const addFormatsByName = (
   inputs: readonly RecognizedInput[],
   given: Format | undefined,

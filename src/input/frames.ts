@@ -247,7 +247,7 @@ export const findTextStart = async (bytes: Pick<Bytes, "read">): Promise<number>
   return bomLength(head);
 };
 
-/** Bytes per read for the columns that messages show, which need their line again. */
+/** Bytes per read of a line whose units are counted. */
 const stepBytes = 2 ** 16;
 
 /**

@@ -160,13 +160,16 @@ const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
   }
 };
 
-/** Bytes of a row in memory, at least. */
-const rowBytes = 200;
+/** Minimum bytes of a row in memory. */
+const minRowBytes = 200;
 
-/** Bytes of a row group in memory, at least: its pages, its rows, or 8 bytes for each value, since a page can repeat one value. */
+/**
+ * Returns the minimum bytes of a row group in memory: its pages, its rows, or 8 bytes for each value, because a page can
+ * repeat one value.
+ */
 const measureRowGroup = ({ columns, num_rows, total_byte_size }: FileMetaData["row_groups"][number]): number => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
-  return Math.max(Number(total_byte_size), 8 * values, rowBytes * Number(num_rows));
+  return Math.max(Number(total_byte_size), 8 * values, minRowBytes * Number(num_rows));
 };
 
 /** Reads the rows of a range, which is a row group or the start of one. @throws errors of the file */

@@ -17,7 +17,7 @@ export interface Span {
 }
 
 /** A member of an object, with its decoded key. */
-export interface MemberSpan {
+interface MemberSpan {
   readonly key: string;
   readonly keySpan: Span;
   readonly value: Span;

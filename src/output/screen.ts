@@ -197,7 +197,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
         ? print(pieces.map(safe.text), { kind: "lines", isPaged: false })
         : print(pieces, { kind: kind === "text" ? "verbatim" : kind, isPaged: false }),
 
-    /** Writes bytes to standard output, not even redacted. */
+    /** Writes bytes to standard output unchanged, without redaction. */
     printBytes: async (bytes: Uint8Array): Promise<void> => {
       await errorQueue;
       await output.write(bytes);
@@ -233,7 +233,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
 
     hideSecret: safe.addSecret,
 
-    /** Prints from now on even if a signal came, because the run is over. */
+    /** Prints even after a signal, because the run is over. */
     ignoreSignal: (): void => output.ignoreSignal(),
 
     startProgress: (label: string): ProgressIndicator => (hasSpinner ? startSpinner(label) : noProgress),

@@ -94,7 +94,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
   const { source: sourceOf, start: startOf, length: lengthOf, checksum: checksumOf } = parts.columns;
   const window = Buffer.allocUnsafeSlow(windowBytes);
   /** The range in the window. */
-  let held = { source: -1, start: 0, end: 0 };
+  let buffered = { source: -1, start: 0, end: 0 };
   let bytesSinceTurn = 0;
 
   const changed = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
@@ -110,9 +110,10 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
   };
   /** Returns a part in the window; undefined if it must be read. @throws Failure `input-changed` */
   const readNow = (part: number): Uint8Array | undefined => {
-    const at = startOf.at(part) - held.start;
+    const at = startOf.at(part) - buffered.start;
     const length = lengthOf.at(part);
-    if (held.source !== sourceOf.at(part) || at < 0 || held.start + at + length > held.end) return undefined;
+    if (buffered.source !== sourceOf.at(part) || at < 0 || buffered.start + at + length > buffered.end)
+      return undefined;
     // `Buffer.subarray` takes twice as long.
     const bytes = new Uint8Array(window.buffer, at, length);
     if (zlib.crc32(bytes) !== checksumOf.at(part)) throw changed(part);
@@ -125,9 +126,9 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
     async read(part: number): Promise<Uint8Array> {
       const [source, start] = [sourceOf.at(part), startOf.at(part)];
       // Parts in the order of the input are read ahead.
-      const isNext = held.source === source && start >= held.end && start <= held.end + maxGapBytes;
+      const isNext = buffered.source === source && start >= buffered.end && start <= buffered.end + maxGapBytes;
       const into = isNext ? window : window.subarray(0, lengthOf.at(part));
-      held = { source, start, end: start + (await readBytes(part, { from: start, into })) };
+      buffered = { source, start, end: start + (await readBytes(part, { from: start, into })) };
       const bytes = readNow(part);
       if (bytes === undefined) throw changed(part);
       return bytes;
@@ -137,7 +138,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
     async *readLarge(part: number): AsyncGenerator<Uint8Array, void> {
       const start = startOf.at(part);
       const end = start + lengthOf.at(part);
-      held = { source: -1, start: 0, end: 0 };
+      buffered = { source: -1, start: 0, end: 0 };
       let checksum = 0;
       for (let from = start; from < end; from += window.length) {
         const into = window.subarray(0, end - from);

@@ -18,7 +18,7 @@ export interface RefusedGroup {
 }
 
 /** The step after a refused request. The run ends if it has neither `requests` nor `refused`. */
-export interface NextStep {
+interface NextStep {
   /** Requests that replace the refused request. */
   readonly requests?: readonly PlannedRequest[];
   /** The largest request to attempt from now on. */
@@ -109,7 +109,7 @@ const parsePosition = (step: string | number | undefined): number | undefined =>
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
 };
 
-/** More items than a person reads (output.md). */
+/** Items that become problems, because nobody reads more (output.md). */
 const maxItems = 100;
 
 const locateProblems = async (
@@ -164,7 +164,7 @@ const findPart = (dataset: Dataset, request: PlannedRequest, item: RefusalItem):
 
 /**
  * Locates an item in the value of a part. Services put names of types between keys, as in
- * `messages_and_choices.0.UserMessage.content`. These are no steps of the path; the first is the branch of a union.
+ * `messages_and_choices.0.UserMessage.content`. These names are not steps of the path. The first name is the branch of a union.
  * The last step is kept, because its key may be missing.
  */
 const locateInPart = (

@@ -42,11 +42,11 @@ interface EnvelopedGroups {
  */
 export const planRequests = (
   dataset: Dataset,
-  { limit, oneRequest, ...framed }: EnvelopedGroups & { readonly limit: BodyLimit; readonly oneRequest: boolean },
+  { limit, oneRequest, ...enveloped }: EnvelopedGroups & { readonly limit: BodyLimit; readonly oneRequest: boolean },
 ): readonly PlannedRequest[] => {
-  const requests = cutRequests(dataset, { ...framed, limit: limit.bytes });
+  const requests = cutRequests(dataset, { ...enveloped, limit: limit.bytes });
   if (requests.length > 1) {
-    const { bytes } = planRequest(dataset, framed);
+    const { bytes } = planRequest(dataset, enveloped);
     const tooLarge = isTooLarge(bytes, limit);
     const size = { bytes, limit: limit.bytes, requests: requests.length, tooLarge };
     if (oneRequest) throw oneRequestTooLarge(size);
@@ -111,8 +111,8 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
 };
 
 /** Returns the largest request if groups are cut into halves. */
-export const findHalfBytes = (dataset: Dataset, { groups, ...framed }: EnvelopedGroups): number => {
-  const sizes = measureBodies(dataset, { groups, ...framed });
+export const findHalfBytes = (dataset: Dataset, { groups, ...enveloped }: EnvelopedGroups): number => {
+  const sizes = measureBodies(dataset, { groups, ...enveloped });
   const [, middle = 0] = cutAtLimit(sizes, findSmallestLimit(sizes, sizes.bytesOf(0, groups.length), 3));
   return Math.max(sizes.bytesOf(0, middle), sizes.bytesOf(middle, groups.length));
 };

@@ -93,7 +93,7 @@ interface LogResultParts extends Pick<LogResult, "modelId" | "ledger"> {
   readonly sent: SendResult | undefined;
   readonly outcomes: GroupOutcomes;
   readonly rejectsFile?: string | undefined;
-  /** True if nothing that was rejected could be read. */
+  /** True if no rejected group could be read. */
   readonly rejectsEmpty?: boolean;
   /** Inputs that another file replaced during the run. */
   readonly replaced?: readonly string[];
@@ -126,7 +126,7 @@ export const logResult = (dataset: Dataset, run: LogResultParts): LogResult => {
   };
 };
 
-/** Returns the result of a run that a signal stopped while it was reading. */
+/** Returns the result of a run that sent nothing. */
 export const emptyResult = ({
   batch = null,
   ...known

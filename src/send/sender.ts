@@ -35,9 +35,9 @@ export interface Job {
   readonly recorded?: RecordedRequest;
 }
 
-/** Sends the requests of a run. Errors of the network or the service, and signals, are results. */
 export type Sender = ReturnType<typeof openSender>;
 
+/** Opens the sender of a run. Errors of the network or the service, and signals, are part of its result. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = emptySendResult();
@@ -65,15 +65,15 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     sent.stop ??= failure;
   };
   const findStop = (attempt: Attempt) => (host.signal.aborted ? toSignalFailure(host) : undefined) ?? attempt.failure;
-  const sendNext = (requests: readonly PlannedRequest[]) => {
+  const queueFirst = (requests: readonly PlannedRequest[]) => {
     queue.unshift(...requests.map((request) => ({ request })));
   };
   /** Cuts the groups of a request and of the queue again, because the limit is smaller now. */
-  const fillRequests = (groups: Uint32Array) => {
+  const recutRequests = (groups: Uint32Array) => {
     const planned = queue.filter(({ recorded }) => recorded === undefined);
     const all = Uint32Array.from([groups, ...planned.map(({ request }) => request.groups)].flatMap((own) => [...own]));
     queue = queue.filter(({ recorded }) => recorded !== undefined);
-    sendNext(cutRequests(dataset, { envelope, groups: all, limit }));
+    queueFirst(cutRequests(dataset, { envelope, groups: all, limit }));
   };
   const markUnknown = (request: SentRequest, last = request.unknownFailure) => {
     outcomes.setAll(request.request.groups, "unknown");
@@ -111,7 +111,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
-      fillRequests(groups);
+      recutRequests(groups);
       return false;
     }
     reportProgress();
@@ -203,7 +203,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
     refused.push(...(next.refused ?? []));
     limit = Math.min(limit, next.limit ?? limit);
-    sendNext(next.requests ?? []);
+    queueFirst(next.requests ?? []);
     if (next.requests !== undefined || next.refused !== undefined) return;
     sent.problems = next.problems ?? sent.problems;
     stopWith(next.stop ?? findStop(attempt));
@@ -218,7 +218,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     for (let at = 0; at < taken.length; at += dedupKeyBytes) others.add(dedupKeys.find(taken, at));
     takenGroups.push(...request.groups.filter((group) => others.has(group)));
     const groups = request.groups.filter((group) => !others.has(group));
-    if (groups.length > 0) sendNext([planRequest(dataset, { envelope, groups })]);
+    if (groups.length > 0) queueFirst([planRequest(dataset, { envelope, groups })]);
   };
 
   return {

@@ -62,7 +62,7 @@ const toSettingRow = (layers: Layers, name: SettingName) => {
 };
 
 interface SettingProblem extends Pick<Problem, "rule" | "message" | "advice"> {
-  /** The advice if the value is saved or imported. */
+  /** The advice for a value that is already in a file. */
   readonly fix?: string;
 }
 
@@ -107,7 +107,7 @@ const normalizeName = (typed: string): string =>
 const isSecretName = (name: string): boolean => secretNames.includes(normalizeName(name).replace(/_file$/, ""));
 
 /** Returns the problem of a name that is not a setting. */
-const toUnknownName = (name: string): SettingProblem => {
+const describeUnknownName = (name: string): SettingProblem => {
   if (isSecretName(name)) {
     const advice = "save a key with `rollcall auth login`";
     return { rule: "secret-in-settings", message: `${name} is a secret, not a setting`, advice };
@@ -122,7 +122,7 @@ const toFailure = ({ rule, message, advice }: SettingProblem): Failure =>
 
 const findSetting = (typed: string): SettingName => {
   const name = [typed, normalizeName(typed)].find(isSettingName);
-  if (name === undefined) throw toFailure(toUnknownName(typed));
+  if (name === undefined) throw toFailure(describeUnknownName(typed));
   return name;
 };
 
@@ -231,7 +231,7 @@ const findSettingProblem = (
   value: unknown,
   layers: Pick<Layers, "local" | "windows">,
 ): SettingProblem | undefined => {
-  if (!isSettingName(name)) return toUnknownName(name);
+  if (!isSettingName(name)) return describeUnknownName(name);
   if (layers.local && settings[name].isOfService) {
     const advice = "choose another profile with --profile <name>";
     return { rule: "built-in-setting", message: `the local service has its own ${name}`, advice };

@@ -3,7 +3,7 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-/** A parsed text, or its expected form, to follow "expected". */
+/** The value of a text, or the form that a message names after "expected". */
 type ParseResult<Value> = { readonly ok: true; readonly value: Value } | ReturnType<typeof reject>;
 
 type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => ParseResult<Value>;

@@ -25,7 +25,7 @@ export interface Progress {
 
 export interface PageState {
   readonly progress: Progress;
-  /** Absent until all was read. */
+  /** Absent until all input is read. */
   readonly summary?: Summary;
   /** Only in an exported page: its time and its number of groups. */
   readonly written?: { readonly at: string; readonly groups: number };

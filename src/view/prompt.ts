@@ -3,10 +3,12 @@ import { findGroupKey } from "../check/index.ts";
 import { type Dataset, readGroupStart, readGroupTrajectories } from "../groups/index.ts";
 import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
 
-export type GroupStart = { readonly words: string; readonly key: string | null };
+type GroupStart = { readonly words: string; readonly key: string | null };
 
-/** Bytes of a group that are read first, and of a group that is read completely only to find its key. */
+/** Bytes of a group that are read first. */
 const maxFirstBytes = 2 ** 16;
+
+/** Maximum bytes of a group that is read completely only to find its key. */
 const maxKeyBytes = 2 ** 20;
 
 /** Maximum characters of the prompt in a row. */

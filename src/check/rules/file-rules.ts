@@ -23,7 +23,8 @@ const corruptFile = (program: string, name: string) =>
     example: problemExample({ wrong: "cut" }, name),
   });
 
-const maxBytes = 2 ** 29 - 24;
+/** Maximum bytes of a string in V8: 2^29 − 24 (512 MiB). */
+export const maxTextBytes = 2 ** 29 - 24;
 
 /** Files that cannot be used at all. */
 export const fileRules = {
@@ -135,13 +136,13 @@ export const fileRules = {
     message: ({ limit }) => `the line is longer than ${limit} bytes`,
     advice: "write each group or trajectory on its own line",
     why: "rollcall reads a whole line into one string, and a string in Node holds at most 512 MiB.",
-    example: problemExample({ limit: maxBytes }, "step.jsonl", 3),
+    example: problemExample({ limit: maxTextBytes }, "step.jsonl", 3),
   }),
   "document-too-long": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the document is longer than ${limit} bytes`,
     advice: "write each group on its own line",
     why: "rollcall reads a document that is one group or not JSON into one string. A string in Node holds at most 512 MiB.",
-    example: problemExample({ limit: maxBytes }, "step.json"),
+    example: problemExample({ limit: maxTextBytes }, "step.json"),
   }),
 };
 

@@ -12,7 +12,7 @@ interface Position {
 }
 
 /** Bytes of a source and their position. */
-export interface PositionedBytes {
+interface PositionedBytes {
   readonly bytes: Buffer;
   readonly start: number;
   /** Line of the first byte, from 1. */

@@ -6,7 +6,7 @@ export interface Piece {
   readonly isNew: boolean;
 }
 
-/** Maximum products of the numbers of words that are compared one by one. */
+/** Maximum product of the numbers of words of two compared texts. */
 const maxComparisons = 500_000;
 
 /** Splits a text into words and signs with the blanks after them. */

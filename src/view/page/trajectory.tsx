@@ -55,7 +55,7 @@ const TrajectoryView = ({ detail, json, query, at, step }: TrajectoryProps) => {
   const parsed = useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
   const metrics = Object.entries(member?.metrics ?? {});
-  const isNotShown = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
+  const hasMore = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
     name !== "metrics" || metrics.length === 0 || Object.keys(JSON.parse(text)).length > metrics.length;
   const [isRaw, setRaw] = useState(false);
   const [isTinted, setTinted] = useState(true);
@@ -122,7 +122,7 @@ const TrajectoryView = ({ detail, json, query, at, step }: TrajectoryProps) => {
           ) : (
             <>
               <Conversation turns={turns} findings={findings} isTinted={isTinted} />
-              {parsed.others.filter(isNotShown).map(({ name, text }) => (
+              {parsed.others.filter(hasMore).map(({ name, text }) => (
                 <FoldedText key={name} title={name} text={text} />
               ))}
             </>
