@@ -165,7 +165,8 @@ export const Conversation = ({ turns, findings = [], isTinted = false, compared 
       const about = [turn.at, ...turn.parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
       const { role = "?" } = turn;
       const other = compared?.turns[position];
-      const isEqual = other?.role === turn.role && textOfParts(other?.parts) === textOfParts(turn.parts);
+      const isEqual =
+        other !== undefined && other.role === turn.role && textOfParts(other.parts) === textOfParts(turn.parts);
       return (
         <li
           key={turn.at}
