@@ -72,7 +72,7 @@ const recognizeInput = async (
   { isNamed, maxUnpackedBytes }: RecognizeOptions,
 ): Promise<RecognizedInput> => {
   const head = await readHead(source.bytes, sniffedBytes);
-  const [container, sniffed] = [findContainer(head), sniff(head)];
+  const [container, sniffed] = [findContainer(head), sniff(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
   if (given !== undefined && isNamed(source.name)) {
     const isReadable = container === undefined || given.records[container] !== undefined;

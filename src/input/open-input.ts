@@ -164,7 +164,7 @@ const webPage: RuleData<"not-json"> = {
 
 /** @throws UnusableInput if an input with these first bytes cannot be read */
 const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {
-  const sniffed = sniff(head);
+  const sniffed = sniff(head, name);
   if (head.length === 0) throw new UnusableInput("input-empty", undefined);
   if (sniffed === undefined || (takesContainers && findContainer(head) !== undefined)) return;
   const isPage = sniffed.rule === "not-json" && sniffed.data.kind === markup && isRemote(name);

@@ -59,7 +59,8 @@ const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { e
 const notJson = (kind: string, instead = convertAdvice): SniffResult =>
   new UnusableInput("not-json", { kind, instead });
 
-export const sniff = (head: Uint8Array): SniffResult => {
+/** `name` is the file in the advice. */
+export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   const [a, b, c, d] = head;
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32 (big-endian)");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32 (little-endian)" : "UTF-16 (little-endian)");
@@ -73,7 +74,7 @@ export const sniff = (head: Uint8Array): SniffResult => {
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16 (big-endian)");
   const text = Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart();
   const kind = textKind(text);
-  return kind === undefined ? undefined : notJson(kind, kind === csv ? csvAdvice(text) : undefined);
+  return kind === undefined ? undefined : notJson(kind, kind === csv ? csvAdvice(text, name) : undefined);
 };
 
 /** In UTF-8, read as Latin-1. */
@@ -82,13 +83,17 @@ const byteOrderMark = "\xef\xbb\xbf";
 const csv = "CSV";
 
 /** Every value of CSV is a string, so the path of the reward is required. */
-const csvAdvice = (text: string): string => {
+const csvAdvice = (text: string, name: string): string => {
   const [header = ""] = text.split("\n");
-  const messages = /\b(?:messages|prompt)\b/.test(header) ? "" : " --messages-from <column>";
-  const reward = /\breward\b/.test(header) ? "reward" : "<column>";
+  const columnOf = (names: RegExp): string => names.exec(header)?.[0] ?? "<column>";
+  const messages = /\b(?:messages|prompt)\b/.test(header)
+    ? ""
+    : ` --messages-from ${columnOf(/\b(?:conversations?|chat|dialog(?:ue)?|turns)\b/i)}`;
+  const reward = columnOf(/\b(?:reward|score|rating)\b/i);
+  const file = /^[\w./-]+$/.test(name) ? name : "rows.csv";
   const script =
     "import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in csv.DictReader(sys.stdin)]";
-  return `convert it to lines: python3 -c "${script}" < rows.csv | rollcall convert${messages} --reward-from ${reward}`;
+  return `convert it to lines: python3 -c "${script}" < ${file} | rollcall convert${messages} --reward-from ${reward}`;
 };
 
 export const markup = "XML or HTML";

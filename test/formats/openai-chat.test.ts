@@ -109,6 +109,10 @@ describe("rows of chat messages", () => {
       .trimEnd()
       .split("\n");
     expect(rewardsIn((await convertRows(rows, ["--reward-from", "reward"])).lines)).toEqual([[0.5]]);
+    const other = fileOf(["id,conversation,score", `1,"${quoted}",0.5`], "other.csv");
+    expect((await convertFile(other)).stderr).toContain(
+      `< ${other} | rollcall convert --messages-from conversation --reward-from score`,
+    );
   });
 
   it("are read from the columns of --messages-from and --reward-from, also of Parquet", async () => {
