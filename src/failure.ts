@@ -115,7 +115,7 @@ export interface FailureDetails {
   readonly cause?: unknown;
 }
 
-export interface RuleProblemCount {
+interface RuleProblemCount {
   readonly rule: string;
   readonly severity: Severity;
   readonly count: number;

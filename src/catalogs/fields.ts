@@ -6,7 +6,7 @@ import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDigits
 import type { JsonObject } from "../json/walk.ts";
 
 /** A field that a service may omit or send in another type, as a column of a list (`Column` of the output). */
-export interface FieldColumn<Row> {
+interface FieldColumn<Row> {
   readonly name: string;
   readonly heading: string;
   readonly rank: number;

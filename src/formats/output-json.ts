@@ -4,7 +4,7 @@ import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
 /** JSON that rollcall composes, and the values of the record that it represents. */
-export interface JsonLiteral {
+interface JsonLiteral {
   readonly kind: "literal";
   readonly json: string;
   readonly sources: readonly Value[];

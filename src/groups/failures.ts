@@ -14,7 +14,7 @@ export const missingSplit = (splits: readonly string[]): Failure =>
       });
 
 /** Number of valid groups that can be sent without the others; `some` for a growing file. */
-export type ValidGroups = number | "some" | undefined;
+type ValidGroups = number | "some" | undefined;
 
 export const invalidInput = (
   problems: Problems,

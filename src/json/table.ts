@@ -119,7 +119,7 @@ const decodeText = (bytes: Buffer, start: number, length: number): string => {
 };
 
 /** True if bytes are the characters of an ASCII text. */
-export const isTextAt = (text: string, bytes: Buffer, start: number): boolean => {
+const isTextAt = (text: string, bytes: Buffer, start: number): boolean => {
   for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text.charCodeAt(at)) return false;
   return true;
 };

@@ -22,7 +22,7 @@ const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 /** States in which a request has no claim to its groups after its run ended. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
-export interface LeasedRun extends Lock {
+interface LeasedRun extends Lock {
   readonly id: number;
   /** Records that a query at this time renewed the lease. */
   noteRenewal(askedAt: number): void;

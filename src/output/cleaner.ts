@@ -1,7 +1,7 @@
 /** Makes all output safe: removes harmful characters from text and redacts the secrets of the run. */
 import { openSecrets } from "./secrets.ts";
 
-export interface Cleaner {
+interface Cleaner {
   addSecret(secret: string): void;
   /** Removes control characters, except tabs and line ends. */
   text(text: string): string;

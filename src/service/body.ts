@@ -10,10 +10,7 @@ import { Refusal } from "./operation.ts";
  * Reads and decompresses a body, and passes it to `use`.
  * @throws Refusal 413 as soon as a limit is exceeded; 415 before it is read; 400 if it is cut off or damaged
  */
-export type BodyReader = <Result>(
-  exchange: HttpBindings,
-  use: (bytes: Uint8Array) => Promise<Result>,
-) => Promise<Result>;
+type BodyReader = <Result>(exchange: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>;
 
 /** Bytes of all bodies in memory. If they are reached, only the oldest body is read on. */
 const uploadBudgetBytes = 256 * 1024 * 1024;

@@ -23,7 +23,7 @@ export type SettingFlags = {
   readonly store?: string | undefined;
 } & { readonly [Name in SettingName]?: string | boolean | undefined };
 
-export type SettingSource = "command line" | "environment" | "profile" | "default";
+type SettingSource = "command line" | "environment" | "profile" | "default";
 
 /** The input of the settings of a run. */
 export interface SettingsSources {

@@ -155,7 +155,6 @@ export type CheckDocument = z.infer<typeof check>;
 export type ConvertDocument = z.infer<typeof convert>;
 export type ViewDocument = z.infer<typeof view>;
 export type LedgerEntry = z.infer<typeof entry>;
-export type LoggedCall = z.infer<typeof loggedCall>;
 export type LedgerResolved = z.infer<typeof ledgerResolve>;
 export type LedgerVerified = z.infer<typeof ledgerVerify>;
 export type LedgerForgotten = z.infer<typeof ledgerForget>;

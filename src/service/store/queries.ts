@@ -34,7 +34,7 @@ export interface StoredCall {
   readonly otherGroupKeys: string;
 }
 
-export interface ProjectRequest {
+interface ProjectRequest {
   readonly model: string;
   readonly split: string;
   readonly loggedAt: number;
