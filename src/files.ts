@@ -221,7 +221,7 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
-/** Identifies a file also by other names of it; undefined for a folder, a pipe, a device or a file that cannot be located. */
+/** Identifies a file by any of its names; undefined for a folder, a pipe, a device or a file that can't be located. */
 export const identifyFile = (file: string): string | undefined => {
   try {
     const facts = statSync(file, { throwIfNoEntry: false });

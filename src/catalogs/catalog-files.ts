@@ -1,4 +1,4 @@
-/** Catalogs in files: the history of different replies, the facts about the latest reply, and files that people name. */
+/** Catalogs in files: the history of replies, the facts about the latest reply, and files that people name. */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";

@@ -114,7 +114,7 @@ export const parsePrice = (value: unknown): Decimal | undefined => {
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
 
-/** Returns a price in US dollars per token or unit. An absent or invalid price is undefined, because unknown is not zero. */
+/** Returns a price in US dollars per token or unit; undefined if absent or invalid, because unknown is not zero. */
 export const readPrice = (pricing: Pricing, name: string): Decimal | undefined =>
   parsePrice(statedPrices(pricing).get(name));
 

@@ -6,7 +6,7 @@ interface ModelNames {
   readonly name: string;
 }
 
-/** Compiles a pattern. Each word must be in the id or name, in any case. A word with `*` or `?` is a glob over the id. */
+/** Compiles a pattern. Each word must be in the id or name, in any case. With `*` or `?` it is a glob over the id. */
 export const compilePattern = (pattern: string): ((names: ModelNames) => boolean) => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
   const globs = words.map((word) => (/[*?]/.test(word) ? Array.from(word) : undefined));

@@ -196,7 +196,7 @@ const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, 
 /** The most tools that a mistyped name is compared with. */
 const maxComparedTools = 200;
 
-/** Reports calls of undeclared tools and calls without a result. `last` is the index of the last message's first event. */
+/** Reports calls of undeclared tools and calls without a result. `last`: index of the last message's first event. */
 const inspectCalls = (
   text: JsonTable,
   { listed, last }: { readonly listed: ReadonlySet<string> | undefined; readonly last: number },

@@ -101,7 +101,7 @@ const checkStartTime: Check = (text, node, report) => {
 /** Keys that mark a failed trajectory, although only a group's exceptions are counted. */
 const failureKeys = ["exception", "exceptions"] as const;
 
-/** Assumed: messages and reward are required; every other field can be absent or null, as services differ about null. */
+/** Assumed: messages and reward are required. Other fields can be absent or null, as services differ about null. */
 const trajectoryType = defineObjectType(
   {
     messages_and_choices: required(Kind.array),

@@ -56,7 +56,7 @@ const toParsedUrl = ({ protocol, origin, hostname, host, port, pathname }: URL):
   };
 };
 
-/** True if `NO_PROXY` lists a host: `*`, a name with all names below it, or an IP address, each with or without a port. */
+/** True if `NO_PROXY` lists a host: `*`, a name with all names below it, or an IP address, with or without a port. */
 const isWithoutProxy = ({ hostname, port }: ParsedUrl, list: string): boolean =>
   list.split(/[\s,]+/).some((entry) => {
     if (entry === "*") return true;

@@ -154,7 +154,7 @@ const refuseExchanges = (trajectory: Value): void => {
   throw new ConversionError("exchanges are not supported, only messages_and_choices", exchanges);
 };
 
-/** Keeps the bytes of a trajectory, except replaced members. Its writer omits messages_and_choices if they are empty. */
+/** Keeps the bytes of a trajectory, except replaced members. Its writer omits empty messages_and_choices. */
 const completeTrajectory = (trajectory: Value, own: Readonly<Record<string, OutputJson>>): OutputJson => {
   const lacks = (holder: Value): boolean => holder.isObject && holder.get("messages_and_choices") === undefined;
   const none = { messages_and_choices: list([]) };
@@ -174,7 +174,7 @@ const columnTargets = {
   messages: "trajectory.messages_and_choices",
 };
 
-/** Returns columns that identify rows, and columns for queries that repeat the JSON, each with the path of what it repeats. */
+/** Returns columns that identify rows, and columns that repeat a value of the JSON, each with the path of the value. */
 function* listRepeatedColumns(
   row: Value,
   group: Value,

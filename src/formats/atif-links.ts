@@ -64,7 +64,7 @@ export const openLinks = (run: FormatRun) => {
   const bySession = new Map<string, string[]>();
   let owners: ReadonlyMap<string, string> | undefined;
 
-  /** Returns the files that a reference can mean: by its path, and by its id if only one file in its folder or below has it. */
+  /** Returns the files that a reference can mean: by its path, or by an id of one file in its folder or below. */
   const filesOf = ({ path, trajectoryId, sessionId }: Reference, from: string): readonly string[] => {
     const folder = dirname(join(from));
     const ownFile = (files: readonly string[] = []): readonly string[] => {

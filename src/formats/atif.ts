@@ -168,7 +168,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     if (!isOwn) run.note("converted the turns of a subagent with another model to plain messages");
     return isOwn;
   };
-  /** Returns the steps of a continuation without copies: marked steps or, without marks, the first steps that are equal. */
+  /** Returns the steps of a continuation without copies: marked steps or, without marks, the first equal steps. */
   const withoutCopies = (steps: readonly Value[], first: Value | undefined): readonly Value[] => {
     const before = itemsAt(first, "steps");
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);

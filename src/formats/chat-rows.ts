@@ -139,7 +139,7 @@ const otherKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** The format of rows with messages at a path, as a list or as JSON in a string, which columns of tables often contain. */
+/** The format of rows with messages at a path: a list, or JSON in a string, as in many columns of tables. */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value): Value => {

@@ -10,7 +10,7 @@ import { Value } from "./value.ts";
 /** Bytes of documents in memory. */
 const maxStoredBytes = 2 ** 26;
 
-/** Opens documents next to inputs. The latest documents stay in memory. Next to a remote file, only other inputs can be read. */
+/** Opens documents next to inputs and keeps the latest. Next to a remote file, only other inputs can be read. */
 export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();

@@ -171,7 +171,7 @@ type Attachments = ReturnType<typeof openAttachments>;
 /** Maximum length of a reference in bytes, with its quotes. */
 const maxReferenceBytes = 64;
 
-/** Replaces references by attachments; in older logs, by contents of the transcript. Throws ConversionError if one is missing. */
+/** Replaces references by attachments; in older logs, by contents of the transcript. @throws ConversionError */
 const openAttachments = (sample: Value) => {
   const attachment = (id: string, at: Value): Value => {
     const found = sample.get("attachments", id) ?? sample.get("transcript", "content", id);

@@ -152,7 +152,7 @@ const convertAgain = async (
   return { cut, value, rollout: rollouts instanceof ConversionError ? undefined : rollouts[position] };
 };
 
-/** Returns the records of a group, or their parts, and the documents next to them: one line each, without duplicates. */
+/** Returns the records of a group, or their parts, and the documents next to them: one line each, each once. */
 const readRecords = async (input: ConvertedInput, rollouts: readonly WrittenRollout[]): Promise<readonly Buffer[]> => {
   const byPart = new Map(rollouts.map((one) => [`${one.file} ${one.record} ${one.span?.start ?? 0}`, one]));
   const lines: Buffer[] = [];

@@ -20,7 +20,7 @@ export class LazyText {
   }
 }
 
-/** Converts a value or a row to JSON, with all digits of 64-bit integers. Returns undefined for null, which each row has for missing values. */
+/** Converts a value or a row to JSON with all digits of 64-bit integers; null, a missing value, becomes undefined. */
 export const columnToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "bigint") return String(value);

@@ -155,7 +155,7 @@ export const unsafeRedirect = (
   return remoteUnexpectedStatus(remote, about, message);
 };
 
-/** The failure for a download that was cut off, and that cannot be continued because the server identifies no version. */
+/** The failure for a download that was cut off, and can't be continued because the server identifies no version. */
 export const remoteTruncated = (name: string, bytes: number, cause: unknown): Failure => {
   const message = `${name} was cut off after ${formatRoundedSize(bytes)}, and the server sent no ETag or date to continue with`;
   return new Failure("unavailable", "remote-truncated", message, {

@@ -108,7 +108,7 @@ interface FileStats {
   readonly ino: bigint;
 }
 
-/** Returns a function that is true if a file may have been rewritten since its last call. A file that only grew was not. */
+/** Returns a function that is true if a file may have been rewritten since its last call, not if it only grew. */
 const detectRewrite = (descriptor: number, opened: FileStats): Source["touched"] => {
   let { size, mtimeNs } = opened;
   return async () => {

@@ -216,7 +216,7 @@ const maxHeaderBytes = 2 ** 20;
 const minValueLimit = 2 ** 22;
 const maxValuesPerByte = 1000;
 
-/** Compares the headers of pages with the number of values of their column, because hyparquet allocates what they claim. */
+/** Compares the headers of pages with the values of their column, because hyparquet allocates what they claim. */
 const checkPages = async (
   bytes: Bytes,
   group: FileMetaData["row_groups"][number],

@@ -1,4 +1,4 @@
-/** Reads the records of another tool's file: lines, elements of an array, members of an archive, rows, or the whole document. */
+/** Reads the records of another tool's file: lines, elements, members of an archive, rows, or the whole document. */
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
 import { closeBracket, endOfLine, newline, openBrace, openBracket, skipWhite, trimmedEnd } from "../json/walk.ts";
@@ -129,7 +129,7 @@ const readWhole = async (text: RecordText, { start, line, end }: LineRange & Pos
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
-/** Yields lines, or the whole text if it is one indented object, without the white space around them. Skips blank lines. */
+/** Yields lines, or the whole text if it is one indented object, without surrounding white space. Skips blank lines. */
 async function* cutLines(
   text: RecordText,
   { start, line: first }: Position,

@@ -133,7 +133,7 @@ export const openRemoteFile = (location: RemoteLocation, { onBytes, insecureHttp
   }
   return {
     begin,
-    /** Yields its bytes in order. @throws UnusableInput; Failure `input-changed`, `remote-…`, `connection-failed`; the signal's reason */
+    /** @throws UnusableInput; Failure `input-changed`, `remote-…`, `connection-failed`; the signal's reason */
     async *bytes(): AsyncGenerator<Uint8Array, void> {
       let bytes = 0;
       try {

@@ -191,7 +191,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     /** Prints rollcall's own text, such as a completion script or the value of a setting. */
     printText: (text: string): Promise<void> => print([text], { kind: "verbatim", isPaged: false }),
 
-    /** Prints text from outside unchanged in a pipe, and safe on a terminal. In JSON, escapes make it safe everywhere. */
+    /** Prints text from outside unchanged in a pipe, and safe on a terminal. In JSON, escapes make it safe. */
     printVerbatim: (pieces: readonly string[], kind: "text" | "json"): Promise<void> =>
       kind === "text" && terminal.stdout
         ? print(pieces.map(safe.text), { kind: "lines", isPaged: false })

@@ -1,4 +1,4 @@
-/** The interface as a web application: each operation at its path, credentials first, errors in the interface's shapes. */
+/** The interface as a web application: operations at their paths, credentials first, errors in its shapes. */
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { etag } from "hono/etag";

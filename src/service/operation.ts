@@ -1,4 +1,4 @@
-/** An operation of the interface: a request is validated before it is answered. Errors have the shapes of interface 7. */
+/** An operation of the interface: a request is validated before it is answered. Errors have the shapes of section 7. */
 
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";

@@ -147,7 +147,7 @@ export const setSetting = async (
   });
 };
 
-/** Saves the settings of a file, or with `-` of standard input, or none. @throws Failure `…-import…`, and as `changeSaved` */
+/** Saves the settings of a file, or of standard input (`-`). @throws Failure `…-import…`, and as `changeSaved` */
 export const importSettings = async (sources: ChangeSources, from: string, confirm?: Confirm) => {
   const layers = await openProfile(sources, confirm);
   return await save(sources.host, layers, await readImport(sources.host, from, layers));
@@ -185,7 +185,7 @@ export const unsetSettings = async (sources: ChangeSources, typed: readonly stri
   return { profile, names, absent: all.filter((name) => !names.includes(name)) };
 };
 
-/** Returns the settings of a profile in the form of `importSettings`. @throws Failure `setting-invalid`, and as `listSettings` */
+/** Returns a profile's settings in the form of `importSettings`. @throws Failure `setting-invalid` */
 export const exportSettings = (sources: ChangeSources) => {
   const layers = findLayers(sources);
   const { profile, saved } = layers;

@@ -1,4 +1,4 @@
-/** Locations of the ledger and of the local service's store. A database password is never an argument, and never shown. */
+/** Locations of the ledger and the local service's store. A database password is never an argument, never shown. */
 import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { invalidDatabaseUrl } from "../database/failures.ts";

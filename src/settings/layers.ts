@@ -74,7 +74,7 @@ export const readSavedTexts = (host: FolderHost, name: SettingName | "profile"):
   }
 };
 
-/** Finds the name of the run's profile, which may not exist. @throws Failure `conflicting-options`, `setting-invalid` */
+/** Finds the name of the run's profile, which may be new. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
     const why = `--local is the profile ${localProfile}`;

@@ -24,7 +24,7 @@ export type Settings = Awaited<ReturnType<typeof readSettings>>;
 
 export type ServiceSettings = ReturnType<Settings["service"]>;
 
-/** Reads the settings. @throws Failure `unknown-profile`, `conflicting-options`, `invalid-settings-file`, `inaccessible-file` */
+/** Reads the settings. @throws Failure `unknown-profile`, `conflicting-options`, `in…-file` */
 export const readSettings = async (given: SettingsSources) => {
   const [notice, warn] = [tellOnce(given.notice, String), tellOnce(given.warn, ({ message }) => message)];
   const sources = { ...given, notice, warn };

@@ -80,7 +80,7 @@ export interface GroupRows {
   readonly searched: { readonly share: number; readonly found: number } | null;
 }
 
-/** The facts of a group in the table and in its own view. Numbers are null if not measured yet, or for an invalid group. */
+/** The facts of a group in the table and its own view. Numbers are null before they are measured, or if invalid. */
 export interface GroupFacts {
   readonly group: number;
   /** Its name in the data, such as a task id. */

@@ -84,7 +84,7 @@ interface CostRow extends Cost {
   readonly ended: boolean;
 }
 
-/** Given counts override recorded ones. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-missing` */
+/** Given counts replace recorded ones. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-…` */
 const parseUsageOptions = (typed: TypedCost): Partial<Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const counts = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };

@@ -47,7 +47,7 @@ export const checkSourceOptions = ({ maxAge, offline }: TypedSource): void => {
     throw contradiction("--offline", "--max-age", "--offline uses a cached catalog of any age");
 };
 
-/** Reads the selected catalogs in parallel. @throws Failure `conflicting-options`, `setting-missing`; if none was read */
+/** Reads the selected catalogs. @throws Failure `conflicting-options`, `setting-missing`; if none can be read */
 export const readSelectedCatalogs = async (
   context: Context,
   typed: TypedSource & { readonly catalog?: CatalogName | undefined },

@@ -8,7 +8,7 @@ export { addKey, keyAddress, setKeyUse } from "./keys";
 export { findRun } from "./runs";
 export { beginElements, input } from "./table";
 
-/** The words that describe a text (`resultFields` in src/json/reader.ts). Calls for each of them would take longer than a text. */
+/** The words that describe a text (`resultFields` in src/json/reader.ts). A call for each would take too long. */
 const fields: usize = memory.data(28, 4);
 
 export function results(): usize {
