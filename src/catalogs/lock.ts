@@ -62,7 +62,8 @@ const sortUnique = (list: readonly string[] = []): string[] | undefined =>
 const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
   const prices = statedPrices(pricing);
   const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
-    const value = prices.get(name);
+    // zod reads no member of this name.
+    const value = name === "__proto__" ? undefined : prices.get(name);
     return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];
   });
   return stated.length === 0 ? undefined : Object.fromEntries(stated);

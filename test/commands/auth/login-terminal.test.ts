@@ -129,6 +129,7 @@ describe("rollcall auth login on a terminal", () => {
     ["Ctrl-D", "\x04", "missing key"],
     ["an empty line", "\r", "missing key"],
     ["two lines", "first-1234\rsecond-1234\r", "it has more than one line"],
+    ["an open second line", "first-1234\rsecond-1234", "it has more than one line"],
   ])("restores the terminal and saves nothing after %s", { tags: "slow" }, async (_, typed, said) => {
     await expectRestored(typed, 2, said);
   });
