@@ -121,7 +121,7 @@ describe("rollcall serve", () => {
   it("prints each export line unfolded on a narrow terminal", { tags: "slow" }, async () => {
     const dataDir = newDataDir();
     const line = `"${process.execPath}" bin/rollcall.js serve --port 0 --data-dir ${dataDir}`;
-    const typed = [{ when: /local\.key\r\n$/, keys: "\x03" }];
+    const typed = [{ when: /API_KEY_FILE=\S+local\.key\r\n$/, keys: "\x03" }];
     const { code, lines } = await seeLine(line, { env: newHome(), columns: 40, typed });
     expect(code).toBe(0);
     const exports = lines.filter((each) => each.startsWith("export ")).join("\n");
