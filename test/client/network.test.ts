@@ -50,7 +50,7 @@ describe("an answer that never ends", () => {
 
   const attemptAt = async (opening: string, again: string): Promise<Attempt> => {
     const server = await endlessServer(opening, again, (socket) => socket.resume());
-    const { client } = clientAt(server.url, { timeoutMs: 150 });
+    const { client } = clientAt(server.url, { timeoutMs: 300 });
     return await client.attempt(logTrajectories, { parameters: { model_id: "m" }, body: bodyOf(2, 1000) });
   };
 
@@ -68,7 +68,7 @@ describe("an answer that never ends", () => {
   it("ends a log as not sent if the service does not read the body", async () => {
     const [, opening, again] = early;
     const server = await endlessServer(opening, again, (socket) => socket.once("data", () => socket.pause()));
-    const { client } = clientAt(server.url, { timeoutMs: 150 });
+    const { client } = clientAt(server.url, { timeoutMs: 300 });
     const attempt = await client.attempt(logTrajectories, {
       parameters: { model_id: "m" },
       body: bodyOf(64, 1024 * 1024),
@@ -151,9 +151,9 @@ describe("the limit of silence", () => {
 
   it("does not apply between two reads", async () => {
     const server = await rawServer((socket) => socket.on("data", () => socket.write(whole)));
-    const { client } = clientAt(server.url, { timeoutMs: 100 });
+    const { client } = clientAt(server.url, { timeoutMs: 400 });
     await client.send(listModels, list);
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await new Promise((resolve) => setTimeout(resolve, 600));
     await client.send(listModels, list);
     expect(server.connections()).toBe(1);
   });
@@ -197,10 +197,13 @@ describe("a connection", () => {
   });
 
   it("gets no second use if the service closed it while idle", async () => {
-    const server = await rawServer((socket) => socket.once("data", () => socket.end(whole)));
+    const closed: unknown[] = [];
+    const server = await rawServer((socket) =>
+      socket.once("data", () => socket.end(whole)).once("close", () => closed.push(socket)),
+    );
     const { client, waits } = clientAt(server.url);
     await client.send(listModels, list);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(() => closed.length).toBe(1);
     await client.send(listModels, list);
     expect([server.connections(), waits]).toEqual([2, []]);
   });

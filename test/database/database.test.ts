@@ -11,7 +11,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import Connection from "libsql";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Database, type DatabaseSchema, openDatabase, tryLock, waitForLock } from "../../src/database/index.ts";
@@ -81,8 +80,7 @@ describe("a file with checkpoints after answers", () => {
     expect(await notes(other)).toHaveLength(12);
     await other.close();
     // The timer does not keep a process alive.
-    for (let wait = 0; wait < 100 && sizeOf(path) < 5_000_000; wait++) await setTimeout(50);
-    expect(sizeOf(path)).toBeGreaterThan(5_000_000);
+    await expect.poll(() => sizeOf(path)).toBeGreaterThan(5_000_000);
     expect(await notes(database)).toHaveLength(12);
     await database.close();
   });

@@ -32,7 +32,7 @@ const onTerminal = async (
   );
 };
 
-/** An answer that comes late enough for a spinner to appear. */
+/** An answer that comes so late that a spinner would appear. */
 const slowly: Answer = (_, response) => {
   setTimeout(() => response.setHeader("content-type", "application/json").end(sample), 600);
 };
@@ -167,9 +167,17 @@ describe("rollcall on a terminal", () => {
   });
 
   it("shows a spinner during a wait, and removes it", async () => {
-    const { code, lines, written } = await onTerminal("models q", { answer: slowly, columns: 100 });
+    let show: () => void = () => undefined;
+    const shown = new Promise<void>((resolve) => {
+      show = resolve;
+    });
+    const { code, lines, written } = await onTerminal("models q", {
+      answer: (_, response) =>
+        void shown.then(() => response.setHeader("content-type", "application/json").end(sample)),
+      columns: 100,
+      typed: [{ when: "listing the models", keys: "", meanwhile: show }],
+    });
     expect(code).toBe(0);
-    expect(written).toContain("listing the models");
     expect(written).not.toContain("\u001b[?25l");
     expect(lines).toEqual(readFileSync("test/commands/models/golden/models.100.txt", "utf8").trimEnd().split("\n"));
   });

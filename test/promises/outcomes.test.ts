@@ -59,7 +59,7 @@ const faults: readonly Fault[] = [
     name: "silence within the body",
     deed: async (asked) => await asked.some(100_000),
     bytes: long,
-    args: ["--timeout", "400ms"],
+    args: ["--timeout", "1s"],
     ...notSent,
     cause: "SILENT",
   },
@@ -86,7 +86,7 @@ const faults: readonly Fault[] = [
     name: "silence after the body",
     isQuick: true,
     deed: async (asked) => void (await asked.body()),
-    args: ["--timeout", "400ms"],
+    args: ["--timeout", "1s"],
     ...unknown,
     cause: "SILENT",
   },
@@ -96,7 +96,7 @@ const faults: readonly Fault[] = [
       await asked.body();
       asked.socket.write("HTTP/1.1");
     },
-    args: ["--timeout", "400ms"],
+    args: ["--timeout", "1s"],
     ...unknown,
     cause: "SILENT",
   },

@@ -47,6 +47,7 @@ export const openTab = async (
   const context = await opened.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
   onTestFinished(async () => await context.close());
   const page = await context.newPage();
+  page.setDefaultTimeout(testLimitMs);
   const troubles: string[] = [];
   page.on("console", (message) => troubles.push(message.text()));
   page.on("pageerror", ({ message }) => troubles.push(message));
@@ -58,6 +59,9 @@ export const openTab = async (
   await page.goto(url);
   return { page, troubles };
 };
+
+/** A step takes no longer than its test. */
+const testLimitMs = 120_000;
 
 /** Shared by all tests of this process; ends with it. */
 let browser: Promise<Browser> | undefined;

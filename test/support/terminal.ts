@@ -8,8 +8,15 @@ export interface LineOptions {
   readonly cwd?: string;
   readonly columns?: number;
   readonly rows?: number;
-  /** Keys to type when the output since the last keys matches `when`, and a callback for that time. */
-  readonly typed?: readonly { readonly when: RegExp; readonly keys: string; readonly meanwhile?: () => void }[];
+  /**
+   * Keys to type when the output after the last match contains `when`, and a callback for that time, which gets the id of
+   * the process group. All keys must be typed before the end.
+   */
+  readonly typed?: readonly {
+    readonly when: RegExp | string;
+    readonly keys: string;
+    readonly meanwhile?: (group: number) => void;
+  }[];
 }
 
 /** The final lines of the terminal, and the exit code. */
@@ -43,16 +50,26 @@ export const seeLine = async (
     printed += text;
     tail = (tail + text).slice(-endMark.length);
     if (tail === endMark) terminal.write("\n");
-    const [next] = waiting;
-    if (next?.when.test(printed.slice(seen)) !== true) return;
-    seen = printed.length;
-    waiting.shift();
-    terminal.write(next.keys);
-    next.meanwhile?.();
+    for (let next = waiting[0]; next !== undefined; [next] = waiting) {
+      const end = endOf(next.when, printed.slice(seen));
+      if (end === undefined) return;
+      seen += end;
+      waiting.shift();
+      terminal.write(next.keys);
+      next.meanwhile?.(terminal.pid);
+    }
   });
   const code = await new Promise<number>((settle) => terminal.onExit(({ exitCode }) => settle(exitCode)));
+  if (waiting.length > 0) throw new Error(`never printed: ${waiting[0]?.when}, but ${JSON.stringify(printed)}`);
   const [written = ""] = printed.split(endMark, 1);
   return { code, lines: screenOf(written), written };
+};
+
+/** The position after the first match. */
+const endOf = (pattern: RegExp | string, text: string): number | undefined => {
+  if (typeof pattern === "string") return text.includes(pattern) ? text.indexOf(pattern) + pattern.length : undefined;
+  const match = pattern.exec(text);
+  return match === null ? undefined : match.index + match[0].length;
 };
 
 /** Printed after all output. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { spawn } from "@lydell/node-pty";
 import { describe, expect, it } from "vitest";
+import { seeLine } from "../../support/terminal.ts";
 import { key, models, openHome } from "./home.ts";
 
 /** Runs `rollcall` on a terminal. Types each key after the text it waits for has appeared; `TERM` sends the signal. */
@@ -10,32 +10,20 @@ const onTerminal = async (
   env: Readonly<Record<string, string | undefined>>,
   keys: readonly (readonly [waitsFor: string, typed: string])[],
 ): Promise<{ readonly code: number; readonly seen: string; readonly after: string }> => {
-  // The shell survives Ctrl-C, and then prints the state of the terminal.
-  const script = 'trap : INT TERM; "$@"; code=$?; stty -a | grep -o "[-]*echo " | head -n 1; exit $code';
-  const line = [process.execPath, resolve("bin/rollcall.js"), ...args];
-  const terminal = spawn("/bin/sh", ["-c", script, "sh", ...line], {
-    cols: 200,
+  // The shell survives the signal, and then prints the state of the terminal.
+  const line = `trap : TERM; "${process.execPath}" "${resolve("bin/rollcall.js")}" ${args.join(" ")}; code=$?
+stty -a | grep -o "[-]*echo " | head -n 1; (exit $code)`;
+  const { code, written } = await seeLine(line, {
+    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...env },
+    columns: 200,
     rows: 50,
-    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, TERM: "xterm-256color", ...env },
+    typed: keys.map(([when, typed]) => ({
+      when,
+      keys: typed === "TERM" ? "" : typed,
+      meanwhile: (group) => void (typed === "TERM" && process.kill(-group, "SIGTERM")),
+    })),
   });
-  let seen = "";
-  let from = 0;
-  const waiting = [...keys];
-  terminal.onData((text) => {
-    seen += text;
-    const [next] = waiting;
-    const at = next === undefined ? -1 : seen.indexOf(next[0], from);
-    if (next === undefined || at < 0) return;
-    from = at + next[0].length;
-    waiting.shift();
-    // The program is the only child of the shell, and of its process group.
-    if (next[1] === "TERM") process.kill(-terminal.pid, "SIGTERM");
-    else terminal.write(next[1]);
-  });
-  const code = await new Promise<number>((settle) => terminal.onExit(({ exitCode }) => settle(exitCode)));
-  expect(waiting).toEqual([]);
-  const lines = seen.trimEnd().split(/\r?\n/);
-  return { code, seen, after: lines.at(-1)?.trim() ?? "" };
+  return { code, seen: written, after: written.trimEnd().split(/\r?\n/).at(-1)?.trim() ?? "" };
 };
 
 describe("rollcall auth login on a terminal", () => {

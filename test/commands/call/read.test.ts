@@ -229,19 +229,18 @@ describe("rollcall call read", () => {
   });
 
   it("prints the calls requested before a 401, names the refused call, and requests no more", async () => {
-    let toRefuse: (refuse: () => void) => void = () => undefined;
-    const asked = new Promise<() => void>((resolve) => {
-      toRefuse = resolve;
+    let tell: (response: ServerResponse) => void = () => undefined;
+    const asked = new Promise<ServerResponse>((resolve) => {
+      tell = resolve;
     });
-    const expired: Exchange = {
-      when: asksFor("b"),
-      answer: (_, response) => toRefuse(() => response.writeHead(401).end('{"reason":"expired"}')),
-    };
+    const expired: Exchange = { when: asksFor("b"), answer: (_, response) => tell(response) };
     const last: Exchange = {
       when: asksFor("c"),
       answer: async (_, response) => {
-        (await asked)();
-        setTimeout(() => response.end('{"call":{"id":"c"}}'), 300);
+        const refusal = await asked;
+        // rollcall closes the connection once it has read the refusal.
+        refusal.socket?.once("close", () => response.end('{"call":{"id":"c"}}'));
+        refusal.writeHead(401, { connection: "close" }).end('{"reason":"expired"}');
       },
     };
     const { read } = await service([found("a"), expired, last]);

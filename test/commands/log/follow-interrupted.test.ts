@@ -96,8 +96,8 @@ describe("rollcall log --follow", () => {
     const run = follow(sink, file, ...soon, "--json");
     await until(() => sink.bodies.length === 1);
     appendFileSync(file, line(2) + line(3));
-    run.kill("SIGTERM");
-    setTimeout(() => waiting[0]?.end("{}"), 300);
+    await run.signal("SIGTERM");
+    waiting[0]?.end("{}");
     const { code, stdout } = await run.closed();
     expect([code, sink.groups()]).toEqual([0, [[1], [2], [3]]]);
     expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 3 });
@@ -119,8 +119,7 @@ describe("rollcall log --follow", () => {
     const sink = await openSink(() => undefined);
     const run = follow(sink, fileWith(line(1)), ...soon, "--json");
     await until(() => sink.bodies.length === 1);
-    run.kill("SIGINT");
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await run.signal("SIGINT");
     const { code, stdout } = await run.end();
     expect([code, resultOf(stdout).groups.unknown]).toEqual([8, 1]);
   });

@@ -166,7 +166,7 @@ describe("rollcall log --follow", () => {
     const sink = await openSink();
     const file = fileWith(`${line(1)}{"reward": NaN}\n`);
     const run = follow(sink, file, ...soon, "--on-invalid", "skip", "--json");
-    await until(() => sink.groups().length === 1);
+    await until(() => sink.groups().length === 1 && existsSync(`${file}.rejected`));
     expect(readFileSync(`${file}.rejected`, "utf8")).toBe('{"reward": NaN}\n');
     appendFileSync(file, `{"reward": 1}\r\n${line(2)}`);
     await until(() => sink.groups().length === 2);

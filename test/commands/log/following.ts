@@ -81,6 +81,8 @@ export const follow = (sink: Sink, file: string, ...args: readonly string[]) => 
   return {
     said,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Resolves once the run has received the signal. */
+    signal: child.signal,
     /** Ends it as a person would. */
     end: async (signal: NodeJS.Signals = "SIGINT") => {
       child.kill(signal);

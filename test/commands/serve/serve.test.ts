@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { newHome, type Running, runRollcall, startInTurn } from "../../support/run.ts";
-import { closedPort } from "../../support/server.ts";
 import { seeLine } from "../../support/terminal.ts";
 
 const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
@@ -86,13 +85,13 @@ const read = async ({ url, key }: Serving, id: string): Promise<unknown> => {
 
 describe("rollcall serve", () => {
   it("prints its address first, then how to use it, and never its key", async () => {
-    const port = await closedPort();
     const dataDir = newDataDir();
-    const service = await serving(["--port", String(port)], { dataDir });
-    await fetch(`http://127.0.0.1:${port}/inference/analysis/local/models`);
+    const service = await serving([], { dataDir });
+    const { port } = new URL(service.url);
+    await fetch(`${service.url}/inference/analysis/local/models`);
     service.child.kill("SIGTERM");
     expect(await service.ended).toBe(0);
-    expect(service.said().replaceAll(dataDir, "DATA").replaceAll(String(port), "PORT")).toBe(
+    expect(service.said().replaceAll(dataDir, "DATA").replaceAll(port, "PORT")).toBe(
       [
         "rollcall service at http://127.0.0.1:PORT",
         "note: logged data: DATA; key: DATA/local.key",
@@ -107,7 +106,7 @@ describe("rollcall serve", () => {
 
   it("works from another shell with the variables that it prints", async () => {
     const service = await serving();
-    await expect.poll(service.said).toContain("ROLLCALL_API_KEY");
+    await expect.poll(service.said).toMatch(/ROLLCALL_API_KEY_FILE=\S+\n/);
     const exported = [...service.said().matchAll(/^export (.*)$/gm)].flatMap(([, pairs = ""]) => pairs.split(" "));
     const env = { ...newHome(), ...Object.fromEntries(exported.map((pair) => pair.split("="))) };
     const logged = await runRollcall(["log", "m", "--split", "train", "--json"], { env, stdin: body(0.5) });
@@ -154,7 +153,7 @@ describe("rollcall serve", () => {
     const listed = await fetch(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
     expect(listed.status).toBe(200);
     expect(existsSync(join(service.dataDir, "local.key"))).toBe(false);
-    await expect.poll(service.said).toContain("key: ROLLCALL_LOCAL_KEY");
+    await expect.poll(service.said).toContain("key: ROLLCALL_LOCAL_KEY\n");
     expect(service.said()).not.toContain(key);
   });
 
@@ -231,7 +230,7 @@ describe("rollcall serve that cannot start", () => {
   it("warns if other machines can reach the service", async () => {
     // A spelling of loopback that the service does not recognize: tests listen nowhere else.
     const service = await serving(["--host", "127.1", "--allow-host", "build-7.example"]);
-    await expect.poll(service.said).toContain("ROLLCALL_API_KEY");
+    await expect.poll(service.said).toMatch(/ROLLCALL_API_KEY_FILE=\S+\n/);
     service.child.kill("SIGTERM");
     await service.ended;
     const [first, second] = service.said().split("\n");
