@@ -2,6 +2,7 @@
 import type { Client } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Failure } from "./failure.ts";
+import { checkDatabaseMode } from "./files.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
@@ -90,6 +91,12 @@ export const resolveLogDestination = async (context: Context, settings: Settings
   settings.local
     ? `store ${(await localService(context, settings)).store}`
     : (await resolveDeployedDestinations(settings))(modelId);
+
+/** Warns if other users can access the file of the ledger. */
+export const checkLedgerMode = ({ screen }: Context, path: string): void => {
+  const loose = checkDatabaseMode(path);
+  if (loose !== undefined) screen.warn(loose);
+};
 
 export const hasNoLogUrl = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;

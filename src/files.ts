@@ -127,10 +127,10 @@ const tryStat = (path: string): Stats | undefined => {
 const isWritableByOthers = ({ mode, uid, gid }: Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
-/** Returns a warning if other users can access a file or folder. */
+/** Returns a warning if other users can access a file or folder. Windows has no modes. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-  return mode === undefined || (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
+  const mode = currentUser() === undefined ? 0 : (statSync(path, { throwIfNoEntry: false })?.mode ?? 0);
+  return (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
 };
 
 export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" | "700"): Problem => ({
@@ -267,6 +267,12 @@ export const removeDrafts = (path: string, before: number): void => {
 
 /** True if the location of a ledger or store is a database; otherwise it is a file. */
 export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
+
+/** Returns a warning if other users can access a database's file. An empty one gets mode 0600 when it is opened. */
+export const checkDatabaseMode = (location: string): Problem | undefined =>
+  isDatabaseUrl(location) || !statSync(location, { throwIfNoEntry: false })?.size
+    ? undefined
+    : checkFileMode(location, "600");
 
 /** Opening or reading a named pipe cannot be aborted. At a signal, this writes to the pipe to end its wait. */
 export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {

@@ -50,8 +50,6 @@ export const openFile = (
       const file = folder === undefined ? resolve(path) : copyDatabase(folder, path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
-      // By path, because closing a descriptor of the file would release SQLite's locks.
-      if (!toRead && ((stats?.mode ?? 0) & 0o077) !== 0) fs.chmodSync(path, 0o600);
       // Moves the log of a copy into the file, which needs no name from then on.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
       const isDelayed = !isCopy && schema.file.checkpointTime === "after answers";

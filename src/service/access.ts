@@ -52,7 +52,7 @@ export const loadLocalKey = async (
   requireSafeOwnership(path);
   try {
     const key = readKey(path) ?? (await createLocalKey(path, host));
-    const loose = host.platform === "win32" ? undefined : checkFileMode(path, "600");
+    const loose = checkFileMode(path, "600");
     if (loose !== undefined) warn(loose);
     return { key, path };
   } catch (thrown) {

@@ -1,6 +1,7 @@
 /** The local service: the complete interface, stored on disk. */
 import { constants } from "node:buffer";
 import { type Problem, toFailure } from "../failure.ts";
+import { checkDatabaseMode } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { loadLocalKey, openAuthenticator } from "./access.ts";
 import { createApp } from "./app.ts";
@@ -9,7 +10,7 @@ import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log.ts";
 import { catalogOperations, modelsOperation } from "./model-lists.ts";
 import { listen } from "./server.ts";
-import { isStoreFailure, openStore, type StoreLocation } from "./store/store.ts";
+import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";
 import { type EndedExchange, openTelemetry } from "./telemetry.ts";
 
 export { createKey, foreignRequestReason, isAuthorized } from "./access.ts";
@@ -57,6 +58,8 @@ export const openService = async (options: ServiceOptions) => {
   const key = ownKey?.key ?? options.key ?? "";
   const { elapsed, sleep } = host;
   // Requests in flight when the service is stopped are still stored. The answer reports a failure of the store.
+  const loose = checkDatabaseMode(storePath(options));
+  if (loose !== undefined) warn(loose);
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   const telemetry = openTelemetry(options.onEnd);
   let lastError: unknown;

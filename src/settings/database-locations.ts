@@ -111,13 +111,16 @@ const readVariable = ({ env }: FolderHost, variable: string): string | undefined
   }
 };
 
-/** Finds the password in PostgreSQL's password file, which PostgreSQL's programs ignore if others can read it. */
+/** Finds the password in PostgreSQL's password file. PostgreSQL's programs ignore it if others can read it. */
 const findInPasswordFile = ({ env }: FolderHost, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
   try {
-    const isReadableByOthers = (statSync(file).mode & 0o077) !== 0;
+    const facts = statSync(file);
+    // Reading a pipe without a writer would never end.
+    if (!facts.isFile()) return undefined;
+    const isReadableByOthers = (facts.mode & 0o077) !== 0;
     for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
       const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
       const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));

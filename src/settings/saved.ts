@@ -76,7 +76,7 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
   const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
   const bytes = file === "" ? undefined : readIfExists(file);
   if (bytes === undefined) return { members: {}, profiles: new Map(), where: () => ({}) };
-  const problems = host.platform === "win32" ? [] : [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")];
+  const problems = [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")];
   for (const problem of problems) if (problem !== undefined) warn?.(problem);
   const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;

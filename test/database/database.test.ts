@@ -9,6 +9,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Connection from "libsql";
@@ -17,6 +18,7 @@ import { type Database, type DatabaseSchema, openDatabase, tryLock, waitForLock 
 import { Failure } from "../../src/failure.ts";
 import { testHost } from "../support/host.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
+import { listening } from "../support/server.ts";
 
 const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
 
@@ -122,16 +124,6 @@ describe("a new file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(`${path}-wal`).mode & 0o777).toBe(0o600);
     expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
-  });
-
-  it.each([0o640, 0o604])("gets mode 0600 again at the next write if it had %i", async (mode) => {
-    const path = newPath();
-    const database = await open(path);
-    await addNote(database, "one");
-    await database.close();
-    chmodSync(path, mode);
-    await addNote(await open(path), "two");
-    expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
   it("has its application id, its version and safe settings", async () => {
@@ -300,6 +292,43 @@ describe("opening an unusable file", () => {
       kind: "folder-unusable",
       message: expect.stringMatching(/: it is a folder$/),
     });
+  });
+});
+
+/** Answers every connection with an error of PostgreSQL, and counts the connections. */
+const openRefusingServer = async (code: string) => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    const fields = Buffer.from(`SFATAL\0C${code}\0Mrefused\0\0`);
+    const head = Buffer.alloc(5, "E");
+    head.writeInt32BE(fields.length + 4, 1);
+    socket.on("error", () => undefined).once("data", () => socket.end(Buffer.concat([head, fields])));
+  });
+  const { port } = await listening(server);
+  return { path: `postgres://me@127.0.0.1:${port}/own`, connections: () => connections };
+};
+
+describe("opening a database that PostgreSQL refuses", () => {
+  it.each([
+    ["53300", "unavailable", "database-unavailable", ": 53300"],
+    ["57P03", "unavailable", "database-unavailable", ": 57P03"],
+    ["3D000", "storage", "database-missing", "does not exist"],
+    ["28P01", "auth", "database-refused", "authentication failed for"],
+    ["42501", "auth", "database-refused", "cannot create or write the tables"],
+    ["25006", "storage", "database-failed", "it is read-only"],
+  ])("retries and fails by the code %s", async (sqlState, code, kind, message) => {
+    const { path, connections } = await openRefusingServer(sqlState);
+    let elapsed = 0;
+    const sleep = async (ms: number) => {
+      elapsed += ms;
+    };
+    const host = { ...testHost(), elapsed: () => elapsed, sleep };
+    const codes: string[] = [];
+    const waiting = { host, maxWaitMs: 1000, onUnavailable: (code: string) => codes.push(code) };
+    const failure = await failureOf(async () => await openDatabase(part(), { ...waiting, path, make: true }));
+    expect(failure).toMatchObject({ code, kind, message: expect.stringContaining(message) });
+    expect([connections() > 1, codes]).toEqual(code === "unavailable" ? [true, [sqlState]] : [false, []]);
   });
 });
 

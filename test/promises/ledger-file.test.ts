@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import Connection from "libsql";
 import { describe, it } from "vitest";
 import { accept, faultyService, held } from "../support/raw-server.ts";
@@ -33,6 +33,25 @@ describe.concurrent("the ledger", () => {
       expect(statSync(place.path(name)).mode & 0o077).toBe(0);
     },
   );
+
+  it.for([0o644, 0o604])("keeps the mode %i, with a warning and its fix", async (mode, context) => {
+    const { expect } = context;
+    const service = await faultyService(context);
+    const place = placeAt(context, service.url);
+    const file = place.write("a.jsonl", three);
+    expect((await place.run(["log", "m", "--split", "train", file])).stderr).not.toContain("insecure-permissions");
+    chmodSync(ledgerOf(place), mode);
+    for (const command of [
+      ["log", "m", "--split", "train", file],
+      ["ledger", "status"],
+    ]) {
+      const { code, stderr } = await place.run(command);
+      expect(code).toBe(0);
+      expect(stderr).toContain(`other users can access ${ledgerOf(place)} (mode 0${mode.toString(8)})`);
+      expect(stderr).toContain(`chmod 600 ${ledgerOf(place)}`);
+    }
+    expect(statSync(ledgerOf(place)).mode & 0o777).toBe(mode);
+  });
 
   it("contains no content and no secrets", async (context) => {
     const { expect } = context;

@@ -129,10 +129,10 @@ describe("the service's key", () => {
     expect((await service.log(request(trajectory(1)))).status).toBe(200);
   });
 
-  it("causes a warning with a fix if other users can read its file", async () => {
+  it.each(["local.key", "local.db"])("causes a warning with a fix if other users can read %s", async (name) => {
     const { dataDir, service } = await running();
     await service.close();
-    const file = join(dataDir, "local.key");
+    const file = join(dataDir, name);
     chmodSync(file, 0o644);
     const { warnings } = await running({ dataDir });
     expect(warnings).toEqual([

@@ -97,6 +97,22 @@ for (const { body, skip, place, tags } of bodies)
       expect(await first.store.keys.list()).toMatchObject([{ name: "ann", revoked: undefined }]);
     });
 
+    it("lists a model of two projects with the project that logged to it first", async () => {
+      let now = 5_000_000;
+      const host = { ...testHost(), now: () => (now += 60_000) };
+      const { service, store } = await opened({ store: await place(), host });
+      const [later, sooner] = [
+        await given(store, "later", { projects: ["a/b"] }),
+        await given(store, "sooner", { projects: ["c/d"] }),
+      ];
+      for (const key of [sooner, later, sooner]) await log(service, key);
+      const own = { id: "m", object: "model", root: "m" };
+      const [first, second] = [5060, 5120].map((created, at) => ({ ...own, created, owned_by: at === 0 ? "c" : "a" }));
+      expect((await models(service, service.key)).body.data).toEqual([first]);
+      expect((await models(service, sooner)).body.data).toEqual([first]);
+      expect((await models(service, later)).body.data).toEqual([second]);
+    });
+
     it("separates the Idempotency-Keys of two projects", async () => {
       const { service, store } = await opened({ store: await place() });
       const [one, other] = [

@@ -4,6 +4,7 @@ import { chmodSync, closeSync, constants, mkdtempSync, openSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { newHome, runRollcall } from "../support/run.ts";
 import { asked, credentialOf, failureOf, openHome, origin } from "./open.ts";
 
 /** A file below a temporary folder. */
@@ -106,6 +107,15 @@ describe("a credential from the environment", () => {
     setTimeout(() => stop.abort(new Error("stopped")), 20);
     await expect(asking).rejects.toThrow("stopped");
     if (writer !== undefined) closeSync(writer);
+  });
+
+  it("is not read from a pipe in PGPASSFILE, because no signal could end the wait for its writer", async () => {
+    const home = newHome();
+    const pipe = join(home.HOME, "pgpass");
+    execFileSync("mkfifo", [pipe]);
+    const env = { ...home, PGPASSFILE: pipe, ROLLCALL_LEDGER: "postgres://me@127.0.0.1:1/own" };
+    const { code, stderr } = await runRollcall(["ledger", "status", "--max-wait", "0s"], { env });
+    expect([code, stderr]).toEqual([5, expect.stringContaining("cannot reach the ledger")]);
   });
 
   it("fails for calls if the user name contains a colon", async () => {

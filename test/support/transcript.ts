@@ -46,13 +46,29 @@ export const replay = async (text: string): Promise<string> => {
   const service = await openService();
   const before = process.cwd();
   process.chdir(folder);
-  onTestFinished(() => {
+  let isOver = false;
+  const played = play(text, { folder, service, isOver: () => isOver });
+  onTestFinished(async () => {
+    isOver = true;
+    // A step of a test that was cancelled or took too long must not write into the repository.
+    await played.catch(() => undefined);
     process.chdir(before);
     rmSync(folder, { recursive: true });
   });
+  return await played;
+};
+
+interface Session {
+  readonly folder: string;
+  readonly service: Service;
+  readonly isOver: () => boolean;
+}
+
+const play = async (text: string, { folder, service, isOver }: Session): Promise<string> => {
   const stage = openStage(folder, service);
   const lines: string[] = [];
   for (const block of blocksOf(text)) {
+    if (isOver()) throw new Error("the test is over");
     lines.push(...block.lines);
     if (block.step === undefined) continue;
     const said = await stage.play(block.step).catch((thrown) => {

@@ -239,7 +239,7 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
   const found = await examineLedger(path);
   if (found === undefined) return [missingLedgerFinding(path)];
   const folder = findDataFolder(host);
-  const loose = folder === undefined || host.platform === "win32" ? undefined : checkFileMode(folder, "700");
+  const loose = folder === undefined ? undefined : checkFileMode(folder, "700");
   const open = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
   const { bytes, version, damages = [], counts, writers } = found;
   const facts = { path, bytes, version, writers, counts: Object.fromEntries(counts) };

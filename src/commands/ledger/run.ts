@@ -1,6 +1,6 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 import { contradiction } from "../../cli/index.ts";
-import { destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
+import { checkLedgerMode, destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { isDatabaseUrl } from "../../files.ts";
@@ -237,6 +237,7 @@ const withLedger = async <Result>(
       screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
   });
   if (ledger === undefined) screen.notice(`no ledger at ${place.path}`);
+  else checkLedgerMode(context, place.path);
   const { model, split, batch, since, until, before = until } = typed;
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
   const entriesOf = async (of: ledgers.EntryFilter) => {

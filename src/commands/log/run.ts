@@ -2,7 +2,14 @@
 import { parseStrictness } from "../../check/index.ts";
 import { contradiction, toOptionName, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
-import { effectiveSettings, hasNoLogUrl, openClient, preloadClient, resolveLogDestination } from "../../connect.ts";
+import {
+  checkLedgerMode,
+  effectiveSettings,
+  hasNoLogUrl,
+  openClient,
+  preloadClient,
+  resolveLogDestination,
+} from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
@@ -40,7 +47,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   const own = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await effectiveSettings(context, own);
   const follow = parseFollowOptions(typed);
-  const ledger = selectLedger(typed, settings);
+  const ledger = selectLedger(context, typed, settings);
   if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "the id of the model before the file, found a file");
@@ -218,7 +225,7 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
  * Returns the location of the ledger; undefined without a ledger.
  * @throws Failure `conflicting-options`, `folder-unknown`, `ledger-location-missing`
  */
-const selectLedger = (typed: LogOptions, settings: Settings): send.DeliverOptions["ledger"] => {
+const selectLedger = (context: Context, typed: LogOptions, settings: Settings): send.DeliverOptions["ledger"] => {
   const { ledger, noLedger, requireLedger: require } = typed;
   // A dry run without a URL has no destination to look up.
   if (typed.dryRun && hasNoLogUrl(settings)) return undefined;
@@ -226,7 +233,10 @@ const selectLedger = (typed: LogOptions, settings: Settings): send.DeliverOption
     throw contradiction("--no-ledger", "--require-ledger", "one forbids a ledger, the other requires it");
   if (noLedger) return undefined;
   const place = settings.ledgerPlace(ledger);
-  if (place !== undefined) return { ...place, require };
+  if (place !== undefined) {
+    checkLedgerMode(context, place.path);
+    return { ...place, require };
+  }
   // The local service needs the data folder too, so --ledger would not help.
   throw settings.local ? folderUnknown("data") : ledgerLocationMissing(true);
 };
