@@ -18,7 +18,7 @@ import { interrupted } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";
-import type { EndedExchange, Store } from "../service/index.ts";
+import type { Store } from "../service/index.ts";
 import { credentialUses, parseProject, type ServiceSettings } from "../settings/index.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { keyExists, keyUnknown } from "./failures.ts";
@@ -56,10 +56,18 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   const settings = (await localSettings(context, flags, { warn })).service();
   const trace = context.flags.debug ? screen.trace : undefined;
   const log = typed.log === "json" ? openLog(host) : undefined;
-  const onEnd = log && ((ended: EndedExchange) => log("request", requestFacts(ended)));
   const { openService } = await import("../service/index.ts");
   const service = context.closeAtEnd(
-    await openService({ ...settings, host, address, port, allowHosts, trace, warn, onEnd }),
+    await openService({
+      ...settings,
+      host,
+      address,
+      port,
+      allowHosts,
+      trace,
+      warn,
+      onEnd: log && ((ended) => log("request", ended)),
+    }),
   );
   screen.hideSecret(service.key);
   if (log === undefined) host.stderr.write(`rollcall service at ${service.url}\n`);
@@ -108,18 +116,6 @@ const openLog =
   ({ stderr, now }: Host) =>
   (event: string, members: object = {}): void =>
     void stderr.write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...members })}\n`);
-
-/** The facts of a request, without body, path and credential. */
-const requestFacts = ({ id, operation, method, status, ms, bytes, stored, key }: EndedExchange) => ({
-  id,
-  operation,
-  method,
-  status: status ?? null,
-  duration_ms: Math.round(ms * 10) / 10,
-  bytes,
-  stored_bytes: stored,
-  key: key ?? null,
-});
 
 const openKeys = async (
   context: Context,

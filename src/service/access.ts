@@ -1,7 +1,7 @@
 /** Access to the local service: its own key or a key of the store, and no web pages of other origins. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import type { AuthScheme, Endpoint } from "../contract/endpoint.ts";
 import { databaseLocked } from "../database/failures.ts";
@@ -88,15 +88,6 @@ const createLocalKey = async (path: string, host: Host): Promise<string> => {
   }
 };
 
-/** Headers that proxies add. */
-const proxyHeaders = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
-
-/** True if a request is from this machine, addresses a loopback name and has no header of a proxy. */
-export const isDirectFromLoopback = ({ headers, socket }: IncomingMessage): boolean =>
-  isLoopback((socket.remoteAddress ?? "").replace(/^::ffff:/, "")) &&
-  isLoopback(hostName(headers.host ?? "")) &&
-  !proxyHeaders.some((name) => headers[name] !== undefined);
-
 export const isAuthorized = (header: string | undefined, scheme: AuthScheme, key: string): boolean => {
   const given = parseCredential(header, scheme);
   return given !== undefined && isSameSecret(given, key);
@@ -137,7 +128,7 @@ export const openAuthenticator =
     const key = given === undefined ? undefined : await keys.find(keyDigest(given));
     if (key === undefined) {
       const realm = `${auth === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
-      throw new Refusal(401, "Invalid or missing credentials", { headers: { "WWW-Authenticate": realm } });
+      throw new Refusal(401, "Invalid or missing credentials", { "WWW-Authenticate": realm });
     }
     if (use !== undefined && !key.uses.includes(use)) {
       throw new Refusal(403, `the key ${key.name} has no access to ${use}, only to ${key.uses.join(", ")}`);

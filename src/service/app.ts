@@ -1,78 +1,116 @@
 /** The interface as a web application: operations at their paths, credentials first, errors in its shapes. */
-import type { HttpBindings } from "@hono/node-server";
-import { type Context, Hono } from "hono";
+import { randomUUID } from "node:crypto";
+import { Hono } from "hono";
 import { etag } from "hono/etag";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
-import { type Authenticator, type Caller, foreignRequestReason, isAuthorized, isDirectFromLoopback } from "./access.ts";
+import type { Host } from "../host.ts";
+import { type Authenticator, foreignRequestReason } from "./access.ts";
 import { openBodyReader } from "./body.ts";
-import { type Answer, answerRefusal, detailError, type Operation, Refusal } from "./operation.ts";
+import { detailError, type Operation, Refusal } from "./operation.ts";
+import type { Bindings } from "./server.ts";
 import { isStoreFailure } from "./store/store.ts";
-import type { Telemetry } from "./telemetry.ts";
 
-export type Bindings = { Bindings: HttpBindings };
+/** A request and its answer, as `--log json` prints it. */
+export interface EndedExchange {
+  /** The id from the client or a proxy, or a new one. */
+  readonly id: string;
+  /** The name of the operation, or `other`. */
+  readonly operation: string;
+  readonly method: string;
+  /** Null if there was no answer. */
+  readonly status: number | null;
+  readonly duration_ms: number;
+  /** Bytes of the decompressed body, and those that were stored for the first time. */
+  readonly bytes: number;
+  readonly stored_bytes: number;
+  /** The name of the person's key. */
+  readonly key: string | null;
+}
 
-interface AppOptions {
+/** A request that is being answered. */
+type Exchange = { -readonly [Name in "operation" | "bytes" | "stored_bytes" | "key"]: EndedExchange[Name] };
+
+interface AppOptions extends Pick<Host, "elapsed" | "sleep"> {
   readonly operations: readonly Operation[];
   readonly authenticate: Authenticator;
-  /** The service's own key. */
-  readonly key: string;
   readonly allowHosts: readonly string[];
   readonly maxBodyBytes: number;
-  readonly telemetry: Telemetry;
   /** Resolves if the store answers. */
   readonly check: () => Promise<void>;
   readonly isStopping: () => boolean;
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called with an error that is not a refusal. */
   readonly onError: (thrown: unknown) => void;
+  readonly onEnd: ((ended: EndedExchange) => void) | undefined;
 }
 
-export const createApp = (options: AppOptions): Hono<Bindings> => {
-  const { operations, allowHosts, telemetry, isStopping, onError } = options;
+export const createApp = (options: AppOptions) => {
+  const { operations, authenticate, isStopping, onError, onEnd, elapsed } = options;
   const withBody = openBodyReader(options.maxBodyBytes);
-  const app = new Hono<Bindings>();
-  const nameOperation = (method: string, path: string, name: string) =>
-    app.on(method, path, async ({ env }, next) => {
-      telemetry.exchangeOf(env.incoming).operation = name.replaceAll(" ", "_");
+  const app = new Hono<Bindings & { Variables: { exchange: Exchange } }>();
+  app.use(async (context, next) => {
+    const { incoming, outgoing } = context.env;
+    const started = elapsed();
+    const exchange: Exchange = { operation: "other", bytes: 0, stored_bytes: 0, key: null };
+    context.set("exchange", exchange);
+    const given = String(incoming.headers["x-request-id"] ?? "");
+    const id = requestIdPattern.test(given) ? given : randomUUID();
+    outgoing.setHeader("X-Request-Id", id);
+    outgoing.on("close", () => {
+      const { operation, bytes, stored_bytes, key } = exchange;
+      const status = outgoing.headersSent ? outgoing.statusCode : null;
+      const duration_ms = Math.round((elapsed() - started) * 10) / 10;
+      onEnd?.({ id, operation, method: incoming.method ?? "", status, duration_ms, bytes, stored_bytes, key });
+    });
+    await next();
+  });
+  // Load balancers request these without a credential, so the answers contain nothing but the state.
+  app.get("/healthz", ({ var: { exchange } }) => {
+    exchange.operation = "health";
+    return answerState(200, "up");
+  });
+  app.get("/readyz", async ({ var: { exchange } }) => {
+    exchange.operation = "ready";
+    if (isStopping()) return answerState(503, "stopping");
+    return (await isReady(options)) ? answerState(200, "ready") : answerState(503, "the store does not answer");
+  });
+  for (const { endpoint } of operations) {
+    app.on(endpoint.method, routePath(endpoint), async ({ var: { exchange } }, next) => {
+      exchange.operation = endpoint.name.replaceAll(" ", "_");
       await next();
     });
-  for (const [name, path] of Object.entries(healthPaths)) nameOperation("GET", path, name);
-  addHealth(app, options);
-  for (const { endpoint } of operations) nameOperation(endpoint.method, routePath(endpoint), endpoint.name);
+  }
   app.use(async ({ env }, next) => {
-    if (isStopping()) return refuse(new Refusal(503, "the service is stopping", { headers: retryAfter(1) }));
-    const why = foreignRequestReason(env.incoming.headers, allowHosts);
+    if (isStopping()) return refuse(new Refusal(503, "the service is stopping", { "Retry-After": "1" }));
+    const why = foreignRequestReason(env.incoming.headers, options.allowHosts);
     return why === undefined ? await next() : refuse(new Refusal(403, why));
   });
-  const runOperation = async ({ req, env }: Context<Bindings>, { endpoint, answer }: Operation, caller: Caller) => {
-    const request = { caller, parameters: req.param(), header: (name: string) => req.header(name) };
-    if (endpoint.method === "GET") return await answer({ ...request, bytes: undefined });
-    return await withBody(env, async (bytes) => {
-      const exchange = telemetry.exchangeOf(env.incoming);
-      exchange.bytes = bytes.length;
-      const answered = await answer({ ...request, bytes });
-      exchange.stored = answered.storedBytes ?? 0;
-      return answered;
-    });
-  };
-  for (const operation of operations) {
-    const { endpoint, errorFormat } = operation;
-    if (endpoint.method === "GET") app.use(routePath(endpoint), etag());
-    app.on(endpoint.method, routePath(endpoint), async (context) => {
-      let echo: Readonly<Record<string, string>> = {};
+  for (const { endpoint, errorFormat, answer } of operations) {
+    const { method } = endpoint;
+    const path = routePath(endpoint);
+    if (method === "GET") app.use(path, etag());
+    app.on(method, path, async ({ req, env, var: { exchange } }) => {
       try {
         // Before anything is read.
-        const caller = await options.authenticate(context.req.header("authorization"), endpoint);
-        telemetry.exchangeOf(context.env.incoming).key = caller.name;
-        echo = idempotencyEcho(context, endpoint);
-        return respond(await runOperation(context, operation, caller), echo);
+        const caller = await authenticate(req.header("authorization"), endpoint);
+        exchange.key = caller.name ?? null;
+        const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
+        // An echoed key tells the client that it may resend the request.
+        if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
+        const request = { caller, parameters: req.param(), idempotencyKey };
+        if (method === "GET") return respond(200, (await answer({ ...request, bytes: undefined })).body);
+        return await withBody(env, async (bytes) => {
+          exchange.bytes = bytes.length;
+          const { body, storedBytes = 0 } = await answer({ ...request, bytes });
+          exchange.stored_bytes = storedBytes;
+          return respond(200, body);
+        });
       } catch (thrown) {
-        return respond(answerRefusal(toRefusal(thrown, onError), errorFormat), echo);
+        return refuse(toRefusal(thrown, onError), errorFormat);
       }
     });
-    const allowed = endpoint.method === "GET" ? "GET, HEAD" : endpoint.method;
-    app.all(routePath(endpoint), () => refuse(new Refusal(405, "Method Not Allowed", { headers: { Allow: allowed } })));
+    const headers = { Allow: method === "GET" ? "GET, HEAD" : method };
+    app.all(path, () => refuse(new Refusal(405, "Method Not Allowed", headers)));
   }
   app.notFound(() => refuse(new Refusal(404, "Not Found")));
   app.onError((error) => refuse(toRefusal(error, onError)));
@@ -81,7 +119,28 @@ export const createApp = (options: AppOptions): Hono<Bindings> => {
 
 const routePath = ({ path }: Endpoint): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
-const retryAfter = (seconds: number) => ({ "Retry-After": `${seconds}` });
+/** Matches request ids that are safe in a log line. */
+const requestIdPattern = /^[\w.:=+/-]{1,128}$/;
+
+const answerState = (status: number, text: string): Response =>
+  Response.json({ status: text }, { status, headers: { "Cache-Control": "no-store" } });
+
+/** Time for the store to answer. */
+const readyTimeoutMs = 2000;
+
+const isReady = async ({ check, sleep }: AppOptions): Promise<boolean> => {
+  const timeout = new AbortController();
+  const late = async (): Promise<never> => {
+    await sleep(readyTimeoutMs, timeout.signal);
+    throw new Error("the store does not answer");
+  };
+  return await Promise.race([check(), late()])
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => timeout.abort());
+};
 
 /** Only a 503 with `Retry-After` says that nothing was stored. */
 const toRefusal = (thrown: unknown, onError: AppOptions["onError"]): Refusal => {
@@ -91,59 +150,12 @@ const toRefusal = (thrown: unknown, onError: AppOptions["onError"]): Refusal => 
     return new Refusal(500, "lost the connection to the store, so the request may or may not be stored");
   }
   return isStoreFailure(thrown)
-    ? new Refusal(503, "the store is unavailable, and nothing was stored", { headers: retryAfter(5) })
+    ? new Refusal(503, "the store is unavailable, and nothing was stored", { "Retry-After": "5" })
     : new Refusal(500, "Internal Server Error");
 };
 
-const refuse = (refusal: Refusal): Response => respond(answerRefusal(refusal, detailError));
+const refuse = (refusal: Refusal, format = detailError): Response =>
+  respond(refusal.status, JSON.stringify(format(refusal)), refusal.headers);
 
-const respond = ({ status, headers, body }: Answer, more: Readonly<Record<string, string>> = {}): Response =>
-  new Response(body, {
-    status,
-    headers: { "Content-Type": "application/json", ...headers, ...more },
-  });
-
-/** An echoed key tells the client that it may resend the request. */
-const idempotencyEcho = ({ req }: Context<Bindings>, { repeatable }: Endpoint): Readonly<Record<string, string>> => {
-  const key = repeatable ? undefined : req.header("idempotency-key");
-  return key === undefined ? {} : { "Idempotency-Key": key };
-};
-
-/** Load balancers request these without a credential, so the answers contain nothing but the state. */
-const healthPaths = { health: "/healthz", ready: "/readyz", metrics: "/metrics" } as const;
-
-/** Time for the store to answer. */
-const readyTimeoutMs = 2000;
-
-const addHealth = (app: Hono<Bindings>, { telemetry, key, check, isStopping, sleep }: AppOptions): void => {
-  const state = (status: number, text: string): Response =>
-    Response.json({ status: text }, { status, headers: { "Cache-Control": "no-store" } });
-  /** Concurrent requests share one check. */
-  let ready: Promise<boolean> | undefined;
-  const isReady = async (): Promise<boolean> => {
-    const timeout = new AbortController();
-    const late = sleep(readyTimeoutMs, timeout.signal).then(() => false);
-    try {
-      return await Promise.race([check().then(() => true), late]);
-    } catch {
-      return false;
-    } finally {
-      ready = undefined;
-      timeout.abort();
-    }
-  };
-  app.get(healthPaths.health, () => state(200, "up"));
-  app.get(healthPaths.ready, async () => {
-    if (isStopping()) return state(503, "stopping");
-    ready ??= isReady();
-    return (await ready) ? state(200, "ready") : state(503, "the store does not answer");
-  });
-  app.get(healthPaths.metrics, ({ env, req }) => {
-    if (!isDirectFromLoopback(env.incoming) && !isAuthorized(req.header("authorization"), "bearer", key)) {
-      const headers = { "WWW-Authenticate": 'Bearer realm="rollcall"' };
-      return refuse(new Refusal(401, "Invalid or missing credentials", { headers }));
-    }
-    const headers = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" };
-    return respond({ status: 200, body: telemetry.formatMetrics(), headers });
-  });
-};
+const respond = (status: number, body: string | Uint8Array, headers: Refusal["headers"] = {}): Response =>
+  new Response(body, { status, headers: { "Content-Type": "application/json", ...headers } });

@@ -78,7 +78,7 @@ const findDecompressor = (header: string | undefined): Decompressor | undefined 
   }
   const accepted = hasZstd ? "gzip, zstd" : "gzip";
   const message = `unknown Content-Encoding, expected ${accepted} or none`;
-  throw new Refusal(415, message, { headers: { "Accept-Encoding": accepted } });
+  throw new Refusal(415, message, { "Accept-Encoding": accepted });
 };
 
 /** @throws Refusal 413, 400 */

@@ -17,7 +17,7 @@ export const callOperation = (store: Store): Operation =>
       throw new Refusal(403, `the key ${caller.name} has no access to the project ${JSON.stringify(body.project_id)}`);
     }
     const call = await store.findCall(body.project_id, body.id);
-    return { status: 200, body: composeObject({ call: call === undefined ? "null" : formatCall(call, body) }) };
+    return composeObject({ call: call === undefined ? "null" : formatCall(call, body) });
   });
 
 const json = (value: unknown): string => JSON.stringify(value);

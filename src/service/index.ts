@@ -4,18 +4,17 @@ import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { loadLocalKey, openAuthenticator } from "./access.ts";
-import { createApp } from "./app.ts";
+import { createApp, type EndedExchange } from "./app.ts";
 import { callOperation } from "./call.ts";
 import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log.ts";
 import { catalogOperations, modelsOperation } from "./model-lists.ts";
 import { listen } from "./server.ts";
 import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";
-import { type EndedExchange, openTelemetry } from "./telemetry.ts";
 
 export { createKey, foreignRequestReason, isAuthorized } from "./access.ts";
-export type { Bindings } from "./app.ts";
-export { listen } from "./server.ts";
+export type { EndedExchange } from "./app.ts";
+export { type Bindings, listen } from "./server.ts";
 export {
   examineStore,
   openStore,
@@ -24,7 +23,6 @@ export {
   storeIdentity,
   storePath,
 } from "./store/store.ts";
-export type { EndedExchange } from "./telemetry.ts";
 
 export interface ServiceOptions extends StoreLocation {
   readonly host: Host;
@@ -61,7 +59,6 @@ export const openService = async (options: ServiceOptions) => {
   const loose = checkDatabaseMode(storePath(options));
   if (loose !== undefined) warn(loose);
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
-  const telemetry = openTelemetry(options.onEnd);
   let lastError: unknown;
   let closed: Promise<boolean> | undefined;
   const app = createApp({
@@ -72,7 +69,7 @@ export const openService = async (options: ServiceOptions) => {
       ...catalogOperations(dataDir),
     ],
     authenticate: openAuthenticator(key, store.keys),
-    ...{ key, allowHosts, telemetry, sleep, check: store.check },
+    ...{ allowHosts, elapsed, sleep, check: store.check, onEnd: options.onEnd },
     maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closed !== undefined,
     onError: (thrown) => {
@@ -81,12 +78,10 @@ export const openService = async (options: ServiceOptions) => {
     },
   });
   const serverName = "the local service";
-  const server = await listen({ app, serverName, address, port, trace, telemetry, elapsed }).catch(
-    async (thrown: unknown) => {
-      await store.close();
-      throw thrown;
-    },
-  );
+  const server = await listen({ app, serverName, address, port, trace, elapsed }).catch(async (thrown: unknown) => {
+    await store.close();
+    throw thrown;
+  });
   return {
     url: server.url,
     /** The identity of the store. */

@@ -47,11 +47,10 @@ const maxKeyLength = 255;
 export const logOperation = ({ store, project: ownProject, now }: LogOptions): Operation => ({
   endpoint: logTrajectories,
   errorFormat: detailError,
-  answer: async ({ parameters, bytes = new Uint8Array(), header, caller }) => {
+  answer: async ({ parameters, bytes = new Uint8Array(), idempotencyKey: key, caller }) => {
     const { model_id: model } = parseOrRefuse(logTrajectories.parameters, parameters, "path");
     const summary = await readLogRequest(bytes);
     const project = caller.projects?.[0] ?? ownProject;
-    const key = header("idempotency-key");
     if (key !== undefined && key.length > maxKeyLength) {
       throw invalidKey(key, { msg: `String should have at most ${maxKeyLength} characters`, type: "string_too_long" });
     }
@@ -67,7 +66,7 @@ export const logOperation = ({ store, project: ownProject, now }: LogOptions): O
       throw invalidKey(idempotency.key, { msg, type: "idempotency_key_reused" });
     }
     const body = composeObject({ metrics, call_ids: callIds });
-    return { status: 200, body, storedBytes: isNew ? bytes.length : 0 };
+    return { body, storedBytes: isNew ? bytes.length : 0 };
   },
 });
 

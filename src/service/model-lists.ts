@@ -11,18 +11,16 @@ export const modelsOperation = (store: Store): Operation =>
   defineOperation(listModels, openAiError, async ({ caller }) => {
     const models = await store.listModels(caller.projects);
     const data = models.map(({ id, owner, created }) => ({ id, object: "model", created, owned_by: owner, root: id }));
-    return { status: 200, body: JSON.stringify({ object: "list", data }) };
+    return JSON.stringify({ object: "list", data });
   });
 
 export const catalogOperations = (dataDir: string): readonly Operation[] => [
-  defineOperation(listAnalysisModels, detailError, async ({ parameters }) => ({
-    status: 200,
-    body: await readCatalog(dataDir, "analysis", parameters.analysis_provider),
-  })),
-  defineOperation(listRouterModels, detailError, async ({ parameters }) => ({
-    status: 200,
-    body: await readCatalog(dataDir, "router", parameters.router_provider),
-  })),
+  defineOperation(listAnalysisModels, detailError, async ({ parameters }) =>
+    readCatalog(dataDir, "analysis", parameters.analysis_provider),
+  ),
+  defineOperation(listRouterModels, detailError, async ({ parameters }) =>
+    readCatalog(dataDir, "router", parameters.router_provider),
+  ),
 ];
 
 type CatalogKind = "analysis" | "router";

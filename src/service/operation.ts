@@ -9,14 +9,8 @@ import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { countNested, getValue, sliceText } from "../json/walk.ts";
 import type { Caller } from "./access.ts";
 
-/** An answer. A text is JSON. */
-export interface Answer {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array;
-  /** Bytes of the request that were stored for the first time. */
-  readonly storedBytes?: number;
-}
+/** JSON. */
+type Body = string | Uint8Array;
 
 /** Ends a request with an error status. */
 export class Refusal extends Error {
@@ -24,11 +18,11 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>;
   readonly items: readonly ValidationItem[] | undefined;
 
-  constructor(status: number, message: string, more: Pick<Answer, "headers"> & { items?: Refusal["items"] } = {}) {
+  constructor(status: number, message: string, headers: Refusal["headers"] = {}, items?: Refusal["items"]) {
     super(message);
     this.status = status;
-    this.headers = more.headers ?? {};
-    this.items = more.items;
+    this.headers = headers;
+    this.items = items;
   }
 }
 
@@ -40,7 +34,7 @@ const maxNamedFaults = 5;
 export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
   const items = faults.slice(0, maxFaults);
   const named = items.slice(0, maxNamedFaults).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
-  return new Refusal(422, named.join("; "), { items });
+  return new Refusal(422, named.join("; "), {}, items);
 };
 
 /** Formats the error body of an operation. */
@@ -59,21 +53,16 @@ export const openAiError: ErrorFormat = ({ message, status }) => ({
 /** Assumed: an error of a call read has a reason. */
 export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
-export const answerRefusal = (refusal: Refusal, format: ErrorFormat): Answer => ({
-  status: refusal.status,
-  headers: refusal.headers,
-  body: JSON.stringify(format(refusal)),
-});
-
 interface RawRequest {
   readonly caller: Caller;
   readonly parameters: Readonly<Record<string, string>>;
   /** Undefined for an operation without a body. */
   readonly bytes: Uint8Array | undefined;
-  readonly header: (name: string) => string | undefined;
+  readonly idempotencyKey: string | undefined;
 }
 
-interface Request<P extends Schema, B extends Schema> extends Omit<RawRequest, "parameters"> {
+interface Request<P extends Schema, B extends Schema> {
+  readonly caller: Caller;
   readonly parameters: SchemaOutput<P>;
   readonly body: SchemaOutput<B>;
 }
@@ -81,23 +70,23 @@ interface Request<P extends Schema, B extends Schema> extends Omit<RawRequest, "
 export interface Operation {
   readonly endpoint: Endpoint;
   readonly errorFormat: ErrorFormat;
-  /** @throws Refusal */
-  readonly answer: (request: RawRequest) => Answer | Promise<Answer>;
+  /** Answers with a status of 200, and with the bytes that were stored for the first time. @throws Refusal */
+  readonly answer: (request: RawRequest) => Promise<{ readonly body: Body; readonly storedBytes?: number }>;
 }
 
 /** Defines an operation that validates its parameters and body by the schemas of its endpoint. */
 export const defineOperation = <P extends Schema, B extends Schema, R>(
   endpoint: Endpoint<P, B, R>,
   errorFormat: ErrorFormat,
-  answer: (request: Request<P, B>) => Answer | Promise<Answer>,
+  answer: (request: Request<P, B>) => Promise<Body>,
 ): Operation => ({
   endpoint,
   errorFormat,
-  answer: async ({ bytes, ...request }) => {
+  answer: async ({ caller, bytes, ...request }) => {
     const parameters = parseOrRefuse(endpoint.parameters, request.parameters, "path");
     const value = bytes === undefined ? undefined : parseBounded(readBody(bytes));
     const body = parseOrRefuse(endpoint.body, value, "body");
-    return await answer({ ...request, parameters, body, bytes });
+    return { body: await answer({ caller, parameters, body }) };
   },
 });
 

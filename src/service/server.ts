@@ -2,14 +2,13 @@
 
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { getRequestListener } from "@hono/node-server";
-import type { Hono } from "hono";
-import type { Bindings } from "./app.ts";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { cannotListen, type ServerName } from "./failures.ts";
-import type { Telemetry } from "./telemetry.ts";
+
+export type Bindings = { Bindings: HttpBindings };
 
 interface ListenOptions {
-  readonly app: Hono<Bindings>;
+  readonly app: { readonly fetch: Parameters<typeof getRequestListener>[0] };
   readonly serverName: ServerName;
   readonly address: string;
   readonly port: number;
@@ -17,7 +16,6 @@ interface ListenOptions {
   readonly maxHeaderBytes?: number;
   /** Called with a line about each ended exchange. */
   readonly trace: ((line: string) => void) | undefined;
-  readonly telemetry?: Telemetry;
   /** Monotonic milliseconds. */
   readonly elapsed: () => number;
 }
@@ -47,17 +45,13 @@ export const listen = async (options: ListenOptions) => {
   });
   const handle: RequestListener = (incoming, outgoing) => {
     const { socket } = incoming;
-    const { trace, telemetry, elapsed } = options;
+    const { trace, elapsed } = options;
     const start = elapsed();
     responses.set(socket, outgoing);
-    telemetry?.begin();
-    if (telemetry !== undefined) outgoing.setHeader("X-Request-Id", telemetry.exchangeOf(incoming).id);
     outgoing.on("close", () => {
-      const ms = elapsed() - start;
       if (responses.get(socket) === outgoing) responses.delete(socket);
-      telemetry?.end(incoming, outgoing, ms);
       if (responses.size === 0) onIdle();
-      trace?.(`${incoming.method} ${incoming.url} ${outgoing.statusCode} ${Math.round(ms)} ms`);
+      trace?.(`${incoming.method} ${incoming.url} ${outgoing.statusCode} ${Math.round(elapsed() - start)} ms`);
     });
     if (isClosing) closeAfterResponse(outgoing);
     void answer(incoming, outgoing);
