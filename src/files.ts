@@ -279,7 +279,17 @@ export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "sign
   signal.throwIfAborted();
   let isWaiting = true;
   const write = async () => {
-    while (isWaiting && !hasWrittenTo(name)) await sleep(pipePollMs);
+    let pipe: number | undefined;
+    while (isWaiting && pipe === undefined) {
+      pipe = tryOpenPipe(name);
+      if (pipe === undefined) await sleep(pipePollMs);
+    }
+    if (pipe === undefined) return;
+    try {
+      writeSync(pipe, "\n");
+    } finally {
+      closeSync(pipe);
+    }
   };
   const listener = () => void write().catch(() => undefined);
   signal.addEventListener("abort", listener, { once: true });
@@ -294,18 +304,36 @@ export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "sign
 /** Opening a pipe for writing fails until a reader has opened it. */
 const pipePollMs = 10;
 
-/** Writes to a named pipe. Returns false if it has no reader yet. */
-const hasWrittenTo = (name: string): boolean => {
+/** Opens a named pipe for writing. Returns undefined if it has no reader yet. */
+const tryOpenPipe = (name: string): number | undefined => {
   try {
-    const pipe = openSync(name, constants.O_WRONLY | constants.O_NONBLOCK);
-    try {
-      writeSync(pipe, "\n");
-    } finally {
-      closeSync(pipe);
-    }
-    return true;
+    return openSync(name, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch (thrown) {
-    if (getErrorCode(thrown) === "ENXIO") return false;
+    if (getErrorCode(thrown) === "ENXIO") return undefined;
     throw thrown;
+  }
+};
+
+const isPipe = (file: string): boolean => {
+  try {
+    return statSync(file).isFIFO();
+  } catch {
+    return false;
+  }
+};
+
+/** Writes to a file. If it is a named pipe, waits for its reader, because opening the pipe would block signals. */
+export const writeForReader = async <Result>(
+  file: string,
+  { signal, sleep }: Pick<Host, "signal" | "sleep">,
+  write: () => Result | Promise<Result>,
+): Promise<Result> => {
+  if (!isPipe(file)) return await write();
+  let pipe = tryOpenPipe(file);
+  for (; pipe === undefined; pipe = tryOpenPipe(file)) await sleep(pipePollMs, signal);
+  try {
+    return await write();
+  } finally {
+    closeSync(pipe);
   }
 };

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { Failure, type Problem } from "../failure.ts";
-import { getErrorCode, writeFileAtomically } from "../files.ts";
+import { getErrorCode, writeFileAtomically, writeForReader } from "../files.ts";
 import { reportExists, reportUnwritable } from "./failures.ts";
 import type { TextCleaner } from "./problem.ts";
 import type { Screen } from "./screen.ts";
@@ -32,7 +32,9 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   const text = safe.verbatim(form === "github" ? githubText(problems, clean) : junitText(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
   requireReportFile(file);
-  wrapWriteErrors(file, () => writeFileAtomically(file, [text, checksumLine(form, text)], mode));
+  const pieces = [text, checksumLine(form, text)];
+  const write = () => wrapWriteErrors(file, () => writeFileAtomically(file, pieces, mode));
+  await writeForReader(file, screen.host, write);
 };
 
 /** The last line of a file. It shows whether somebody changed the report. */

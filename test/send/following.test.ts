@@ -39,12 +39,18 @@ const follow = async (
       if (step === undefined) stop.abort(interrupted({ signal: "SIGINT" }));
     },
   };
-  const client = keepingClient((body, at) => {
+  const keeping = keepingClient((body, at) => {
     const groups: readonly { trajectories: readonly { reward: number }[] }[] = JSON.parse(`${body}`).trajectory_groups;
     const rewards = groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join("+"));
     said.push(`${elapsed}: ${rewards.join(" ")}, ${rejectsOf(file).length} rejected`);
     return answer?.(body, at) ?? answered(200);
   });
+  /** Each budget allows one retry. */
+  const retryBudget = () => {
+    let retries = 1;
+    return { wait: async () => retries-- > 0 };
+  };
+  const client = { ...keeping, retryBudget };
   const { result, dataset } = await followFile({
     ...usualDelivery(),
     ...{ host, file, split: "train", groupBy: undefined, groupSize: undefined, groupIdleMs: 0, everyMs: 1000 },
@@ -88,6 +94,22 @@ describe("following a file", () => {
       end: ["partial", "interrupted", 8, 8, 0, 0, 0, 0],
       ...{ warnings: ["incomplete-line"], rejects: [], reward: 5 },
     });
+  });
+
+  it("retries each batch within a budget of its own", async () => {
+    const steps = [append(groupLine(1)), wait(5), append(groupLine(2)), wait(5)].flat();
+    const busy = answered(429, { failure: requestRefused(429, {}) });
+    const answer = (_: Buffer, at: number) => (at % 2 === 1 ? busy : answered(200));
+    expect((await follow(steps, { answer })).end).toEqual(["logged", undefined, 2, 2, 0, 0, 0, 0]);
+  });
+
+  it("reads the next file if a signal comes right after a rename", async () => {
+    const next = (file: string) => {
+      renameSync(file, `${file}.old`);
+      writeFileSync(file, groupLine(2));
+    };
+    const { end } = await follow([append(groupLine(1)), next], { everyMs: 60_000 });
+    expect(end).toEqual(["logged", undefined, 2, 2, 0, 0, 0, 0]);
   });
 
   it("completes a group by its size or after --group-idle, and reports groups that grow afterwards", async () => {

@@ -517,6 +517,16 @@ describe("an outcome", () => {
     expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
   });
 
+  it("subtracts a refused group of trajectories without a group from the metrics", async () => {
+    const bare = (id: number, reward: number) => trajectory(reward, `,"group_id":${id}`);
+    const dataset = await read(filesOf([bare(1, 0), bare(1, 1), bare(2, 5), bare(2, 9)].join("\n")));
+    const answer = (body: Buffer) => answered(body.includes('"reward":9') ? 400 : 200, { failure });
+    const rejects = join(newFolder(), "rejects");
+    const { result } = await send(dataset, { answer, limit: 220, onRefused: "skip", rejects });
+    expect(result.groups).toMatchObject({ logged: 1, rejected: 1 });
+    expect(result.metrics).toMatchObject({ "train/reward": 0.5, "train/reward_std_dev": 0.5 });
+  });
+
   it("warns if a 413 made several requests of one", async () => {
     const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
@@ -601,23 +611,22 @@ describe("an outcome", () => {
   });
 
   it("is interrupted after a signal if nothing was in flight, and unknown if a body was sent", async () => {
-    const stop = new AbortController();
-    const host = { ...testHost(), signal: stop.signal };
     const signal = interrupted({ signal: "SIGTERM" });
     const files = filesOf(`${group(1)}\n${group(2)}`);
-    const between = await send(await read(files), {
-      limit: 120,
-      host,
-      answer: () => {
-        stop.abort(signal);
-        return answered(200);
-      },
-    });
-    expect(between.result).toMatchObject({
-      status: "partial",
-      failure: { kind: "interrupted" },
-      groups: { logged: 1 },
-    });
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    // Without a ledger, a rerun would log the first group again.
+    for (const [own, retryable] of [[undefined, false] as const, [ledger, true] as const]) {
+      const stop = new AbortController();
+      const { result } = await send(await read(files), {
+        ...{ limit: 120, ledger: own, host: { ...testHost(), signal: stop.signal } },
+        answer: () => {
+          stop.abort(signal);
+          return answered(200);
+        },
+      });
+      const failure = { kind: "interrupted", retryable };
+      expect(result).toMatchObject({ status: "partial", failure, groups: { logged: 1 } });
+    }
     const during = await send(await read(files), { limit: 120, answer: () => broken(true) });
     expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
   });

@@ -2,7 +2,7 @@
 import { contradiction } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { openDraft, requireUnusedFile, writeUserFile } from "../../files.ts";
+import { openDraft, requireUnusedFile, writeForReader, writeUserFile } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
 import { type Dataset, readGroupLines } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
@@ -40,7 +40,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
     if (failure !== undefined && !skipsInvalid) throw failure;
     const receipt = reading.conversion?.receipt?.data();
     const { leaves = null, left_out = [], format = null } = receipt ?? {};
-    if (typed.receipt !== undefined) writeReceipt(context, typed.receipt, reading);
+    if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, reading);
     if (typed.exact && leaves !== null && leaves.left_out > 0)
       throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
     const redact = screen.safe.verbatimJson;
@@ -69,18 +69,20 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   });
 };
 
-const writeGroups = async ({ screen }: Context, reading: Dataset, file: string): Promise<void> => {
+const writeGroups = async ({ host, screen }: Context, reading: Dataset, file: string): Promise<void> => {
   if (file === "-") {
     for await (const piece of readGroupLines(reading)) await screen.printBytes(piece);
     return;
   }
-  const draft = writeUserFile(file, () => openDraft(file, combineModes(reading.sources)));
-  try {
-    for await (const piece of readGroupLines(reading)) writeUserFile(file, () => draft.write(piece));
-    writeUserFile(file, () => draft.commit());
-  } finally {
-    draft.discard();
-  }
+  await writeForReader(file, host, async () => {
+    const draft = writeUserFile(file, () => openDraft(file, combineModes(reading.sources)));
+    try {
+      for await (const piece of readGroupLines(reading)) writeUserFile(file, () => draft.write(piece));
+      writeUserFile(file, () => draft.commit());
+    } finally {
+      draft.discard();
+    }
+  });
 };
 
 /** Maximum number of paths in the notice. */

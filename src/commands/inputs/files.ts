@@ -1,7 +1,7 @@
 /** Files that a run writes: checks before the run, and receipts. */
 import { contradiction } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { identifyFile, writeFileAtomically, writeUserFile } from "../../files.ts";
+import { identifyFile, writeFileAtomically, writeForReader, writeUserFile } from "../../files.ts";
 import { type Dataset, listParts } from "../../groups/index.ts";
 import { combineModes, isRemote, locateLine } from "../../input/index.ts";
 import { requireReportFile, type Screen } from "../../output/index.ts";
@@ -44,10 +44,11 @@ export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readon
 };
 
 /** Writes the receipt of a conversion: counts, then one line per record. @throws Failure `output-unwritable` */
-export const writeReceipt = ({ screen }: Context, file: string, dataset: Dataset): void =>
-  writeUserFile(file, () =>
-    writeFileAtomically(file, receiptPieces(dataset, screen.safe.verbatimJson), combineModes(dataset.sources)),
-  );
+export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset): Promise<void> => {
+  const pieces = receiptPieces(dataset, screen.safe.verbatimJson);
+  const write = () => writeFileAtomically(file, pieces, combineModes(dataset.sources));
+  await writeForReader(file, host, () => writeUserFile(file, write));
+};
 
 /** The receipt of input in rollcall's format, whose values are not counted. */
 const unconvertedData = {

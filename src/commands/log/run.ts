@@ -72,7 +72,7 @@ const logFiles = async (run: LogRun): Promise<void> => {
   const reading = await readFiles(run);
   await useReading(context, reading, async () => {
     printReading(context, reading, groupBy);
-    if (receipt !== undefined) writeReceipt(context, receipt, reading);
+    if (receipt !== undefined) await writeReceipt(context, receipt, reading);
     if (number !== undefined && host.terminal.stdout)
       throw contradiction("--body", "a terminal", "its bytes are for a file or a program; redirect stdout");
     const body = number === undefined ? undefined : { number, write: screen.printBytes };

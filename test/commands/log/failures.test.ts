@@ -174,6 +174,22 @@ describe("a failing run of rollcall log", () => {
     await interruptReading(pipe);
   });
 
+  it.each([
+    ["check --report", (pipe: string) => ["check", "-", "--report", `junit=${pipe}`]],
+    ["convert --out", (pipe: string) => ["convert", "-", "--out", pipe]],
+    ["convert --receipt", (pipe: string) => ["convert", "-", "--out", `${pipe}.jsonl`, "--receipt", pipe]],
+    ["log --receipt", (pipe: string) => ["log", "m", "-", "--split", "t", "--dry-run", "--receipt", pipe]],
+  ])("exits with 130 after SIGINT while %s waits for the reader of a pipe", { tags: "slow" }, async (_, wordsFor) => {
+    const pipe = join(newFolder(), "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const { code } = await interruptWaiting(() => {
+      const writing = startRollcall(wordsFor(pipe));
+      writing.stdin.on("error", () => undefined).end(group(1));
+      return writing;
+    });
+    expect(code).toBe(130);
+  });
+
   it("leaves no temporary file, and `check` needs no temporary folder", async () => {
     const TMPDIR = newFolder();
     await runRollcall(["log", "m", "--split", "t", "--dry-run"], { stdin: group(1), env: { TMPDIR } });
