@@ -10,7 +10,7 @@ import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
 import { GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
 import type { DeliverOptions } from "./options.ts";
 import { cutRequests, planRequests } from "./plan.ts";
-import { type RejectedGroup, requireWritableRejects, writeRejects } from "./rejects.ts";
+import { openRejects, type RejectedGroup } from "./rejects.ts";
 import { type LogResult, listInputNames, logResult } from "./result.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 import type { Job } from "./sender.ts";
@@ -48,9 +48,9 @@ export const writeRejected = async (
 ): Promise<string> => {
   const path = resolveRejectsPath(getFirstFile(dataset), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
   const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), undefined);
-  const options = { path, rejected, written: openWrittenFiles(), redact };
-  await requireWritableRejects(dataset, { ...options, needed: true });
-  await writeRejects(dataset, options);
+  const file = openRejects(dataset, { path, written: openWrittenFiles(), redact });
+  await file.requireWritable(true, rejected);
+  await file.append(rejected);
   return path;
 };
 
@@ -59,11 +59,11 @@ export const markUnsent = (thrown: unknown): unknown =>
   thrown instanceof Failure && thrown.code === "storage" ? thrown.withDetails({ unsent: true }) : thrown;
 
 const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogResult> => {
-  const { options, rejectsFile } = delivery;
+  const { options, rejects, rejectsFile } = delivery;
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
   const { problems } = dataset;
   const isNeeded = options.onRefused === "skip" || outcomes.groupsWith("rejected").length > 0;
-  if (!dryRun) await delivery.requireWritableRejects(isNeeded, listRejected(outcomes, undefined));
+  if (!dryRun) await rejects?.requireWritable(isNeeded, listRejected(outcomes, undefined));
   const { errors } = problems;
   const resent = applyPriorOutcomes(dataset, delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onResend(resent.length);
@@ -93,18 +93,20 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent);
   // The result must show what was logged even if the rejects file cannot be written.
-  const written = await delivery.appendRejected(rejected).catch((thrown: unknown) => {
-    if (thrown instanceof Failure) return thrown;
-    throw thrown;
-  });
-  const unwritten = written instanceof Failure ? written : undefined;
+  const rejectsFailure = await rejects?.append(rejected).then(
+    () => undefined,
+    (thrown: unknown) => {
+      if (thrown instanceof Failure) return thrown;
+      throw thrown;
+    },
+  );
   return logResult(dataset, {
     ...options,
     sent,
     replaced,
-    rejectsFile: rejected.length > 0 && unwritten === undefined ? rejectsFile : undefined,
-    rejectsEmpty: written === 0,
-    rejectsFailure: unwritten,
+    rejectsFile: rejected.length > 0 && rejectsFailure === undefined ? rejectsFile : undefined,
+    rejectsEmpty: rejects?.countLines() === 0,
+    rejectsFailure,
     ledger: runLedger.resultFacts,
   });
 };

@@ -6,7 +6,7 @@ import type { Entry } from "../ledger/index.ts";
 import { rejectsPathMissing } from "./failures.ts";
 import type { DeliverOptions, DeliveryState } from "./options.ts";
 import { type BodyLimit, makeEnvelope, planRequest, type RequestEnvelope } from "./plan.ts";
-import { emptyRejects, type RejectedGroup, requireWritableRejects, writeRejects } from "./rejects.ts";
+import { openRejects } from "./rejects.ts";
 import { canResend } from "./request.ts";
 import type { SendResult } from "./send-result.ts";
 import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts";
@@ -16,10 +16,9 @@ export type Delivery = ReturnType<typeof openDelivery>;
 /** @throws Failure `rejects-path-missing` */
 export const openDelivery = (dataset: Dataset, options: DeliverOptions & DeliveryState) => {
   const { runLedger, priorOutcomes, outcomes, dedupKeys, numberOf } = options;
-  const { writtenFiles } = runLedger;
   const { problems } = dataset;
   const rejectsFile = resolveRejectsPath(options.file, options);
-  const rejects = emptyRejects();
+  const { writtenFiles: written } = runLedger;
   let sender: Sender | undefined;
   const envelope = (): RequestEnvelope => makeEnvelope(dataset, options.split);
 
@@ -40,10 +39,10 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     options,
     /** Undefined if nothing may be rejected. */
     rejectsFile,
+    rejects: rejectsFile === undefined ? undefined : openRejects(dataset, { ...options, path: rejectsFile, written }),
     envelope,
     /** Returns the result of sending so far; undefined before the first request. */
     sent: (): SendResult | undefined => sender?.result(),
-    countRejectedLines: () => rejects.lines,
 
     /** Returns the largest body: by `--max-request-size`, or by the sizes that the service accepted and refused. */
     limit(): BodyLimit {
@@ -91,26 +90,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       sender ??= openSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
       await sender.send(jobs, isLast);
       return sender;
-    },
-
-    /** Checks that the rejects file can be written. @param needed true if groups may be rejected */
-    async requireWritableRejects(needed: boolean, rejected: readonly RejectedGroup[] = []): Promise<void> {
-      if (rejectsFile === undefined) return;
-      const { redact } = options;
-      await requireWritableRejects(dataset, { path: rejectsFile, rejected, written: writtenFiles, redact, needed });
-    },
-
-    /** Adds groups to the rejects file; returns its lines. @throws Failure `rejects-exist`, `rejects-unwritable` */
-    async appendRejected(rejected: readonly RejectedGroup[]): Promise<number> {
-      if (rejectsFile === undefined || rejected.length === 0) return rejects.lines;
-      const { redact } = options;
-      return await writeRejects(dataset, {
-        path: rejectsFile,
-        rejected,
-        written: writtenFiles,
-        redact,
-        soFar: rejects,
-      });
     },
 
     /** Subtracts refused groups from the metrics, unless they cannot be read again. */

@@ -27,7 +27,7 @@ import { openRunLedger, openWrittenFiles } from "../../src/ledger/index.ts";
 import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
 import { makeEnvelope, planRequests } from "../../src/send/plan.ts";
-import { writeRejects } from "../../src/send/rejects.ts";
+import { openRejects } from "../../src/send/rejects.ts";
 import { canResend } from "../../src/send/request.ts";
 import { testHost } from "../support/host.ts";
 import {
@@ -416,8 +416,8 @@ describe("an outcome", () => {
     const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
-    const writing = writeRejects(dataset, { path, rejected, written: openWrittenFiles(), redact: (json) => json });
-    await expect(writing).rejects.toMatchObject({ kind: "rejects-exist" });
+    const file = openRejects(dataset, { path, written: openWrittenFiles(), redact: (json) => json });
+    await expect(file.append(rejected)).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });
 

@@ -7,7 +7,7 @@ import { redactText } from "./secrets.ts";
 /** Maximum stored problems of a rule, because a file can have a problem on every line. */
 const maxPerRule = 1000;
 
-/** Maximum stored errors of a rule if there is a rejects file. A line without a stored error is read again. */
+/** Maximum stored errors of a rule if there is a rejects file. */
 const maxPerRuleWithRejects = 100_000;
 
 /** The known position of a problem. */

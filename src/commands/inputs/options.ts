@@ -47,6 +47,7 @@ export type InputOptions = Values<typeof selectionOptions & typeof formatOptions
   Partial<Values<typeof strictnessOptions>> & {
     readonly file: readonly string[];
     readonly groupBy: string | undefined;
+    readonly onInvalid?: "stop" | "skip" | undefined;
   };
 
 /** A report for a build system. Without a file, it goes to stdout. */

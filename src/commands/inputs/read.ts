@@ -41,7 +41,7 @@ export const prepareInputs = async (
     groupBy: typed.groupBy,
     split: undefined,
     splitNeeded: false,
-    strictness: parseStrictness({ strict, allow }),
+    strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
     onOpened: () => undefined,
     onProgress: () => undefined,
     ...asked,

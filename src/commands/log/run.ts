@@ -90,12 +90,11 @@ const logFiles = async (run: LogRun): Promise<void> => {
 
 const readFiles = async (run: LogRun): Promise<Dataset> => {
   const { context, settings, typed, ledger, meter } = run;
-  const { modelId, dryRun, strict, allow } = typed;
+  const { modelId, dryRun } = typed;
   const split = settings.get("split");
   try {
     return await readInputs(context, {
       ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
-      strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
       // A missing URL ends the run before the check of a large input.
@@ -126,7 +125,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   const { dataset: reading, result } = await send
     .followFile({
       ...{ ...delivery, ...follow, split, groupBy },
-      strictness: parseStrictness({ strict, allow }),
+      strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
       onEvent: (event) => {
         const { file } = follow;
         const text = followNotices[event](file);

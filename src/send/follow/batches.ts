@@ -42,8 +42,8 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     waitingSince = isWaiting ? (waitingSince ?? host.elapsed()) : undefined;
   };
   const writeRejected = async (rejected: readonly RejectedGroup[]) => {
-    if (rejected.length > 0) await delivery.requireWritableRejects(true);
-    await delivery.appendRejected(rejected);
+    if (rejected.length > 0) await delivery.rejects?.requireWritable(true);
+    await delivery.rejects?.append(rejected);
   };
 
   /** Applies what other runs did, except for groups that this run sent. */

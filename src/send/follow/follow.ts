@@ -132,7 +132,7 @@ class FollowRun {
     const { host } = this.#options;
     const { dataset } = this.#files;
     try {
-      await this.delivery.requireWritableRejects(true);
+      await this.delivery.rejects?.requireWritable(true);
       const stop = await this.#catchStop(async () => await this.#follow());
       const isEnd = stop === undefined || stop.code === "invalid_input";
       // Complete groups are sent unless the input changed or a second signal came.
@@ -244,7 +244,7 @@ class FollowRun {
         // A signal is the normal end of a run, unless groups are left.
         stop: stop ?? (isAll ? undefined : signal),
       },
-      rejectsFile: this.delivery.countRejectedLines() > 0 ? this.delivery.rejectsFile : undefined,
+      rejectsFile: (this.delivery.rejects?.countLines() ?? 0) > 0 ? this.delivery.rejectsFile : undefined,
       ledger: runLedger.resultFacts,
     });
     // Input without a valid group is invalid input, as without `--follow`.
