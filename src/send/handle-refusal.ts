@@ -1,13 +1,12 @@
 /** Handles a refused request: splits it, rejects groups, and locates the service's problems in the input. */
-import { suggestRole } from "../check/hints.ts";
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { redactText } from "../check/rules/secrets.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/log.ts";
 import type { Failure, Problem } from "../failure.ts";
-import { type Dataset, type GroupPart, listParts, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
-import { getValue, isObject, parseJson } from "../json/walk.ts";
+import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
+import { getValue, parseJson } from "../json/walk.ts";
 import { requestTooLarge } from "./failures.ts";
 import type { SendOptions } from "./options.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
@@ -112,118 +111,59 @@ const parsePosition = (step: string | number | undefined): number | undefined =>
 /** Items that become problems, because nobody reads more (output.md). */
 const maxItems = 100;
 
+/** Characters of a repeated value. A service may send a whole trajectory back. */
+const maxEchoChars = 80;
+
 const locateProblems = async (
   dataset: Dataset,
   { request, items }: { readonly request: PlannedRequest; readonly items: readonly RefusalItem[] },
 ): Promise<readonly Problem[]> => {
-  /** Parsed parts, by source and start. */
-  const values = new Map<string, unknown>();
-  const located: LocatedItem[] = [];
-  for (const item of items.slice(0, maxItems)) {
-    const found = findPart(dataset, request, item);
-    const key = `${found?.part.source}:${found?.part.start}`;
-    // If the file changed since it was sent, the service's message is shown without a position.
-    if (found !== undefined && !values.has(key)) {
-      values.set(key, await readPartValue(found.source, found.part).catch(() => undefined));
-    }
-    const value = values.get(key);
-    if (found === undefined || value === undefined) located.push({ item });
-    else located.push(locateInPart(value, { item, key, value: found }));
-  }
+  const locate = openItemLocator(dataset, request);
   const problems: Problem[] = [];
-  for (const one of foldUnions(located)) problems.push(await toProblem(one));
+  for (const item of items.slice(0, maxItems)) {
+    const { loc, msg, input } = item;
+    // If the file changed since it was sent, the service's message is shown without a position.
+    const location = await locate(item).catch(() => undefined);
+    const echo = input === undefined ? "" : redactText(JSON.stringify(input) ?? "");
+    const shown = echo.length > maxEchoChars ? `${echo.slice(0, maxEchoChars)}…` : echo;
+    // A located value is shown in the input, and not repeated.
+    const isNamed = location === undefined && loc.length > 0;
+    const text = isNamed ? `${loc.join(".")}: ${msg}${echo === "" ? "" : ` (input: ${shown})`}` : msg;
+    problems.push({ ...createProblem("refused-by-service", { text }, location), from: "service" });
+  }
   return problems;
 };
 
-/** An item with its value in the input; without a value if its `loc` matches nothing. */
-interface LocatedItem {
-  readonly item: RefusalItem;
-  readonly value?: GroupPart & { readonly path: Path };
-  readonly union?: Union | undefined;
-}
-
-/** A union type that the item is about, and the branch of the union. */
-interface Union {
-  /** Identifies the value. */
-  readonly key: string;
-  readonly holder: unknown;
-  readonly branch: string;
-}
-
-/** Returns the part of an item, and the path in the part. */
-const findPart = (dataset: Dataset, request: PlannedRequest, item: RefusalItem): LocatedItem["value"] => {
-  const group = request.groups[item.position ?? -1];
-  if (group === undefined) return undefined;
-  // Each trajectory of a group that rollcall made is a part.
-  const isMade = dataset.groups.isBare(group);
-  const [list, step, ...inside] = item.path;
-  const position = isMade && list === "trajectories" ? parsePosition(step) : undefined;
-  const own = listParts(dataset, group)[position ?? 0];
-  return own && { ...own, path: isMade ? inside : item.path };
+/** Returns a function that locates an item in the input; undefined if the request has no such group. */
+const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
+  /** Parsed parts, by source and start. */
+  const values = new Map<string, unknown>();
+  return async ({ position, path }: RefusalItem) => {
+    const group = request.groups[position ?? -1];
+    if (group === undefined) return undefined;
+    // Each trajectory of a group that rollcall made is a part.
+    const isMade = dataset.groups.isBare(group);
+    const [list, step, ...inside] = path;
+    const trajectory = isMade && list === "trajectories" ? parsePosition(step) : undefined;
+    const found = listParts(dataset, group)[trajectory ?? 0];
+    if (found === undefined) return undefined;
+    const key = `${found.part.source}:${found.part.start}`;
+    if (!values.has(key)) values.set(key, await readPartValue(found.source, found.part));
+    return await locateValue(found.source, { ...found, path: matchPath(values.get(key), isMade ? inside : path) });
+  };
 };
 
 /**
- * Locates an item in the value of a part. Services put names of types between keys, as in
- * `messages_and_choices.0.UserMessage.content`. These names are not steps of the path. The first name is the branch of a union.
- * The last step is kept, because its key may be missing.
+ * Removes names of types, which services put between keys, as in `messages_and_choices.0.UserMessage.content`. The last
+ * step is kept, because its key may be missing.
  */
-const locateInPart = (
-  whole: unknown,
-  { item, key, value }: { item: RefusalItem; key: string; value: NonNullable<LocatedItem["value"]> },
-): LocatedItem => {
-  const path: (string | number)[] = [];
+const matchPath = (whole: unknown, path: Path): Path => {
   let inner = whole;
-  let union: Union | undefined;
-  let isInside = true;
-  for (const [at, part] of value.path.entries()) {
+  return path.flatMap((part, at) => {
     const step = Array.isArray(inner) ? (parsePosition(part) ?? part) : part;
     const child = getValue(inner, [step]);
-    const isLast = at === value.path.length - 1;
-    const isBranch = typeof step === "string" && (!isLast || /[A-Z([]/.test(step));
-    if (child === undefined && isInside && isBranch) {
-      union = { key: JSON.stringify([key, path]), holder: inner, branch: step };
-    }
-    isInside &&= child !== undefined;
-    if (child !== undefined || isLast) path.push(step);
-    if (child !== undefined) inner = child;
-  }
-  return { item, value: { ...value, path }, union };
-};
-
-/** Keeps the items of one branch of each union. */
-const foldUnions = (items: readonly LocatedItem[]): readonly LocatedItem[] => {
-  const unions = new Map<string, { readonly holder: unknown; readonly counts: Map<string, number> }>();
-  for (const { union } of items) {
-    if (union === undefined) continue;
-    const { counts } = unions.get(union.key) ?? { counts: new Map<string, number>() };
-    counts.set(union.branch, (counts.get(union.branch) ?? 0) + 1);
-    unions.set(union.key, { holder: union.holder, counts });
-  }
-  const meant = new Map(Array.from(unions, ([key, { holder, counts }]) => [key, chooseBranch(holder, counts)]));
-  return items.filter(({ union }) => union === undefined || meant.get(union.key) === union.branch);
-};
-
-/** Chooses the intended branch: by the role, by the most similar role, or by the fewest items. */
-const chooseBranch = (holder: unknown, counts: ReadonlyMap<string, number>): string | undefined => {
-  const names = [...counts.keys()];
-  const named = (word: string): string | undefined => names.find((name) => name.toLowerCase().includes(word));
-  const [fewest] = [...names].sort((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0));
-  if (!isObject(holder)) return fewest;
-  const { role, message } = holder;
-  if (role === undefined && isObject(message)) return named("choice") ?? fewest;
-  if (typeof role !== "string") return fewest;
-  return named(role.toLowerCase().slice(0, 40)) ?? named(suggestRole(role) ?? "\n") ?? fewest;
-};
-
-/** Characters of a repeated value. A service may send a whole trajectory back. */
-const maxEchoChars = 80;
-
-const toProblem = async ({ item: { loc, msg, input }, value }: LocatedItem): Promise<Problem> => {
-  const location = value && (await locateValue(value.source, value).catch(() => undefined));
-  const echo = input === undefined ? "" : redactText(JSON.stringify(input) ?? "");
-  const shown =
-    input === undefined ? "" : ` (input: ${echo.length > maxEchoChars ? `${echo.slice(0, maxEchoChars)}…` : echo})`;
-  // A located value is shown in the input, and not repeated.
-  const text = location === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}${shown}` : msg;
-  return { ...createProblem("refused-by-service", { text }, location), from: "service" };
+    if (child === undefined) return at === path.length - 1 ? step : [];
+    inner = child;
+    return step;
+  });
 };

@@ -75,9 +75,9 @@ describe("an answer to rollcall log", () => {
     });
   });
 
-  it("reports only the matching branch if the service complains of every branch of a union", async () => {
+  it("locates a value if names of types are between the keys, and does not repeat the value", async () => {
     const at = ["body", "trajectory_groups", 0, "trajectories", 0, "messages_and_choices", 0];
-    const items = ["Developer", "System", "User", "Assistant"].map((name) => ({
+    const items = ["System", "User"].map((name) => ({
       loc: [...at, `ChatCompletion${name}Message`, "content"],
       msg: `${name} content is wrong`,
       type: "t",
@@ -85,10 +85,11 @@ describe("an answer to rollcall log", () => {
     }));
     const [file = ""] = filesOf('{"trajectories":[{"messages_and_choices":[{"role":"user","content":1}],"reward":1}]}');
     const { stderr } = await log([file, "--split", "t"], [json({ detail: items }, 422)]);
-    expect(stderr).toContain(
-      `${file}:1:68: trajectories.0.messages_and_choices.0.content: User content is wrong [refused-by-service]`,
-    );
-    expect(stderr).not.toMatch(/Assistant content|Developer content|xxxx/);
+    for (const name of ["System", "User"]) {
+      const message = `trajectories.0.messages_and_choices.0.content: ${name} content is wrong [refused-by-service]`;
+      expect(stderr).toContain(`${file}:1:68: error: ${message}`);
+    }
+    expect(stderr).not.toContain("xxxx");
   });
 
   it("attributes a 407 to a proxy", async () => {
