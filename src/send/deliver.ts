@@ -47,7 +47,7 @@ export const writeRejected = async (
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
 ): Promise<string> => {
   const path = resolveRejectsPath(getFirstFile(dataset), { onInvalid: "skip", onRefused: "stop", rejects }) ?? "";
-  const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), undefined);
+  const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }));
   const file = openRejects(dataset, { path, written: openWrittenFiles(), redact });
   await file.requireWritable(true, rejected);
   await file.append(rejected);
@@ -63,7 +63,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   const { outcomes, runLedger, dryRun, maxRequestBytes, oneRequest } = options;
   const { problems } = dataset;
   const isNeeded = options.onRefused === "skip" || outcomes.groupsWith("rejected").length > 0;
-  if (!dryRun) await rejects?.requireWritable(isNeeded, listRejected(outcomes, undefined));
+  if (!dryRun) await rejects?.requireWritable(isNeeded, listRejected(outcomes));
   const { errors } = problems;
   const resent = applyPriorOutcomes(dataset, delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onResend(resent.length);
@@ -83,11 +83,11 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
       const { groups, bytes } = job.request;
       return { groups: groups.length, bytes, key: delivery.findKey(job) };
     });
-    return logResult(dataset, { ...options, planned, sent: undefined, ledger: runLedger.resultFacts });
+    return logResult(dataset, { ...options, planned, sent: emptySendResult(), ledger: runLedger.resultFacts });
   }
-  const sent = jobs.length === 0 ? undefined : await send(dataset, { delivery, jobs });
+  const sent = jobs.length === 0 ? emptySendResult() : await send(dataset, { delivery, jobs });
   const replaced: string[] = [];
-  if (sent !== undefined) {
+  if (jobs.length > 0) {
     for (const source of dataset.sources) if (await source.isReplaced?.()) replaced.push(source.name);
   }
   await delivery.subtractRefused();
@@ -190,7 +190,7 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
 };
 
 /** Returns the rejected groups in the order of the input. */
-const listRejected = (outcomes: GroupOutcomes, sent: SendResult | undefined): readonly RejectedGroup[] => {
-  const reasons = new Map((sent?.refused ?? []).map(({ group, problems }) => [group, problems]));
+const listRejected = (outcomes: GroupOutcomes, sent = emptySendResult()): readonly RejectedGroup[] => {
+  const reasons = new Map(sent.refused.map(({ group, problems }) => [group, problems]));
   return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: reasons.get(group) ?? [] }));
 };

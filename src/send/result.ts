@@ -8,7 +8,7 @@ import { countUnreadable, type Dataset, type FilteredOut, invalidInput, locateGr
 import { ledgerReplaced } from "../ledger/failures.ts";
 import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
-import type { Reply, SendResult } from "./send-result.ts";
+import { emptySendResult, type SendResult } from "./send-result.ts";
 
 interface DatasetFacts {
   /** Lines that cannot be read; each counts as a group. */
@@ -24,23 +24,18 @@ export interface LogResult extends DatasetFacts {
   readonly modelId: string;
   /** Undefined if the run stopped before the split was known. */
   readonly split: string | undefined;
-  readonly batch: string | null;
+  readonly batch: string | undefined;
   /** Attempted requests and the bytes of their bodies; in a dry run, planned ones. */
   readonly requests: number;
   readonly bytes: number;
   /** The requests of a dry run. */
   readonly planned: readonly DryRunRequest[];
+  readonly sent: SendResult;
   readonly groups: OutcomeCounts;
   readonly trajectories: OutcomeCounts;
-  /** In the order of arrival. */
-  readonly answers: readonly Reply[];
-  /** The id of the first call in any reply. */
-  readonly firstCall: string | undefined;
-  readonly rejectsFile: string | null;
+  readonly rejectsFile: string | undefined;
   readonly ledger: { readonly path: string; readonly created: boolean } | null;
   readonly warnings: readonly Problem[];
-  /** The error of a request that was being retried when the run ended. */
-  readonly obstacle: Failure | undefined;
   /** Undefined if everything is logged, or was planned. */
   readonly failure: Failure | undefined;
 }
@@ -52,28 +47,20 @@ interface DryRunRequest {
   readonly key: string | null;
 }
 
-export interface CheckResult extends DatasetFacts {
-  readonly status: "valid" | "invalid";
-  readonly split: string | undefined;
-  readonly groups: { readonly read: number; readonly rejected: number };
-  readonly trajectories: { readonly read: number; readonly rejected: number };
-  readonly problems: readonly Problem[];
-  /** Problems that were counted but not stored. */
-  readonly omittedProblemCount: number;
-  readonly failure: Failure | undefined;
-}
+export type CheckResult = ReturnType<typeof checkResult>;
 
-export const checkResult = (dataset: Dataset): CheckResult => {
+export const checkResult = (dataset: Dataset) => {
   const { problems, split } = dataset;
   const { groups, trajectories } = rejectInvalid(dataset).countByOutcome(dataset.groups);
   const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(dataset)) : undefined;
   const stored = problems.sorted(listInputNames(dataset));
   return {
-    status: failure === undefined ? "valid" : "invalid",
+    status: failure === undefined ? ("valid" as const) : ("invalid" as const),
     split,
     groups: { read: groups.read, rejected: groups.rejected },
     trajectories: { read: trajectories.read, rejected: trajectories.rejected },
     problems: stored,
+    /** Problems that were counted but not stored. */
     omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - stored.length,
     failure,
     ...toDatasetFacts(dataset, split),
@@ -86,125 +73,94 @@ const toDatasetFacts = (dataset: Dataset, split: string | undefined): DatasetFac
   metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
 });
 
-interface LogResultParts extends Pick<LogResult, "modelId" | "ledger"> {
+interface LogResultParts extends Pick<LogResult, "modelId" | "batch" | "ledger"> {
+  readonly split: string;
   /** The requests of a dry run. */
-  readonly planned?: readonly DryRunRequest[] | undefined;
-  /** Undefined if nothing was sent. */
-  readonly sent: SendResult | undefined;
+  readonly planned?: readonly DryRunRequest[];
+  readonly sent: SendResult;
   readonly outcomes: GroupOutcomes;
   readonly rejectsFile?: string | undefined;
   /** True if no rejected group could be read. */
   readonly rejectsEmpty?: boolean;
-  /** Inputs that another file replaced during the run. */
-  readonly replaced?: readonly string[];
   /** The failure to write the rejects file. */
   readonly rejectsFailure?: Failure | undefined;
-  readonly split: string;
-  readonly batch: string | undefined;
+  /** Inputs that another file replaced during the run. */
+  readonly replaced?: readonly string[];
   readonly resendLogged?: boolean;
 }
 
 export const logResult = (dataset: Dataset, run: LogResultParts): LogResult => {
-  const { planned, sent, modelId, split, batch, ledger } = run;
+  const { planned, sent, modelId, split, batch, ledger, rejectsFile } = run;
   const { groups, trajectories } = run.outcomes.countByOutcome(dataset.groups);
   const failure = planned === undefined ? findFailure(dataset, { ...run, groups }) : undefined;
   return {
-    ...emptyResult({ modelId, split, batch, failure }),
+    ...{ modelId, split, batch, groups, trajectories, sent, rejectsFile, ledger, failure },
     status: planned === undefined ? toStatus(groups, failure, sent) : "planned",
-    requests: planned?.length ?? sent?.tried ?? 0,
-    bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent?.triedBytes ?? 0,
-    groups,
-    trajectories,
-    answers: sent?.replies.entries ?? [],
-    firstCall: sent?.replies.firstCall,
-    rejectsFile: run.rejectsFile ?? null,
-    ledger,
+    requests: planned?.length ?? sent.tried,
+    bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.triedBytes,
     planned: planned ?? [],
-    obstacle: sent?.obstacle,
     warnings: listWarnings(dataset, run),
     ...toDatasetFacts(dataset, split),
   };
 };
 
-/** Returns the result of a run that sent nothing. */
-export const emptyResult = ({
-  batch = null,
-  ...known
-}: Pick<LogResult, "modelId" | "split" | "failure"> & { readonly batch: string | undefined | null }): LogResult => ({
+/** Returns the result of a run that stopped before its input was read. */
+export const emptyResult = (known: Pick<LogResult, "modelId" | "split" | "batch" | "failure">): LogResult => ({
   ...known,
   status: "not_sent",
-  batch,
-  requests: 0,
-  bytes: 0,
-  groups: zeroCounts(),
-  trajectories: zeroCounts(),
-  unreadable: 0,
-  metrics: {},
-  answers: [],
-  firstCall: undefined,
-  rejectsFile: null,
-  ledger: null,
-  planned: [],
-  obstacle: undefined,
-  warnings: [],
+  ...{ requests: 0, bytes: 0, planned: [], sent: emptySendResult(), groups: zeroCounts(), trajectories: zeroCounts() },
+  ...{ rejectsFile: undefined, ledger: null, warnings: [], unreadable: 0, metrics: {} },
 });
 
 export const listInputNames = ({ sources }: Dataset): readonly string[] => sources.map(({ name }) => name);
 
-const toStatus = (
-  groups: OutcomeCounts,
-  failure: Failure | undefined,
-  sent: LogResultParts["sent"],
-): LogResult["status"] => {
+const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogResult["status"] => {
   if (groups.unknown > 0) return "unknown";
   if (failure !== undefined) return isUnsent(groups, sent) ? "not_sent" : "partial";
   return groups.logged === 0 && groups.already_logged > 0 ? "already_logged" : "logged";
 };
 
 /** True if the service has no group of the input, and refused none. */
-const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, sent: LogResultParts["sent"]): boolean =>
-  logged + already_logged + unknown === 0 && (sent?.refused.length ?? 0) === 0;
+const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult): boolean =>
+  logged + already_logged + unknown === 0 && refused.length === 0;
 
 /** Returns the failure of a run: unknown overrides a signal, a signal overrides partial, partial overrides the rest. */
 const findFailure = (
   dataset: Dataset,
   run: LogResultParts & { readonly groups: OutcomeCounts },
 ): Failure | undefined => {
-  const { sent, groups, rejectsFailure, rejectsFile = "", rejectsEmpty = false } = run;
-  const { stop = rejectsFailure, problems = [], unknown, of: requests = 0, refused = [], tried = 0 } = sent ?? {};
+  const { sent, groups, rejectsFailure, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
+  const { stop = rejectsFailure, problems, unknown } = sent;
   const { logged, not_sent: notSent, rejected } = groups;
-  const hasLedger = run.ledger !== null;
-  const facts = { logged, notSent, unknown: groups.unknown, requests, ledger: hasLedger };
+  const ledger = run.ledger !== null;
+  const facts = { logged, notSent, unknown: groups.unknown, requests: sent.of, ledger };
   const about = stop === undefined ? {} : toStopDetails(stop, problems);
   if (unknown !== undefined) {
-    const canResolve = hasLedger && unknown.isHonored && run.resendLogged !== true;
+    const canResolve = ledger && unknown.isHonored && run.resendLogged !== true;
     const { request, number, unknownFailure, retryFailure } = unknown;
     const [from = "", to = ""] = [0, -1].map((at) => formatLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const isLast = groups.unknown > request.groups.length;
-    const retryable = canResolve || (hasLedger && notSent > 0);
     const data = { ...facts, positions, request: number, isLast, canResolve, unknownFailure, retryFailure };
-    return logUnknown(data, { ...about, retryable });
+    return logUnknown(data, { ...about, retryable: canResolve || (ledger && notSent > 0) });
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
   if (groups.unknown > 0) return logUnresolved(facts, about);
   if (isFailure(stop, "interrupted")) {
-    const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
     const { signal = "SIGTERM" } = stop.details;
-    return interrupted({ signal }, { ...toObstacleDetails(sent?.obstacle), ...details });
+    const details = { retryable: ledger || logged === 0, unsent: isUnsent(groups, sent) };
+    return interrupted({ signal }, { ...toObstacleDetails(sent.obstacle), ...details });
   }
   if (stop === undefined) {
     if (rejected === 0) return undefined;
     const unreadable = countUnreadable(dataset);
-    const isConverted = dataset.conversion !== undefined;
-    const data = { ...facts, rejected, unreadable, file: rejectsFile, isEmpty: rejectsEmpty, isConverted };
-    return logRejected(data, { retryable: false, stoppedBy: refused.length > 0 ? "refused" : "invalid_input" });
+    const data = { ...facts, rejected, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
+    return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
-  if (logged + groups.already_logged + rejected > 0) {
-    // Without a ledger, a rerun would log everything again.
-    return logPartial(facts, { ...about, retryable: hasLedger && stop.retryable });
-  }
-  const unsent = tried === 0 && stop.code === "storage" ? { unsent: true } : {};
+  // Without a ledger, a rerun would log everything again.
+  if (logged + groups.already_logged + rejected > 0)
+    return logPartial(facts, { ...about, retryable: ledger && stop.retryable });
+  const unsent = sent.tried === 0 && stop.code === "storage" ? { unsent: true } : {};
   if (problems.length === 0) return stop.withDetails(unsent);
   const { status } = stop.details.http ?? {};
   // The message of this failure names the problems.
@@ -227,15 +183,11 @@ const toStopDetails = (stop: Failure, problems: readonly Problem[]): FailureDeta
 /** Returns the warnings of reading and of sending. `--strict` cannot make the latter errors. */
 const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
   const { problems } = dataset;
-  const warnings = problems.sorted(listInputNames(dataset)).filter(({ severity }) => severity === "warning");
-  const isShown = (rule: string): boolean => !problems.strictness.allowed.has(rule);
-  if (sent?.isDivided === true && sent.loggedRequests > 1 && isShown("split-requests")) {
-    warnings.push(createProblem("split-requests", { requests: sent.loggedRequests, tooLarge: true }));
-  }
-  const { cut, notJson } = sent?.replies.unreadableCounts ?? { cut: 0, notJson: 0 };
-  for (let at = 0; at < cut + notJson; at++) warnings.push(createProblem("unreadable-response", { cut: at < cut }));
-  if (isShown("input-replaced")) {
-    for (const file of replaced) warnings.push(createProblem("input-replaced", undefined, { file }));
-  }
-  return warnings;
+  const { divided } = sent;
+  return [
+    ...problems.sorted(listInputNames(dataset)).filter(({ severity }) => severity === "warning"),
+    ...(divided > 1 ? [createProblem("split-requests", { requests: divided, tooLarge: true })] : []),
+    ...sent.unreadableReplies.map((cut) => createProblem("unreadable-response", { cut })),
+    ...replaced.map((file) => createProblem("input-replaced", undefined, { file })),
+  ].filter(({ rule }) => !problems.strictness.allowed.has(rule));
 };

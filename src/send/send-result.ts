@@ -1,7 +1,6 @@
 /** The progress of sending, the replies of the service, and how sending ended. */
-import type { Attempt, RetryWait } from "../client/index.ts";
+import type { RetryWait } from "../client/index.ts";
 import type { Failure, Problem } from "../failure.ts";
-import { findFault } from "../json/reader.ts";
 import { childrenOf, firstByteOf, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { openBracket, quote, sliceText } from "../json/walk.ts";
 import type { RefusedGroup } from "./handle-refusal.ts";
@@ -19,9 +18,8 @@ export interface SendProgress {
   readonly change: RequestChange | undefined;
 }
 
-/** The next attempt of a request. */
+/** The next attempt of a request, with its number, from 2. */
 export interface Retry extends RetryWait {
-  /** Its number, from 2. */
   readonly attempt: number;
 }
 
@@ -38,17 +36,21 @@ export interface RequestChange {
 }
 
 export interface SendResult {
-  readonly replies: Replies;
+  /** In the order of arrival. */
+  readonly replies: readonly Reply[];
+  /** The unreadable replies to logged requests: true for a reply that was cut off, false if it is not JSON. */
+  readonly unreadableReplies: readonly boolean[];
+  /** The id of the first call in any reply. */
+  readonly firstCall: string | undefined;
   /** Attempted requests, and the bytes of their bodies. */
   readonly tried: number;
   readonly triedBytes: number;
   /** Attempted requests and those in the queue. */
   readonly of: number;
-  /** True if the only planned request was split after a 413. */
-  readonly isDivided: boolean;
+  /** The logged requests that a 413 made of the only planned request; else 0. */
+  readonly divided: number;
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
-  readonly loggedRequests: number;
   readonly refused: readonly RefusedGroup[];
   /** The last request with an unknown outcome, and the error of a later attempt. */
   readonly unknown:
@@ -61,51 +63,20 @@ export interface SendResult {
 
 /** Returns the result before the first request. */
 export const emptySendResult = (stop?: Failure): SendResult => ({
-  replies: { entries: [], bytes: 0, firstCall: undefined, unreadableCounts: { cut: 0, notJson: 0 } },
-  tried: 0,
-  triedBytes: 0,
-  of: 0,
-  isDivided: false,
-  obstacle: undefined,
-  loggedRequests: 0,
-  refused: [],
-  unknown: undefined,
-  stop,
-  problems: [],
+  ...{ replies: [], unreadableReplies: [], refused: [], problems: [] },
+  ...{ tried: 0, triedBytes: 0, of: 0, divided: 0 },
+  ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, stop },
 });
 
 /** Maximum bytes of replies that are printed (output.md). */
-const maxKeptBytes = 64 * 1024;
+export const maxKeptBytes = 64 * 1024;
 
 export interface Reply {
   readonly status: number;
   readonly bytes: number;
   /** Undefined if all bodies together are too large to print. */
-  readonly body: Uint8Array | undefined;
+  body: Uint8Array | undefined;
 }
-
-interface Replies {
-  /** In the order of arrival. */
-  entries: Reply[];
-  bytes: number;
-  /** The id of the first call in any reply. */
-  firstCall: string | undefined;
-  /** Replies to logged requests that were cut off, and those that are not JSON. */
-  readonly unreadableCounts: { cut: number; notJson: number };
-}
-
-/** @param calls as `findCallList` returns it */
-export const addReply = (replies: Replies, attempt: Extract<Attempt, { kind: "answered" }>, calls: string): void => {
-  const { status, body, isCut } = attempt;
-  replies.bytes += body.length;
-  replies.entries.push({ status, bytes: body.length, body });
-  if (replies.bytes > maxKeptBytes) replies.entries = replies.entries.map((entry) => ({ ...entry, body: undefined }));
-  if (status < 200 || status >= 300) return;
-  const hasCalls = calls !== emptyCallList;
-  if (hasCalls) replies.firstCall ??= findFirstCall(calls);
-  if (isCut) replies.unreadableCounts.cut++;
-  else if (!hasCalls && body.length > 0 && findFault(body) !== undefined) replies.unreadableCounts.notJson++;
-};
 
 export const emptyCallList = "[]";
 
@@ -134,7 +105,8 @@ export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLim
   return redact(sliceText(body, spanOf(list)));
 };
 
-const findFirstCall = (calls: string): string | undefined => {
+/** Returns the first id in the result of `findCallList`. */
+export const findFirstCall = (calls: string): string | undefined => {
   const list = readRoot(Buffer.from(calls));
   const first = list && childrenOf(list).next().value?.[1];
   const id = first && parseValue(first);

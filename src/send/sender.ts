@@ -3,7 +3,8 @@ import type { Attempt } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
-import type { RecordedOutcome, RecordedRequest } from "../ledger/index.ts";
+import { findFault } from "../json/reader.ts";
+import type { RecordedRequest } from "../ledger/index.ts";
 import { verifySource } from "./body.ts";
 import { handleRefusal, handleTooLarge, type RefusedGroup } from "./handle-refusal.ts";
 import type { SendOptions } from "./options.ts";
@@ -18,9 +19,11 @@ import {
   sendUntilResolved,
 } from "./request.ts";
 import {
-  addReply,
   emptyCallList,
   emptySendResult,
+  findFirstCall,
+  maxKeptBytes,
+  type Reply,
   type RequestChange,
   type Retry,
   type SendResult,
@@ -41,13 +44,17 @@ export type Sender = ReturnType<typeof openSender>;
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = emptySendResult();
+  const replies: Reply[] = [];
+  const unreadableReplies: boolean[] = [];
   const refused: RefusedGroup[] = [];
   const progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
+  let replyBytes = 0;
   let inFlightBytes = 0;
   let unknown: { readonly request: SentRequest; readonly retryFailure: Failure | undefined } | undefined;
   let queue: Job[] = [];
   let jobCount = 0;
   let startedCount = 0;
+  let loggedCount = 0;
   let patience = client.retryBudget();
   let until: Pick<Host, "signal" | "urgent"> = host;
   /** True after a signal between two requests. */
@@ -82,6 +89,13 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const reportProgress = (change?: RequestChange) => {
     const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
     options.onProgress({ ...progress, of: startedCount + queue.length, bytes, change });
+  };
+  const reportChange = (
+    { groups, bytes }: PlannedRequest,
+    { attempt, outcome, retry }: { attempt: Attempt; outcome: Outcome; retry?: Retry },
+  ) => {
+    const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
+    reportProgress({ outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure });
   };
 
   /** Records an outcome. If that fails, the outcome is unknown to the next run. */
@@ -127,30 +141,29 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (earlier !== undefined && !(await runLedger.recordRetry(recorded))) return false;
     sent.tried++;
     sent.triedBytes += bytes;
-    const last = { status: null, cause: null, calls: emptyCallList };
-    await attempt({
-      request,
-      number: sent.tried,
-      recorded,
-      mayBeLogged: earlier !== undefined,
-      unknownFailure: undefined,
-      lastOutcome: last,
-    });
+    const from = host.elapsed();
+    const own: SentRequest = {
+      ...{ request, recorded, number: sent.tried, mayBeLogged: earlier !== undefined, unknownFailure: undefined },
+      lastOutcome: { status: null, cause: null, calls: emptyCallList },
+    };
+    const attempt = await attemptRequest(own);
+    const ms = host.elapsed() - from;
+    const left = queue.length;
+    if (sent.tried === 1 && concurrency === 1 && ms > slowMs && left > 0) options.onSlow(ms, left);
+    await finishRequest(own, attempt);
     return true;
   };
 
-  const attempt = async (request: SentRequest) => {
-    const from = host.elapsed();
-    let attempt: Attempt;
+  const attemptRequest = async (own: SentRequest): Promise<Attempt> => {
     try {
-      attempt = await sendUntilResolved(dataset, request, {
+      return await sendUntilResolved(dataset, own, {
         ...options,
         signals: until,
         patience,
         isOver,
         onRetry: (attempt, outcome, retry) => {
           sent.obstacle = attempt.failure;
-          reportProgress(toRequestChange(request.request, { attempt, outcome, retry }));
+          reportChange(own.request, { attempt, outcome, retry });
         },
         onBytesSent: (bytes) => {
           inFlightBytes += bytes;
@@ -159,47 +172,47 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       });
     } catch (thrown) {
       // A Failure is thrown before the last byte or between two attempts; any other error leaves the outcome unknown.
-      if (!(thrown instanceof Failure)) request.mayBeLogged = true;
-      if (request.mayBeLogged) markUnknown(request);
-      const state = request.mayBeLogged ? "unknown" : "not_sent";
-      await record(request, runLedger.recordOutcome(request.recorded, { ...request.lastOutcome, state }));
+      if (!(thrown instanceof Failure)) own.mayBeLogged = true;
+      if (own.mayBeLogged) markUnknown(own);
+      const state = own.mayBeLogged ? "unknown" : "not_sent";
+      await record(own, runLedger.recordOutcome(own.recorded, { ...own.lastOutcome, state }));
       throw thrown;
     }
-    const ms = host.elapsed() - from;
-    const left = queue.length;
-    if (sent.tried === 1 && concurrency === 1 && ms > slowMs && left > 0) options.onSlow(ms, left);
-    await finishRequest(request, attempt);
   };
 
   /** Sets the outcome of a request, then records it, then handles a refusal. */
-  const finishRequest = async (sentRequest: SentRequest, attempt: Attempt) => {
-    const { request } = sentRequest;
+  const finishRequest = async (own: SentRequest, attempt: Attempt) => {
+    const { request } = own;
     const outcome = classifyAttempt(attempt);
-    const isUnknown = sentRequest.mayBeLogged && outcome !== "logged";
-    if (outcome === "logged") outcomes.setAll(request.groups, "logged");
-    else if (isUnknown) markUnknown(sentRequest, attempt.failure);
-    if (attempt.kind === "answered") addReply(sent.replies, attempt, sentRequest.lastOutcome.calls);
-    const state = isUnknown ? "unknown" : toEntryState(outcome, request);
+    const isLogged = outcome === "logged";
+    const isUnknown = own.mayBeLogged && !isLogged;
+    if (isLogged) outcomes.setAll(request.groups, "logged");
+    else if (isUnknown) markUnknown(own, attempt.failure);
+    if (attempt.kind === "answered") addReply(attempt, own.lastOutcome.calls);
     if (isFinalOutcome(outcome)) {
-      await record(sentRequest, recordAttempt(runLedger, { sent: sentRequest, attempt, state }));
+      const refusedState = outcome === "too-large" && request.groups.length > 1 ? "not_sent" : "refused";
+      const state = isUnknown ? "unknown" : isLogged ? "logged" : refusedState;
+      await record(own, recordAttempt(runLedger, { sent: own, attempt, state }));
     }
     sent.obstacle = host.signal.aborted && !isFinalOutcome(outcome) ? attempt.failure : undefined;
     progress.requests++;
-    if (outcome === "logged") {
-      sent.loggedRequests++;
+    if (isLogged) {
+      loggedCount++;
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
       await runLedger.recordSize(request.bytes, "passed");
     }
     // A 413 for a single group also rules out requests of several groups of that size.
     if (outcome === "too-large") await runLedger.recordSize(request.bytes, "refused");
-    reportProgress(toRequestChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome }));
-    if (outcome === "logged" || (outcome === "unknown" && options.onUnknown === "leave")) return;
+    reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
+    if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
     if (isUnknown || !isFinalOutcome(outcome)) return stopWith(findStop(attempt));
-    const own = { ...options, request, attempt };
+    const refusal = { ...options, request, attempt };
     const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
     const next =
-      outcome === "too-large" ? handleTooLarge(dataset, { ...own, knownLimit }) : await handleRefusal(dataset, own);
+      outcome === "too-large"
+        ? handleTooLarge(dataset, { ...refusal, knownLimit })
+        : await handleRefusal(dataset, refusal);
     for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
     refused.push(...(next.refused ?? []));
     limit = Math.min(limit, next.limit ?? limit);
@@ -207,6 +220,16 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (next.requests !== undefined || next.refused !== undefined) return;
     sent.problems = next.problems ?? sent.problems;
     stopWith(next.stop ?? findStop(attempt));
+  };
+
+  const addReply = ({ status, body, isCut }: Extract<Attempt, { kind: "answered" }>, calls: string) => {
+    replyBytes += body.length;
+    replies.push({ status, bytes: body.length, body });
+    if (replyBytes > maxKeptBytes) for (const reply of replies) reply.body = undefined;
+    if (status < 200 || status >= 300) return;
+    const hasCalls = calls !== emptyCallList;
+    if (hasCalls) sent.firstCall ??= findFirstCall(calls);
+    if (isCut || (!hasCalls && body.length > 0 && findFault(body) !== undefined)) unreadableReplies.push(isCut);
   };
 
   /** Sends the groups of a request that other runs have not claimed. */
@@ -225,9 +248,8 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     /** Returns the result so far. */
     result: (): SendResult => ({
       ...sent,
-      of: sent.tried + queue.length,
-      isDivided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY,
-      refused,
+      ...{ replies, unreadableReplies, refused, of: sent.tried + queue.length },
+      divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? loggedCount : 0,
       // A reply in another lane may have shown that keys are honored.
       unknown: unknown && {
         ...unknown.request,
@@ -257,20 +279,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       return groups;
     },
   };
-};
-
-const toRequestChange = (
-  { groups, bytes }: PlannedRequest,
-  { attempt, outcome, retry }: { readonly attempt: Attempt; readonly outcome: Outcome; readonly retry?: Retry },
-): RequestChange => {
-  const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
-  return { outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure };
-};
-
-/** Converts the known outcome of a request to its state in the ledger. */
-const toEntryState = (outcome: Outcome, { groups }: PlannedRequest): RecordedOutcome["state"] => {
-  if (outcome === "logged") return "logged";
-  return outcome === "refused" || (outcome === "too-large" && groups.length === 1) ? "refused" : "not_sent";
 };
 
 /** Returns the dedup keys of a request's groups, in its order. */

@@ -204,10 +204,10 @@ describe("a series of runs", () => {
       seconds += 100;
       const result = await place.run(rewards, { host, maxRequestBytes: 120, ...options });
       const { read: all, logged, already_logged: before, rejected, unknown, not_sent: left } = result?.groups ?? {};
-      const statuses = result?.answers.map(({ status }) => status);
-      const { status, requests, bytes, firstCall, failure } = result ?? {};
+      const statuses = result?.sent.replies.map(({ status }) => status);
+      const { status, requests, bytes, sent, failure } = result ?? {};
       const groups = [all, logged, before, rejected, unknown, left];
-      return [status, failure?.code, groups, requests, bytes, firstCall, statuses, await place.rows()];
+      return [status, failure?.code, groups, requests, bytes, sent?.firstCall, statuses, await place.rows()];
     };
     const one = (state: string, ...tried: readonly unknown[]) => [`${state} 1 97 a.jsonl`, ...tried];
     const first = [one("logged", 100, 100, 1, 200, null, ["c1"]), one("logged", 101, 103, 3, 200, null, ["c4"])];

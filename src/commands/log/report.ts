@@ -44,11 +44,11 @@ const documentText = (
   metrics_of: LogDocument["metrics_of"],
   target: PlanTarget | undefined,
 ): string => {
-  const { status, split = null, batch, requests, bytes, groups, trajectories, metrics, ledger } = result;
+  const { status, split = null, batch = null, requests, bytes, groups, trajectories, metrics, ledger } = result;
   const document = {
     ...{ status, model_id: result.modelId, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
     responses: [],
-    rejects_file: result.rejectsFile,
+    rejects_file: result.rejectsFile ?? null,
     ledger,
     warnings: result.warnings.map(toProblemDocument),
     unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
@@ -58,7 +58,7 @@ const documentText = (
   return composeMembers(
     Object.entries(document).map(([key, value]) => [
       key,
-      key === "responses" ? `[${result.answers.map(toResponseText).join(",")}]` : JSON.stringify(value),
+      key === "responses" ? `[${result.sent.replies.map(toResponseText).join(",")}]` : JSON.stringify(value),
     ]),
   );
 };
@@ -72,7 +72,7 @@ const toPlan = ({ planned }: LogResult, target: PlanTarget | undefined) => ({
 });
 
 /** An answer of the service: JSON as received, another body as text. */
-const toResponseText = ({ status, body, bytes }: LogResult["answers"][number]): string => {
+const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][number]): string => {
   if (body === undefined) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
   const text = Buffer.from(body).toString("utf8");
   const json = text === "" ? "null" : parseJson(text) === undefined ? JSON.stringify(text) : text;
@@ -80,7 +80,8 @@ const toResponseText = ({ status, body, bytes }: LogResult["answers"][number]): 
 };
 
 const resultFacts = (result: LogResult): readonly Fact[] => {
-  const { status, obstacle, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
+  const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
+  const { obstacle } = result.sent;
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
   return toFacts({
     ...{ status: status === "not_sent" ? unsent : status, model: modelId, split, batch },
@@ -117,7 +118,10 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined): r
 };
 
 /** The command that reads the first logged call. */
-const nextCommandFacts = ({ context: { flags }, settings }: LogRun, { firstCall }: LogResult): readonly Fact[] => {
+const nextCommandFacts = (
+  { context: { flags }, settings }: LogRun,
+  { sent: { firstCall } }: LogResult,
+): readonly Fact[] => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
   const options = toOptions({ "--project": flags.project });
   return toFacts({
@@ -137,7 +141,7 @@ export const withNextCommand = (
   const next = (...words: readonly string[]) =>
     failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...ledgerArgs, ...serviceArgs(flags)]) });
   const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });
-  if (isFailure(failure, "log-rejected") && rejectsFile !== null) {
+  if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
     // Groups with another batch or grouping would have other dedup keys.
     const identity = toOptions({ "--split": split, "--batch": batch, "--group-by": typed.groupBy });
