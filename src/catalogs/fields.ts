@@ -55,11 +55,10 @@ const words = {
 /** The last second of the year 9999. */
 const maxSeconds = 253_402_300_799;
 
-/** The column of a time in Unix seconds. 0 is not a time. */
+/** The column of a time in Unix seconds. Services send 0 for an unknown time, which is shown as 0. */
 const createdColumn = <Row extends JsonObject>(rank: number): FieldColumn<Row> =>
   field<Row>("created", {
     rank,
-    of: ({ created }) => (created === 0 ? undefined : created),
     print: (value, spelled) =>
       typeof value === "number" && value > 0 && value <= maxSeconds ? utcDay(value * 1000) : spelled(),
   });

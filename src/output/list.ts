@@ -41,7 +41,7 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
   if (table === undefined)
     return await printPage(screen, {
-      sections: recordSections({ columns: shown, rows, clean: safe.line }),
+      sections: recordSections({ columns: shown, rows, width, clean: safe.line }),
       isFolded: true,
     });
   await screen.print(table.pieces, { kind: "lines" });

@@ -30,8 +30,9 @@ interface Layout {
 
 const ruleColumns = 80;
 
-/** Minimum columns of a folded line at any indent. */
+/** Minimum columns of a folded line at any indent. A list on a narrow terminal needs two for the widest letter. */
 const minColumns = 16;
+const minListColumns = 2;
 
 const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull, isFolded }: Page): Promise<Layout> => {
   const { rail, horizontal } = selectGlyphs(host);
@@ -43,7 +44,7 @@ const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull, isFolded
   }
   const { foldLine, measureWidth } = await import("./width.ts");
   const fold: Layout["fold"] = (line, indent) =>
-    foldLine(line.replaceAll("\t", "    "), Math.max(minColumns, width - indent));
+    foldLine(line.replaceAll("\t", "    "), Math.max(isFolded ? minListColumns : minColumns, width - indent));
   return { ...style, fold, widthOf: measureWidth, isBounded: isFull === false, width };
 };
 

@@ -254,13 +254,15 @@ const maxCellWidth = 1000;
 export function* recordSections<Row>({
   columns,
   rows,
+  width,
   clean,
-}: Pick<TableView<Row>, "columns" | "rows" | "clean">): Generator<Section> {
+}: Omit<TableView<Row>, "paint">): Generator<Section> {
   for (const [row, position] of enumerateRows(rows)) {
     const [first, ...others] = columns.map(({ heading, cell, tag: tagOf }): Line => {
       const tag = tagOf?.(row);
       const texts = [truncate(clean(cell(row, position)), maxCellWidth), tag?.text ?? ""].filter(Boolean);
-      return { label: heading.replaceAll("\n", " "), text: texts.join(" "), tone: tag?.tone };
+      const label = truncate(heading.replaceAll("\n", " "), width - gap.length);
+      return { label, text: texts.join(" "), tone: tag?.tone };
     });
     yield { title: first?.text ?? "", lines: others.filter(({ text }) => text !== "") };
   }

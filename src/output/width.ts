@@ -78,7 +78,8 @@ export const foldLine = (line: string, width: number): readonly string[] => {
   for (let at = 0; ; ) {
     // Measures only the start of a line of megabytes.
     const rest = line.slice(at, at + maxUnits(width));
-    const fits = takeStart(rest, width) || (graphemes.segment(rest).containing(0)?.segment ?? rest);
+    // A letter with wide marks may not fit, so it is folded before its marks.
+    const fits = takeStart(rest, width) || (/^./su.exec(rest)?.[0] ?? rest);
     if (fits.length >= line.length - at) return [...lines, fits];
     // A space right after the last column ends the line too.
     const space = rest[fits.length] === " " ? fits.length : fits.lastIndexOf(" ");

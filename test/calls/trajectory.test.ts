@@ -92,6 +92,13 @@ describe("a call as a trajectory", () => {
     expect(JSON.parse(trajectory({ ...done, output })).messages_and_choices).toEqual([...messages, ...added]);
   });
 
+  it("names the model that answered rather than the requested one", () => {
+    const modelOf = (own: object) => JSON.parse(trajectory({ ...done, ...own })).metadata.model;
+    const inputs = { messages, model: "alias" };
+    expect(modelOf({ inputs, output: { choices: [choice], model: "exact" } })).toBe("exact");
+    expect(modelOf({ inputs })).toBe("alias");
+  });
+
   it("starts with a system prompt that is outside the messages", () => {
     const call = { ...done, inputs: { messages, system: "be kind" } };
     expect(JSON.parse(trajectory(call)).messages_and_choices[0]).toEqual({ role: "system", content: "be kind" });

@@ -35,12 +35,12 @@ describe("rollcall models", () => {
     expect((await models(["--fields", "more,id"], { body })).stdout).toBe("1\ta/b\n");
   });
 
-  it("leaves `created` empty if it is 0, absent or null, and other values unchanged", async () => {
+  it("leaves `created` empty if it is absent or null, and prints 0 and other values that are not a time unchanged", async () => {
     const created = [0, null, -5, 1e20, "soon", true];
     const body = JSON.stringify({ data: [{}, ...created.map((value) => ({ created: value }))] });
     expect((await models(["--fields", "created"], { body })).stdout.split("\n")).toEqual([
       "",
-      "",
+      "0",
       "",
       "-5",
       "100000000000000000000",
@@ -93,7 +93,7 @@ describe("rollcall models", () => {
     expect(stdout.split("\n").slice(0, 3)).toEqual([
       "zai-org/GLM-5.2\t2026-06-13",
       "Qwen/Qwen3-32B\t2026-01-28",
-      "MiniMaxAI/MiniMax-M2.5\t",
+      "MiniMaxAI/MiniMax-M2.5\t0",
     ]);
   });
 
