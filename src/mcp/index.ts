@@ -35,7 +35,6 @@ export interface ToolResult {
   readonly isError: boolean;
 }
 
-/** Maximum length of a quoted name or value. */
 const maxQuotedLength = 100;
 
 /** Validates arguments against the schema of a tool. @throws Failure `invalid-arguments`, `invalid-option-value` */
@@ -75,7 +74,6 @@ interface ServeOptions {
   readonly instructions: string;
   /** Escapes control and bidi characters in JSON text, and redacts secrets. */
   readonly sanitize: (json: string) => string;
-  /** Reports a violation of the protocol. */
   readonly notice: (sentence: string) => void;
 }
 
@@ -93,7 +91,6 @@ const jsonSchemaValidator = {
  */
 export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions): Promise<void> => {
   const calls = new Set<Promise<ToolResult>>();
-  const enqueue = openQueue();
   const capabilities = { tools: {} };
   const server = new sdk.Server({ name: "rollcall", version }, { capabilities, instructions, jsonSchemaValidator });
   const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
@@ -109,8 +106,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
       const message = `unknown tool "${params.name.slice(0, maxQuotedLength)}": expected ${names}`;
       throw new sdk.McpError(sdk.ErrorCode.InvalidParams, message);
     }
-    const stop = AbortSignal.any([signal, host.signal]);
-    const call = enqueue(stop, async () => await tool.run(params.arguments ?? {}, stop));
+    const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
     // The text is JSON inside a JSON message, so it is sanitized before it is quoted.
@@ -120,62 +116,33 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     server.onerror = () => undefined;
     notice("skipped a message that does not follow the protocol");
   };
-  // The SDK writes each message in one piece. Nothing else goes to stdout.
+  // The SDK writes each message in one piece.
   const answers = new Writable({
     decodeStrings: false,
     write: (message, _, done) => void host.stdout.write(sanitize(String(message)), done),
   });
-  const ended = waitForEnd(server, host, answers);
+  const ended = new Promise<"stdin ended" | "cut off" | "message too long">((resolve) => {
+    const { stdin, stdout, signal } = host;
+    stdin.once("end", () => resolve("stdin ended")).once("error", () => resolve("stdin ended"));
+    // The listeners stay, so that a late error does not crash the process.
+    for (const stream of [stdout, answers]) stream.on("error", () => resolve("cut off"));
+    signal.addEventListener("abort", () => resolve("cut off"), { once: true });
+    if (signal.aborted) resolve("cut off");
+    // The transport closes itself only if a message is too long.
+    server.onclose = () => resolve("message too long");
+  });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   const how = await ended;
-  if (how === "closed") {
+  if (how === "stdin ended") {
     // The SDK passes the last request, and its answer, in the current round of the event loop.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();
     await new Promise<void>((resolve) => answers.once("close", resolve).end());
   }
-  if (how === "too long") {
+  if (how === "message too long") {
     const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
     throw new Failure("invalid_input", "message-too-long", message, { hint: "write one message per line" });
   }
   await server.close();
-};
-
-/** The end of serving: end of stdin; a signal or a broken stdout; a message over the limit. */
-type ServeEnd = "closed" | "cut off" | "too long";
-
-const waitForEnd = (server: sdk.Server, { stdin, stdout, signal }: Host, answers: Writable): Promise<ServeEnd> =>
-  new Promise((resolve) => {
-    stdin.once("end", () => resolve("closed")).once("error", () => resolve("closed"));
-    // The listeners stay, so that a late error does not crash the process.
-    for (const stream of [stdout, answers]) stream.on("error", () => resolve("cut off"));
-    signal.addEventListener("abort", () => resolve("cut off"), { once: true });
-    if (signal.aborted) resolve("cut off");
-    // The transport closes itself only if a message is too long.
-    server.onclose = () => resolve("too long");
-  });
-
-/** Maximum number of concurrent calls. */
-const maxRunning = 4;
-
-/** Opens a queue of calls. A call rejects with the reason of the signal that aborts it. */
-const openQueue = () => {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (signal: AbortSignal, work: () => Promise<ToolResult>): Promise<ToolResult> => {
-    while (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
-    running++;
-    try {
-      signal.throwIfAborted();
-      const abort = new Promise<never>((_, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      });
-      // Aborted work may continue for a while, but leaves the queue.
-      return await Promise.race([work(), abort]);
-    } finally {
-      running--;
-      waiting.shift()?.();
-    }
-  };
 };

@@ -16,10 +16,7 @@ export interface RootFile {
 }
 
 export interface Root {
-  /**
-   * Opens a file by its path from the root, or by an absolute path into the root.
-   * @throws Failure `root-file-missing`, also for files outside
-   */
+  /** Opens a file by its path from the root, or by an absolute path into it. @throws Failure `root-file-missing` */
   open(path: string): RootFile;
 }
 

@@ -62,9 +62,9 @@ describe("the tool models", () => {
     ]);
   });
 
-  it("gives all pages in the requested order from one request", async () => {
+  it("gives all pages in the requested order", async () => {
     const listed = Array.from({ length: 45 }, (_, at) => model(`m-${String(at).padStart(2, "0")}`));
-    const server = await scriptedServer([{ answer: json({ data: listed }) }]);
+    const server = await scriptedServer(Array.from({ length: 3 }, () => ({ answer: json({ data: listed }) })));
     const { call } = await openAgent({ env: settings(server.url) });
     const seen: unknown[] = [];
     let offset: number | null = 0;

@@ -28,25 +28,6 @@ describe("rollcall mcp", () => {
     expect(await runLines([], { args: ["--local"] })).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("answers each of many concurrent calls, at most four at a time", async () => {
-    let [now, most] = [0, 0];
-    const slow = {
-      answer: (_: unknown, response: import("node:http").ServerResponse) => {
-        most = Math.max(most, ++now);
-        setTimeout(() => {
-          now--;
-          response.end('{"call":null}');
-        }, 5);
-      },
-    };
-    const server = await scriptedServer(Array.from({ length: 16 }, () => slow));
-    const { call } = await openAgent({ env: envOf(server.url) });
-    const ids = Array.from({ length: 16 }, (_, at) => `id-${at}`);
-    const given = await Promise.all(ids.map(async (id) => await call("call_read", { call_id: [id] })));
-    for (const [at, { text }] of given.entries()) expect(text).toContain(`call id-${at} `);
-    expect(most).toBeLessThanOrEqual(4);
-  });
-
   it("skips lines that are not messages, with one note, and answers the rest", async () => {
     const lines = ["no json", "[]", "null", '{"jsonrpc":"1.0"}', '{"a":', request(7, "models"), "\u0000\u0001"];
     const { code, stderr, answers } = await runLines(lines, { args: ["--local"] });
