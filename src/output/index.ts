@@ -6,7 +6,7 @@ import type { Screen } from "./screen.ts";
 
 export { type OpenedBrowser, openBrowser } from "./browser.ts";
 export type { CallViewOptions } from "./call/page.ts";
-export { openCallPrinter, printCallSummary } from "./call/printer.ts";
+export { type CallReply, printCallSummary, printCalls } from "./call/printer.ts";
 
 export { printDocument, printList, printRaw } from "./list.ts";
 export { printPage } from "./page.ts";

@@ -2,11 +2,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type Host, removeSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
-import { openSink, type Pieces, type Sink } from "./sink.ts";
+import { openSink, type Sink, writePieces } from "./sink.ts";
 
 interface PagedOutput {
   readonly host: Host;
-  readonly pieces: Pieces;
+  readonly pieces: AsyncGenerator<string, void>;
   /** Gets short output, and all output if no pager starts. */
   readonly fallback: Sink;
   /** Called with the command in `PAGER` if it cannot be started. */
@@ -15,20 +15,28 @@ interface PagedOutput {
 
 /** Prints pieces. Starts the pager when the pieces fill the terminal. False if the reader left before the end. */
 export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput): Promise<boolean> => {
-  const rest = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   const first: string[] = [];
-  const isLong = await fillTerminal(first, rest, host);
+  let isLong = false;
+  try {
+    isLong = await fillTerminal(first, pieces, host);
+  } catch (thrown) {
+    await writePieces(fallback, first);
+    throw thrown;
+  }
+  const all = async function* () {
+    yield* first;
+    yield* pieces;
+  };
   const pager = isLong ? await startPager(host, onMissing) : undefined;
-  if (pager === undefined) return await writeAll(fallback, first, rest);
+  if (pager === undefined) return await writePieces(fallback, all());
   let isComplete = false;
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
   const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
   try {
-    if (pager.stdin !== null) {
-      isComplete = await writeAll(openSink({ stream: pager.stdin, signal: host.signal }), first, rest);
-    }
+    if (pager.stdin !== null)
+      isComplete = await writePieces(openSink({ stream: pager.stdin, signal: host.signal }), all());
   } finally {
     pager.stdin?.end();
     await ended;
@@ -39,20 +47,10 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   return isComplete;
 };
 
-type Rest = Iterator<string> | AsyncIterator<string>;
-
-const writeAll = async (sink: Sink, first: readonly string[], rest: Rest): Promise<boolean> => {
-  for (const piece of first) await sink.write(piece);
-  for (let next = await rest.next(); next.done !== true && !sink.isReaderGone; next = await rest.next()) {
-    await sink.write(next.value);
-  }
-  return !sink.isReaderGone;
-};
-
 /** Takes pieces until they fill the terminal. False if the pieces end before. */
-const fillTerminal = async (taken: string[], rest: Rest, { terminal }: Host): Promise<boolean> => {
+const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { terminal }: Host): Promise<boolean> => {
   let lines = 0;
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     taken.push(next.value);
     lines += countLines(next.value, terminal.columns || 80);
     // The prompt takes a line too.
@@ -69,9 +67,8 @@ const countLines = (text: string, columns: number): number =>
 
 /** Starts the pager. Undefined if no pager can start or is wanted. */
 const startPager = async (host: Host, onMissing: (command: string) => void): Promise<ChildProcess | undefined> => {
-  const { PAGER: wanted, TERM, LESS = "FRX", LV = "-c" } = host.env;
-  const [command, ...args] =
-    wanted === undefined ? ["less"] : (splitCommandLine(wanted, { windows: false }) ?? [wanted]);
+  const { PAGER: wanted = "less", TERM, LESS = "FRX", LV = "-c" } = host.env;
+  const [command, ...args] = splitCommandLine(wanted, { windows: false }) ?? [wanted];
   if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
@@ -82,7 +79,6 @@ const startPager = async (host: Host, onMissing: (command: string) => void): Pro
     pager.once("spawn", () => resolve(true));
     pager.on("error", () => resolve(false));
   });
-  if (isStarted) return pager;
-  if (wanted !== undefined) onMissing(command);
-  return undefined;
+  if (!isStarted && host.env.PAGER !== undefined) onMissing(command);
+  return isStarted ? pager : undefined;
 };

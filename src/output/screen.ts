@@ -12,7 +12,7 @@ import {
   type ProgressIndicator,
 } from "./progress.ts";
 import { findSecrets } from "./secrets.ts";
-import { openSink, type Pieces } from "./sink.ts";
+import { openSink, type Pieces, writePieces } from "./sink.ts";
 import { hasColor, loadPaint, type Paint } from "./style.ts";
 import type { Format } from "./views.ts";
 
@@ -132,19 +132,19 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
 
   /** Writes to standard output, after everything that was queued for standard error. */
   const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions): Promise<void> => {
-    spinner?.stop();
-    await errorQueue;
-    const printed = mapPieces(pieces, { lines: safe.breakCommands, json: safe.json, verbatim: safe.verbatim }[kind]);
+    const clean = { lines: safe.breakCommands, json: safe.json, verbatim: safe.verbatim }[kind];
+    const cleanPieces = async function* (): AsyncGenerator<string, void> {
+      for await (const piece of pieces) {
+        spinner?.stop();
+        await errorQueue;
+        yield clean(piece);
+      }
+    };
     if (canPage && isPaged) {
       const { printPaged } = await import("./pager.ts");
       const onMissing = (pager: string) => notice(`cannot start the pager ${pager} (set PAGER to another one)`);
-      isPagerClosed ||= !(await printPaged({ host, pieces: printed, fallback: output, onMissing }));
-      return;
-    }
-    for await (const piece of printed) {
-      if (output.isReaderGone) return;
-      await output.write(piece);
-    }
+      isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: output, onMissing }));
+    } else await writePieces(output, cleanPieces());
   };
 
   const labelColumns = (): number => Math.max(0, terminal.columns - spinnerColumns);
@@ -250,7 +250,3 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
   };
   return screen;
 };
-
-async function* mapPieces(pieces: Pieces, change: (piece: string) => string): AsyncGenerator<string, void> {
-  for await (const piece of pieces) yield change(piece);
-}

@@ -65,6 +65,15 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
   };
 };
 
+/** Writes pieces until the reader leaves. False if the reader left before the end. */
+export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> => {
+  for await (const piece of pieces) {
+    await sink.write(piece);
+    if (sink.isReaderGone) break;
+  }
+  return !sink.isReaderGone;
+};
+
 /** The first position from `end` on that does not split a surrogate pair. */
 const roundToCharacter = (text: string, end: number): number => {
   const unit = text.charCodeAt(end - 1);

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { findPath, omitContent, openSummary, parsePath, toMessages, toTrajectory } from "../../src/calls/index.ts";
 import { parseRawJson, type RawJson } from "../../src/json/raw-json.ts";
-import { openCallPrinter, openScreen, parseScreenOptions, type TypedScreenOptions } from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions, printCalls, type TypedScreenOptions } from "../../src/output/index.ts";
+import { everything, repliesWith } from "../output/call.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
 
@@ -53,8 +54,6 @@ const call = fc
   )
   .map(([sample, harms]) => harms.reduce((value, [way, by]) => damaged(value, way, by), sample));
 
-const asked = { costs: true, storageSize: true, totalStorageSize: true, vendorPrefix: "vendor" };
-
 const printed = async (
   one: RawJson,
   typed: TypedScreenOptions,
@@ -62,9 +61,8 @@ const printed = async (
 ): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
   const screen = openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) });
-  const printer = await openCallPrinter({ screen, options: { ...asked, noContent }, markdown });
-  await printer.print(one);
-  await printer.end({ hasSeveral: false });
+  const end = () => ({ hasSeveral: false, canBeEmpty: false });
+  await printCalls(screen, repliesWith([one.json]), { ...everything, noContent, isMarkdown: markdown, end });
   return host.printed();
 };
 

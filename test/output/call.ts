@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import {
   type CallViewOptions,
-  openCallPrinter,
   openScreen,
   parseScreenOptions,
+  printCalls,
   type TypedScreenOptions,
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
@@ -15,8 +15,16 @@ export const nothing: CallViewOptions = {
   costs: false,
   storageSize: false,
   totalStorageSize: false,
+  full: false,
+  noContent: false,
   vendorPrefix: "vendor",
 };
+
+/** The replies of a service with these calls. */
+export async function* repliesWith(calls: readonly string[]) {
+  for (const call of calls) yield { call: parseRawJson(call), reply: Buffer.from(`{"call":${call}}`) };
+}
+
 export const everything: CallViewOptions = { ...nothing, costs: true, storageSize: true, totalStorageSize: true };
 
 /** Prints calls as `call read` does. Returns standard output. */
@@ -26,9 +34,8 @@ export const printed = async (
 ): Promise<string> => {
   const host = testHost();
   const screen = openScreen({ host, options: parseScreenOptions(typed) });
-  const printer = await openCallPrinter({ screen, options: asked });
-  for (const call of calls) await printer.print(parseRawJson(call));
-  await printer.end({ hasSeveral: calls.length > 1 });
+  const end = () => ({ hasSeveral: calls.length > 1, canBeEmpty: false });
+  await printCalls(screen, repliesWith(calls), { ...asked, isMarkdown: false, end });
   return host.printed();
 };
 

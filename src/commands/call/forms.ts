@@ -21,35 +21,33 @@ import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
-import { openCallPrinter, printCallSummary, printList } from "../../output/index.ts";
+import { type CallReply, printCallSummary, printCalls, printList } from "../../output/index.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import type { CallReadOptions } from "./command.ts";
 
 /** A call and the id that requested it. */
-export interface ReadCall {
+export interface ReadCall extends CallReply {
   readonly id: string;
-  readonly call: RawJson;
-  /** The whole reply, with the call under `call`. */
-  readonly reply: Uint8Array;
 }
 
-interface CallPrinter {
-  add(call: ReadCall): Promise<void> | void;
-  /** Prints what needs all calls. Returns the failure of the form, if any. */
-  finish(about: ReadTotals): Promise<Failure | undefined>;
-  /** Prints the collected calls if the run ends early. */
-  interrupt?: (() => Promise<void>) | undefined;
-}
-
-/** Numbers of calls; `filteredOut` is undefined without a filter. */
+/** Numbers of calls so far; `filteredOut` is undefined without a filter. */
 interface ReadTotals {
   readonly requested: number;
   readonly missing: number;
+  readonly selected: number;
   readonly filteredOut: number | undefined;
 }
 
-type Form = (context: Context, typed: CallReadOptions, vendorPrefix: string) => CallPrinter;
+/** The calls that the filter selects, in the order of their ids. Iterating reads them. */
+interface SelectedCalls {
+  readonly calls: AsyncIterable<ReadCall>;
+  readonly totals: () => ReadTotals;
+  readonly vendorPrefix: string;
+}
+
+/** Prints calls. Returns the failure of the form, if any. */
+type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
 /** Returns a filter by state, operation and model; undefined without such options. */
 export const createCallFilter = (
@@ -125,38 +123,31 @@ const selectReward = (reward: string | undefined, path: string | undefined): Rew
 /** Minimum number of filtered calls on pages for the notice of `--list`. */
 const manyCalls = 3;
 
-const pageForm: Form = ({ screen }, typed, vendorPrefix) => {
-  const markdown = typed.as === "markdown";
-  const printer = openCallPrinter({ screen, options: { ...typed, vendorPrefix }, markdown });
-  let count = 0;
-  return {
-    add: async ({ call, reply }) => {
-      count++;
-      await printer.print(call, reply);
-    },
-    finish: async ({ requested, filteredOut }) => {
-      const canBeEmpty = (filteredOut !== undefined && filteredOut > 0) || requested === 0;
-      await printer.end({ hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty });
-      const isPages = !markdown && (screen.format === "table" || screen.format === "tsv");
-      if (filteredOut !== undefined && isPages && count >= manyCalls)
-        screen.notice(`printed ${count} whole calls; --list prints one line per call`);
-      return undefined;
-    },
-    interrupt: printer.printPending,
+const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
+  const isMarkdown = typed.as === "markdown";
+  const end = () => {
+    const { requested, filteredOut } = totals();
+    const canBeEmpty = (filteredOut !== undefined && filteredOut > 0) || requested === 0;
+    return { hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty };
   };
+  await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, end });
+  const { filteredOut, selected } = totals();
+  if (filteredOut !== undefined && selected >= manyCalls && !isMarkdown && screen.format !== "csv")
+    screen.notice(`printed ${selected} whole calls; --list prints one line per call`);
+  return undefined;
 };
 
 const visibleFacts = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
   noContent ? omitContent(call, prefix) : call;
 
-const listForm: Form = ({ screen }, typed, prefix) => {
+const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {
   const rows: ListedCall[] = [];
-  const print = async () => await printList(screen, { columns: listColumns, rows });
-  return {
-    add: ({ id, call }) => void rows.push(toListedCall(visibleFacts(call, typed, prefix), id, prefix)),
-    finish: async () => void (await print()),
-    interrupt: print,
-  };
+  try {
+    for await (const { id, call } of calls) rows.push(toListedCall(visibleFacts(call, typed, prefix), id, prefix));
+  } finally {
+    await printList(screen, { columns: listColumns, rows });
+  }
+  return undefined;
 };
 
 /** Characters at the end of an exception that can contain its last line, which has the message. */
@@ -187,56 +178,48 @@ const listColumns = keyColumns<ListedCall>({
   exception: 1,
 });
 
-const summaryForm: Form = ({ screen }, typed, prefix) => {
+const summaryForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
   const { costs } = typed;
-  const summarizer = openSummary(prefix);
-  return {
-    add: ({ call }) => summarizer.add(visibleFacts(call, typed, prefix)),
-    finish: async ({ requested, missing, filteredOut = 0 }) => {
-      const summary = summarizer.summary();
-      const { calls, cost } = summary.all;
-      if (calls + filteredOut > 0 || requested === 0) await printCallSummary(screen, { summary, costs, missing });
-      if (costs && cost.calls < calls)
-        screen.notice(`the cost covers ${cost.calls} of ${calls} calls; the service sent no cost for the rest`);
-      if (summary.invalid > 0)
-        screen.notice(
-          `${summary.invalid} of ${calls} calls ${summary.invalid === 1 ? "has" : "have"} an invalid time, token count or amount`,
-        );
-      return undefined;
-    },
-  };
+  const summarizer = openSummary(vendorPrefix);
+  for await (const { call } of calls) summarizer.add(visibleFacts(call, typed, vendorPrefix));
+  const summary = summarizer.summary();
+  const { calls: count, cost } = summary.all;
+  const { requested, missing, filteredOut = 0 } = totals();
+  if (count + filteredOut > 0 || requested === 0) await printCallSummary(screen, { summary, costs, missing });
+  if (costs && cost.calls < count)
+    screen.notice(`the cost covers ${cost.calls} of ${count} calls; the service sent no cost for the rest`);
+  const has = summary.invalid === 1 ? "has" : "have";
+  if (summary.invalid > 0)
+    screen.notice(`${summary.invalid} of ${count} calls ${has} an invalid time, token count or amount`);
+  return undefined;
 };
 
 const valueForm =
   (path: CallPath): Form =>
-  ({ screen }) => {
+  async ({ screen }, _, { calls, totals }) => {
     const ids: string[] = [];
     let first: Omit<Parameters<typeof callPathMissing>[0], "ids" | "asked"> | undefined;
-    return {
-      add: async ({ id, call }) => {
-        const found = findPath(call, path);
-        if (found.kind === "missing") {
-          ids.push(id);
-          first ??= found;
-        } else if (found.value.kind === "text" && !screen.isForProgram) {
-          await screen.printVerbatim([found.value.text, "\n"], "text");
-        } else await screen.printVerbatim([found.value.json, "\n"], "json");
-      },
-      finish: async ({ requested: asked }) => first && callPathMissing({ ...first, ids, asked }),
-    };
+    for await (const { id, call } of calls) {
+      const found = findPath(call, path);
+      if (found.kind === "missing") {
+        ids.push(id);
+        first ??= found;
+      } else if (found.value.kind === "text" && !screen.isForProgram) {
+        await screen.printVerbatim([found.value.text, "\n"], "text");
+      } else await screen.printVerbatim([found.value.json, "\n"], "json");
+    }
+    return first && callPathMissing({ ...first, ids, asked: totals().requested });
   };
 
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => ConversionResult): Form =>
-  ({ screen }) => {
-    const calls: { readonly id: string; readonly why: ConversionObstacle }[] = [];
-    return {
-      add: async ({ id, call }) => {
-        const converted = convert(call);
-        if ("why" in converted) calls.push({ id, why: converted.why });
-        else await screen.printVerbatim([converted.line, "\n"], "json");
-      },
-      finish: async ({ requested }) =>
-        calls.length === 0 ? undefined : callsUnconvertible({ calls, requested, into }),
-    };
+  async ({ screen }, _, { calls, totals }) => {
+    const obstacles: { readonly id: string; readonly why: ConversionObstacle }[] = [];
+    for await (const { id, call } of calls) {
+      const converted = convert(call);
+      if ("why" in converted) obstacles.push({ id, why: converted.why });
+      else await screen.printVerbatim([converted.line, "\n"], "json");
+    }
+    const { requested } = totals();
+    return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into });
   };

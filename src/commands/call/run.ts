@@ -26,13 +26,12 @@ const maxFailedInARow = 8;
 export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
   const { host, screen } = context;
   const words = typed.callId.map(parseCallId);
-  const form = selectForm(context, typed);
+  const printForm = selectForm(context, typed);
   const settings = await effectiveSettings(context);
-  const [project, prefix] = [settings.require("project"), settings.require("vendor_prefix")];
+  const [project, vendorPrefix] = [settings.require("project"), settings.require("vendor_prefix")];
   const maxWaitMs = settings.require("max_wait");
-  const isSelected = createCallFilter(typed, prefix);
+  const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
-  const printer = form(context, typed, prefix);
   const lists = { missing: [], failed: [], running: [], mistyped: new Map() };
   const counts: Counts = { requested: 0, filteredOut: 0, failedInARow: 0, stopped: undefined, ...lists };
   const progress = screen.startProgress("reading calls");
@@ -43,6 +42,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
     showProgress(`, ${outcome.id} is still running`);
     return true;
   };
+  let selected = 0;
   let isKeyRefused = false;
   /** Returns undefined after a failure that every request would repeat. */
   const readOne = async (id: string): Promise<Outcome | undefined> => {
@@ -51,32 +51,35 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
     isKeyRefused ||= "failure" in outcome && outcome.failure.details.http?.status === 401;
     return outcome;
   };
-  const stop = new AbortController();
-  try {
-    const ids = readCallIds(host, { words, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
-    const read = runInOrder(typed.summary ? distinctIds(ids) : ids, readOne, typed.concurrency ?? defaultConcurrency);
-    for await (const outcome of read) {
-      if (outcome === undefined) {
-        counts.stopped = "at-once";
-        break;
+  const readSelected = async function* (): AsyncGenerator<ReadCall, void> {
+    const stop = new AbortController();
+    try {
+      const ids = readCallIds(host, { words, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
+      const asked = typed.summary ? distinctIds(ids) : ids;
+      for await (const outcome of runInOrder(asked, readOne, typed.concurrency ?? defaultConcurrency)) {
+        if (outcome === undefined) counts.stopped = "at-once";
+        else countOutcome(counts, outcome);
+        if (outcome === undefined || counts.stopped !== undefined) return;
+        showProgress();
+        if ("call" in outcome && isSelected?.(outcome.call) !== false) {
+          selected++;
+          yield outcome;
+        } else if ("call" in outcome) counts.filteredOut++;
+        if (screen.isReaderGone) return;
       }
-      countOutcome(counts, outcome);
-      showProgress();
-      if (counts.stopped !== undefined) break;
-      if ("call" in outcome && isSelected?.(outcome.call) !== false) await printer.add(outcome);
-      else if ("call" in outcome) counts.filteredOut++;
-      if (screen.isReaderGone) return;
+    } finally {
+      stop.abort();
+      progress.stop();
     }
-  } catch (thrown) {
-    if (!host.signal.aborted) await printer.interrupt?.();
-    throw thrown;
-  } finally {
-    stop.abort();
-    progress.stop();
-  }
-  const { requested, missing, running, filteredOut } = counts;
-  const totals = { requested, missing: missing.length, filteredOut: isSelected && filteredOut };
-  const formFailure = await printer.finish(totals);
+  };
+  const { missing, running } = counts;
+  const totals = () => {
+    const { requested, filteredOut } = counts;
+    return { requested, selected, missing: missing.length, filteredOut: isSelected && filteredOut };
+  };
+  const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
+  if (screen.isReaderGone) return;
+  const { requested } = counts;
   if (requested === 0) screen.notice("stdin contains no call id");
   noteOutcomes(counts, context);
   const http = missing.find((one) => one.http !== undefined)?.http;

@@ -30,17 +30,17 @@ export interface CallViewOptions {
   readonly costs: boolean;
   readonly storageSize: boolean;
   readonly totalStorageSize: boolean;
-  /** True if a terminal gets complete long texts. Default: false. */
-  readonly full?: boolean;
+  /** True if a terminal gets complete long texts. */
+  readonly full: boolean;
   /** True if texts of people and models are omitted. */
-  readonly noContent?: boolean;
+  readonly noContent: boolean;
   /** The deployment's prefix of `_user_id`, `_run_id` and others (interface 2.4). */
   readonly vendorPrefix: string;
 }
 
 /** The sections of a call's page, not yet safe to print. Each section is made on request to save memory. */
 export function* callSections(call: RawJson, options: CallViewOptions): Generator<Section, void> {
-  const { vendorPrefix: prefix, noContent = false } = options;
+  const { vendorPrefix: prefix, noContent } = options;
   const [inputs, output] = [readInputs(call), readOutput(call)];
   yield { title: `Call ${findCallName(call) ?? "without a name"}`, lines: factLines(call, options) };
   yield* treeSection("Exception", findValue(call, "exception"), { maxBlockLines: maxExceptionLines });

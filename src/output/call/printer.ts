@@ -3,106 +3,87 @@ import { type CallGroup, type CallSummary, callFields, omitContent } from "../..
 import type { RawJson } from "../../json/raw-json.ts";
 import { toOneLine } from "../cleaner.ts";
 import { printList, printRaw } from "../list.ts";
-import { printPage, printPages } from "../page.ts";
+import { printPages } from "../page.ts";
 import type { Screen } from "../screen.ts";
 import type { Column, Page, Section } from "../views.ts";
 import { resolveField } from "../wire.ts";
 import { type CallViewOptions, callSections, fieldSections } from "./page.ts";
 
-/** Prints traced calls in their order, as early as the format allows. */
-interface CallPrinter {
-  /** @param reply the document with the call under `call`. Its other members are printed if it is the only call */
-  print(call: RawJson, reply?: Uint8Array): Promise<void>;
-  /** Prints the rest. `hasSeveral` makes the JSON `{"calls":[…]}`, `canBeEmpty` even without calls. */
-  end(about: { readonly hasSeveral: boolean; readonly canBeEmpty?: boolean }): Promise<void>;
-  /** Prints complete pages that are pending, if a failure ends the run. */
-  printPending?(): Promise<void>;
+/** A call and the whole reply, which has the call under `call`. */
+export interface CallReply {
+  readonly call: RawJson;
+  readonly reply: Uint8Array;
 }
 
-interface CallPrinterOptions {
-  readonly screen: Screen;
-  readonly options: CallViewOptions;
-  readonly markdown?: boolean;
+interface CallPrinting extends CallViewOptions {
+  /** True for Markdown in any format. */
+  readonly isMarkdown: boolean;
+  /** Called after the last call. `hasSeveral` makes the JSON `{"calls":[…]}`, `canBeEmpty` even without calls. */
+  readonly end: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
-export const openCallPrinter = (printing: CallPrinterOptions): CallPrinter => {
-  const { screen, options, markdown = false } = printing;
-  const isPage = screen.format === "table" || screen.format === "tsv";
-  const printer = markdown ? markdownPrinter(printing) : isPage ? pagePrinter(printing) : documentPrinter(printing);
-  if (options.noContent !== true) return printer;
-  return { ...printer, print: async (call) => await printer.print(omitContent(call, options.vendorPrefix)) };
-};
-
-/** Prints JSON lines immediately, and one document of all calls at the end. */
-const documentPrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
-  const isImmediate = screen.format === "jsonl" && !screen.canPage;
+/** Prints calls in their order, as early as the format allows. */
+export const printCalls = async (
+  screen: Screen,
+  replies: AsyncIterable<CallReply>,
+  options: CallPrinting,
+): Promise<void> => {
+  const shown = options.noContent ? withoutContent(replies, options.vendorPrefix) : replies;
+  if (options.isMarkdown) return await screen.print(callsMarkdown(screen, shown, options), linesOnly);
+  if (screen.format === "table" || screen.format === "tsv") {
+    return await printPages(screen, callPages(screen, shown, options));
+  }
+  const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array): Promise<void> =>
+    await printList(screen, { columns: callColumns(options), rows: calls, wire: { bytes, member } });
+  if (screen.format === "jsonl" && !screen.canPage) {
+    for await (const { call, reply } of shown) await print([call], "call", reply);
+    return;
+  }
   const calls: RawJson[] = [];
   let only: Uint8Array | undefined;
-  const printCalls = async (rows: readonly RawJson[], member: string, bytes: Uint8Array): Promise<void> =>
-    await printList(screen, { columns: callColumns(options), rows, wire: { bytes, member } });
-  return {
-    print: async (call, reply = Buffer.from(`{"call":${call.json}}`)) => {
-      if (isImmediate) return await printCalls([call], "call", reply);
-      only = reply;
-      calls.push(call);
-    },
-    end: async ({ hasSeveral, canBeEmpty = false }) => {
-      if (isImmediate || (calls.length === 0 && !canBeEmpty)) return;
-      if (only !== undefined && !hasSeveral) return await printCalls(calls, "call", only);
-      await printCalls(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));
-    },
-  };
+  for await (const { call, reply } of shown) {
+    calls.push(call);
+    only = reply;
+  }
+  const { hasSeveral, canBeEmpty } = options.end();
+  if (only !== undefined && !hasSeveral) return await print(calls, "call", only);
+  if (only === undefined && !canBeEmpty) return;
+  await print(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));
 };
 
-/** Prints a page for each call immediately. On a terminal, all pages share one pager. */
-const pagePrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
-  let printed = 0;
-  let pager: ReturnType<typeof openPagedCalls> | undefined;
-  const end = async () => await pager?.end();
-  return {
-    print: async (call) => {
-      const page = {
-        sections: sectionsOf(call, screen.fields, options),
-        isFull: options.full === true,
-        isNext: printed++ > 0,
-      };
-      if (!screen.canPage) return await printPage(screen, page);
-      pager ??= openPagedCalls(screen);
-      await pager.show(page);
-    },
-    end,
-    printPending: end,
-  };
-};
+const linesOnly = { kind: "lines", isPaged: false } as const;
 
-const openPagedCalls = (screen: Screen) => {
-  // The stream has no buffer, so the next call is read only after the previous page was taken.
-  const { readable, writable } = new TransformStream<Page, Page>();
-  const [pages, writer] = [readable.values(), writable.getWriter()];
-  const shown = printPages(screen, pages).finally(async () => await pages.return?.());
-  // A failure is thrown where it is awaited.
-  shown.catch(() => undefined);
-  return {
-    show: async (page: Page) => await Promise.race([writer.write(page).catch(() => undefined), shown]),
-    end: async () => {
-      writer.close().catch(() => undefined);
-      await shown;
-    },
-  };
-};
+async function* withoutContent(replies: AsyncIterable<CallReply>, prefix: string): AsyncGenerator<CallReply, void> {
+  for await (const { call: whole } of replies) {
+    const call = omitContent(whole, prefix);
+    yield { call, reply: Buffer.from(`{"call":${call.json}}`) };
+  }
+}
 
-/** Prints a Markdown document for each call in any format. */
-const markdownPrinter = ({ screen, options }: CallPrinterOptions): CallPrinter => {
-  let printed = 0;
-  return {
-    print: async (call) => {
-      const pieces = pageMarkdown(sectionsOf(call, screen.fields, options), screen.safe.text);
-      if (printed++ > 0) await screen.print(["\n---\n\n"], { kind: "lines", isPaged: false });
-      await screen.print(pieces, { kind: "lines", isPaged: false });
-    },
-    end: async () => undefined,
-  };
-};
+async function* callPages(
+  { fields }: Screen,
+  replies: AsyncIterable<CallReply>,
+  options: CallViewOptions,
+): AsyncGenerator<Page, void> {
+  let isNext = false;
+  for await (const { call } of replies) {
+    yield { sections: sectionsOf(call, fields, options), isFull: options.full, isNext };
+    isNext = true;
+  }
+}
+
+async function* callsMarkdown(
+  { fields, safe }: Screen,
+  replies: AsyncIterable<CallReply>,
+  options: CallViewOptions,
+): AsyncGenerator<string, void> {
+  let isNext = false;
+  for await (const { call } of replies) {
+    if (isNext) yield "\n---\n\n";
+    yield* pageMarkdown(sectionsOf(call, fields, options), safe.text);
+    isNext = true;
+  }
+}
 
 const sectionsOf = (
   call: RawJson,
