@@ -11,8 +11,6 @@ export type TokenKind = (typeof tokenKinds)[number];
 /** The numbers of tokens of one model. */
 export interface Usage extends Readonly<Record<TokenKind, bigint | undefined>> {
   readonly model: string | undefined;
-  /** True if a number is not a whole number of tokens. */
-  readonly isInvalid: boolean;
 }
 
 /** The cost of one model. */
@@ -94,11 +92,9 @@ const readUsage = (value: RawJson | undefined, model: string | undefined): reado
     completion: digitsAt(value, "completion_tokens") ?? digitsAt(value, "output_tokens"),
     total: digitsAt(value, "total_tokens"),
   };
-  const stated = tokenKinds.filter((kind) => spelled[kind] !== undefined);
-  if (stated.length === 0) return [];
+  if (tokenKinds.every((kind) => spelled[kind] === undefined)) return [];
   const [prompt, completion, total] = tokenKinds.map((kind) => parseTokens(spelled[kind]));
-  const isInvalid = stated.some((kind) => parseTokens(spelled[kind]) === undefined);
-  return [{ model, prompt, completion, total, isInvalid }];
+  return [{ model, prompt, completion, total }];
 };
 
 /** Parses a whole number of tokens in any spelling. */

@@ -37,6 +37,6 @@ export {
   readUsages,
   tokenKinds,
 } from "./facts.ts";
+export { parseCallIds } from "./ids.ts";
 export { type CallPath, findPath, formatPath, parsePath } from "./path.ts";
-export { openPolling, parseCallIds, runInOrder } from "./read-calls.ts";
 export { type CallGroup, type CallSummary, openSummary } from "./summary.ts";

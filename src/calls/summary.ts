@@ -35,8 +35,6 @@ export interface CallSummary {
   readonly all: CallGroup;
   /** The groups with most calls first. A call that used several models counts for each of them. */
   readonly groups: readonly CallGroup[];
-  /** Calls with an invalid number of tokens, amount or time. */
-  readonly invalid: number;
 }
 
 interface CallSummarizer {
@@ -48,14 +46,11 @@ interface CallSummarizer {
 export const openSummary = (prefix: string): CallSummarizer => {
   const all = newTally("", "");
   const groups = new Map<string, Tally>();
-  let invalid = 0;
   return {
     add(call) {
       const micros = findDurationMicros(call);
       const facts = { state: findState(call, prefix), micros };
       const [usages, costs] = [readUsages(call), readCosts(call, prefix)];
-      const hasInvalid = usages.some(({ isInvalid }) => isInvalid) || costs.some((one) => !readDollars(one));
-      if (hasInvalid || (micros ?? 0) < 0) invalid++;
       addToTally(all, { ...facts, usages, costs });
       const op = findOperation(call) ?? "";
       const models = new Set([...findModels(call, prefix), ...[...usages, ...costs].map(modelOf)]);
@@ -71,7 +66,7 @@ export const openSummary = (prefix: string): CallSummarizer => {
       const sorted = Array.from(groups.values(), toGroup).sort(
         (a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model),
       );
-      return { all: toGroup(all), groups: sorted, invalid };
+      return { all: toGroup(all), groups: sorted };
     },
   };
 };

@@ -58,5 +58,5 @@ export const readCall = endpoint({
   repeatable: true,
   parameters: z.object({}),
   body: CallReadRequest,
-  reply: objectReader(call, "call"),
+  reply: objectReader("call"),
 });

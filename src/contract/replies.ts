@@ -1,14 +1,5 @@
 /** Reads replies of the service, strict about lists and objects, tolerant of fields. Decodes values on access. */
-import {
-  childrenOf,
-  firstByteOf,
-  type JsonValue,
-  memberAt,
-  openRootReader,
-  parseValue,
-  readRoot,
-  spanOf,
-} from "../json/table.ts";
+import { firstByteOf, memberAt, openRootReader, parseValue, readRoot, spanOf } from "../json/table.ts";
 import {
   isObject,
   type JsonObject,
@@ -204,34 +195,16 @@ export const listReader =
 /** The first byte of `null`. */
 const letterN = 0x6e;
 
-/** An object in a reply, as bytes, because it can be many megabytes long. */
-interface ReplyObject {
-  readonly bytes: Uint8Array;
-  readonly mistyped: readonly string[];
-}
-
-/** Reads `{"<member>":{…}}`, or null instead of the object. */
+/** Reads `{"<member>":{…}}`, or null instead of the object. Its bytes are the value, because it can be many megabytes long. */
 export const objectReader =
-  ({ read }: FieldType<object>, member: string): ReplyReader<ReplyObject | null> =>
+  (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {
     const root = readRoot(bytes);
     if (root === undefined) return undefined;
     const json = memberAt(root, member);
-    if (json !== undefined && firstByteOf(json) === letterN) return { value: null };
     if (json === undefined) return { invalidPath: firstByteOf(root) === openBrace ? member : "" };
-    const outline = read(readOutline(json));
-    if (outline instanceof MistypedValue) return { invalidPath: member };
+    if (firstByteOf(json) === letterN) return { value: null };
+    if (firstByteOf(json) !== openBrace) return { invalidPath: member };
     const { start, end } = spanOf(json);
-    return { value: { bytes: bytes.subarray(start, end), mistyped: mistypedNames(outline) } };
+    return { value: bytes.subarray(start, end) };
   };
-
-/** Returns the fields of an object. Nested objects and lists are empty. */
-const readOutline = (json: JsonValue): unknown =>
-  firstByteOf(json) === openBrace
-    ? Object.fromEntries(Array.from(childrenOf(json), ([name, field]) => [name, emptyIfNested(field)]))
-    : undefined;
-
-const emptyIfNested = (json: JsonValue): unknown => {
-  const first = firstByteOf(json);
-  return first === openBrace ? {} : first === openBracket ? [] : parseValue(json);
-};

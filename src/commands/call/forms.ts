@@ -188,9 +188,6 @@ const summaryForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefi
   if (count + filteredOut > 0 || requested === 0) await printCallSummary(screen, { summary, costs, missing });
   if (costs && cost.calls < count)
     screen.notice(`the cost covers ${cost.calls} of ${count} calls; the service sent no cost for the rest`);
-  const has = summary.invalid === 1 ? "has" : "have";
-  if (summary.invalid > 0)
-    screen.notice(`${summary.invalid} of ${count} calls ${has} an invalid time, token count or amount`);
   return undefined;
 };
 

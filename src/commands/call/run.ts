@@ -1,6 +1,6 @@
 /** The run of `rollcall call read`: shows traced calls in the order given (interface 4.3). */
-import { addAbortSignal } from "node:stream";
-import { isRunning, openPolling, parseCallIds, runInOrder } from "../../calls/index.ts";
+import { addAbortSignal, Readable } from "node:stream";
+import { isRunning, parseCallIds } from "../../calls/index.ts";
 import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -19,12 +19,18 @@ import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 /** Requests in flight: enough to hide the latency, few enough for any service. */
 const defaultConcurrency = 8;
 
+/** The waits between two reads of a running call grow up to a maximum. */
+const firstWaitMs = 1000;
+const waitGrowth = 1.5;
+const maxReadWaitMs = 15_000;
+
 /** Consecutive failures that end the run, because the service is probably the cause. */
 const maxFailedInARow = 8;
 
 /** Reads calls and prints them. @throws Failure for unreadable or missing calls, after the other calls were printed */
 export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
   const { host, screen } = context;
+  const { concurrency = defaultConcurrency } = typed;
   const words = typed.callId.map(parseCallId);
   const printForm = selectForm(context, typed);
   const settings = await effectiveSettings(context);
@@ -32,22 +38,26 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const maxWaitMs = settings.require("max_wait");
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
-  const lists = { missing: [], failed: [], running: [], mistyped: new Map() };
-  const counts: Counts = { requested: 0, filteredOut: 0, failedInARow: 0, stopped: undefined, ...lists };
+  const lists = { missing: [], failed: [], running: [] };
+  const counts: Counts = { requested: 0, selected: 0, filteredOut: 0, failedInARow: 0, stopped: undefined, ...lists };
   const progress = screen.startProgress("reading calls");
   const showProgress = (more = "") => progress.update(`reading calls: ${counts.requested} done${more}`);
-  const poll = typed.wait ? openPolling(host, maxWaitMs) : undefined;
-  const isStillRunning = (outcome: Outcome): boolean => {
-    if (!("call" in outcome) || !isRunning(outcome.call)) return false;
-    showProgress(`, ${outcome.id} is still running`);
-    return true;
+  const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
+  /** Reads a call, with `--wait` until it has ended or the time for all calls is over. */
+  const readEnded = async (id: string): Promise<Outcome> => {
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
+      const outcome = await read(id);
+      const leftMs = pollEndMs - host.elapsed();
+      if (leftMs <= 0 || !("call" in outcome && isRunning(outcome.call))) return outcome;
+      showProgress(`, ${id} is still running`);
+      await host.sleep(Math.min(leftMs, waitMs), host.signal);
+    }
   };
-  let selected = 0;
   let isKeyRefused = false;
   /** Returns undefined after a failure that every request would repeat. */
   const readOne = async (id: string): Promise<Outcome | undefined> => {
     if (isKeyRefused) return undefined;
-    const outcome = await (poll === undefined ? read(id) : poll(() => read(id), isStillRunning));
+    const outcome = await readEnded(id);
     isKeyRefused ||= "failure" in outcome && outcome.failure.details.http?.status === 401;
     return outcome;
   };
@@ -56,13 +66,13 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
     try {
       const ids = readCallIds(host, { words, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
       const asked = typed.summary ? distinctIds(ids) : ids;
-      for await (const outcome of runInOrder(asked, readOne, typed.concurrency ?? defaultConcurrency)) {
+      for await (const outcome of Readable.from(asked).map(readOne, { concurrency })) {
         if (outcome === undefined) counts.stopped = "at-once";
         else countOutcome(counts, outcome);
         if (outcome === undefined || counts.stopped !== undefined) return;
         showProgress();
         if ("call" in outcome && isSelected?.(outcome.call) !== false) {
-          selected++;
+          counts.selected++;
           yield outcome;
         } else if ("call" in outcome) counts.filteredOut++;
         if (screen.isReaderGone) return;
@@ -74,21 +84,24 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   };
   const { missing, running } = counts;
   const totals = () => {
-    const { requested, filteredOut } = counts;
+    const { requested, selected, filteredOut } = counts;
     return { requested, selected, missing: missing.length, filteredOut: isSelected && filteredOut };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
   const { requested } = counts;
   if (requested === 0) screen.notice("stdin contains no call id");
-  noteOutcomes(counts, context);
+  const found = requested - missing.length - counts.failed.length;
+  const { filteredOut } = counts;
+  if (filteredOut > 0 && filteredOut === found) screen.notice(`the filters match none of ${pluralize(found, "call")}`);
+  else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(found, "call")}`);
   const http = missing.find((one) => one.http !== undefined)?.http;
   const ids = idsOf(missing);
   const [first, ...others] = [
     ...toReadFailures(counts),
     ...(ids.length === 0 ? [] : [callsMissing({ ids, asked: requested, project }, http && { http })]),
     ...(formFailure === undefined ? [] : [formFailure]),
-    ...(poll === undefined || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
+    ...(!typed.wait || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
   ];
   if (first === undefined) return;
   throw first.withDetails({
@@ -122,7 +135,7 @@ async function* readCallIds(
   };
   for (const [at, word] of words.entries()) {
     if (word !== "-") yield word;
-    else if (words.indexOf("-") === at) yield* parseCallIds(input(), { canBeEmpty });
+    else if (words.indexOf("-") === at) yield* parseCallIds(input(), canBeEmpty);
   }
 }
 
@@ -134,12 +147,7 @@ async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, 
   }
 }
 
-type Outcome = FoundCall | MissingCall | UnreadableCall;
-
-interface FoundCall extends ReadCall {
-  /** Fields with another type than in the interface. */
-  readonly mistyped: readonly string[];
-}
+type Outcome = ReadCall | MissingCall | UnreadableCall;
 
 interface MissingCall {
   readonly id: string;
@@ -165,8 +173,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
     try {
       const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
       if (value === null) return { id, http: undefined };
-      const call = parseRawJson(sliceText(value.bytes, rootSpan(value.bytes)));
-      return { id, call, reply: bytes, mistyped: value.mistyped };
+      return { id, call: parseRawJson(sliceText(value, rootSpan(value))), reply: bytes };
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;
       if (thrown.code === "not_found") return { id, http: thrown.details.http };
@@ -181,14 +188,13 @@ const readFailureCodes = ["auth", "refused", "unavailable"] as const;
 
 interface Counts {
   requested: number;
+  selected: number;
   filteredOut: number;
   readonly missing: MissingCall[];
   readonly failed: UnreadableCall[];
   failedInARow: number;
   stopped: UnreadableCalls["stopped"];
   readonly running: string[];
-  /** Number of calls by their fields with another type than in the interface. */
-  readonly mistyped: Map<string, number>;
 }
 
 const countOutcome = (counts: Counts, outcome: Outcome): void => {
@@ -198,22 +204,7 @@ const countOutcome = (counts: Counts, outcome: Outcome): void => {
   if (counts.failedInARow >= maxFailedInARow) counts.stopped = "in-a-row";
   if ("failure" in outcome) counts.failed.push(outcome);
   else if (!("call" in outcome)) counts.missing.push(outcome);
-  else {
-    for (const field of outcome.mistyped) counts.mistyped.set(field, (counts.mistyped.get(field) ?? 0) + 1);
-    if (isRunning(outcome.call)) counts.running.push(outcome.id);
-  }
-};
-
-/** Prints how many calls were filtered out, and which fields have another type. */
-const noteOutcomes = ({ requested, filteredOut, mistyped, missing, failed }: Counts, { screen }: Context): void => {
-  const found = requested - missing.length - failed.length;
-  const calls = pluralize(found, "call");
-  if (filteredOut > 0 && filteredOut === found) screen.notice(`the filters match none of ${calls}`);
-  else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${calls}`);
-  const fields = Array.from(mistyped, ([field, count]) =>
-    requested === 1 ? field : `${field} (${count} of ${requested} calls)`,
-  );
-  if (fields.length > 0) screen.notice(`printed fields of unexpected types as received: ${fields.join(", ")}`);
+  else if (isRunning(outcome.call)) counts.running.push(outcome.id);
 };
 
 const idsOf = (calls: readonly { readonly id: string }[]): readonly string[] => [...new Set(calls.map(({ id }) => id))];

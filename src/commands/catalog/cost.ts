@@ -104,7 +104,7 @@ const readRecordedUsage = async (context: Context, id: string): Promise<Usage> =
   const client = await openClient(context, settings);
   const { value: call } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (call === null) throw callsMissing({ ids: [id], asked: 1, project });
-  const usage = readCallUsage(JSON.parse(Buffer.from(call.bytes).toString()));
+  const usage = readCallUsage(JSON.parse(Buffer.from(call).toString()));
   if (usage === undefined) throw usageUnrecorded(`the call ${id}`);
   return usage;
 };

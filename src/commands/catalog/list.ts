@@ -20,18 +20,19 @@ import type { Context } from "../../context.ts";
 import type { InferenceModel } from "../../contract/models.ts";
 import { type Entries, MistypedValue, mapEntries, type ReplyList, typedValue } from "../../contract/replies.ts";
 import { rootSpan } from "../../json/walk.ts";
-import { type Column, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
+import {
+  type Column,
+  type Line,
+  printList,
+  printPage,
+  readSpelledObject,
+  type Screen,
+  type Section,
+} from "../../output/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
-import {
-  keepRequestedColumns,
-  noteSelection,
-  openMistypings,
-  parseOrder,
-  type Selection,
-  selectEntries,
-} from "../lists/selection.ts";
+import { keepRequestedColumns, noteSelection, parseOrder, type Selection, selectEntries } from "../lists/selection.ts";
 import { type DeprecationMark, deprecationMark, listRequestedPrices, rowColumns, useJsonNames } from "./columns.ts";
 import type { TypedList, TypedShow } from "./command.ts";
 import {
@@ -141,13 +142,19 @@ export const listPricedModels = async (
 
 /** Collects the mistyped fields of the models that match a pattern. */
 const openEntryMistypings = (pattern = "") => {
-  const { add, note } = openMistypings(", and filters ignored them");
+  const models: string[] = [];
   const matches = createMatcher({ pattern }, 0);
   return {
     add: ({ entry }: CatalogEntry) => {
-      if (matches(entry)) add(typedValue(entry.id), findMistypedFields(entry));
+      const fields = matches(entry) ? findMistypedFields(entry) : [];
+      const id = typedValue(entry.id);
+      const name = id === undefined ? "an entry without an id" : JSON.stringify(id);
+      if (fields.length > 0) models.push(`${name} (${formatList(fields)})`);
     },
-    note,
+    note: ({ notice }: Screen) => {
+      if (models.length > 0)
+        notice(`printed fields of unexpected types as received, and filters ignored them: ${formatList(models)}`);
+    },
   };
 };
 

@@ -4,7 +4,7 @@ import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, findColumn, type RowSequence, type Screen } from "../../output/index.ts";
-import { formatList, pluralize } from "../../sentences.ts";
+import { pluralize } from "../../sentences.ts";
 
 interface Order<Row> {
   readonly column: Pick<Column<Row>, "name" | "align" | "value">;
@@ -45,7 +45,7 @@ export interface Selection<Row> {
 interface EntrySelector<Row> {
   readonly entries: Entries<Row>;
   /** Called with every entry. */
-  readonly onEntry: (row: Row) => void;
+  readonly onEntry?: (row: Row) => void;
   readonly matches: (row: Row) => boolean;
   readonly order: readonly Order<Row>[];
   readonly limit: number | undefined;
@@ -56,7 +56,7 @@ export const selectEntries = <Row>({ entries, onEntry, matches, order, limit }: 
   const found: { readonly position: number; readonly keys: readonly Key[] }[] = [];
   let position = 0;
   for (const row of entries) {
-    onEntry(row);
+    onEntry?.(row);
     if (matches(row)) {
       found.push({ position, keys: order.map(({ column }) => toKey(column.value(row), column.align)) });
     }
@@ -133,21 +133,6 @@ export const noteSelection = (
   if (screen.isForProgram && pattern !== undefined && screen.argumentAfterJson === pattern)
     screen.noticeAlways(`${note}, because --json takes no value (select fields with --fields)`);
   else screen.notice(note);
-};
-
-/** Collects fields that are not of the interface's types. */
-export const openMistypings = (consequence: string) => {
-  const models: string[] = [];
-  return {
-    add(id: unknown, fields: readonly string[]) {
-      const name = typeof id === "string" ? JSON.stringify(id) : "an entry without an id";
-      if (fields.length > 0) models.push(`${name} (${formatList(fields)})`);
-    },
-    note(screen: Screen) {
-      if (models.length > 0)
-        screen.notice(`printed fields of unexpected types as received${consequence}: ${formatList(models)}`);
-    },
-  };
 };
 
 export const noteNulls = (screen: Screen, { nulls }: Pick<ReplyList<unknown>, "nulls">, where: string): void => {

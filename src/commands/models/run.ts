@@ -3,16 +3,9 @@ import { compilePattern, modelFields } from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type InferenceModel, listModels } from "../../contract/models.ts";
-import { mistypedNames, type ReplyList, typedValue } from "../../contract/replies.ts";
+import { type ReplyList, typedValue } from "../../contract/replies.ts";
 import { printList } from "../../output/index.ts";
-import {
-  keepRequestedColumns,
-  noteNulls,
-  noteSelection,
-  openMistypings,
-  parseOrder,
-  selectEntries,
-} from "../lists/selection.ts";
+import { keepRequestedColumns, noteNulls, noteSelection, parseOrder, selectEntries } from "../lists/selection.ts";
 import type { TypedModels } from "./command.ts";
 
 export const run = async (context: Context, typed: TypedModels): Promise<void> => {
@@ -27,12 +20,7 @@ export const run = async (context: Context, typed: TypedModels): Promise<void> =
   const models = await readModels(context).finally(progress.stop);
   const matchesPattern = compilePattern(pattern ?? "");
   const matches = ({ id }: InferenceModel) => matchesPattern({ id: typedValue(id) ?? "", name: "" });
-  const mistypings = openMistypings("");
-  const onEntry = (model: InferenceModel) => {
-    if (matches(model)) mistypings.add(model.id, mistypedNames(model));
-  };
-  const selection = selectEntries({ entries: models, onEntry, matches, order, limit });
-  mistypings.note(screen);
+  const selection = selectEntries({ entries: models, matches, order, limit });
   noteSelection(screen, selection, {
     pattern,
     of: models.length,

@@ -1,6 +1,4 @@
-/** Parses the ids of calls from lines, and reads several calls at a time in the given order. */
-import { Readable } from "node:stream";
-import type { Host } from "../host.ts";
+/** Parses the ids of calls from lines. */
 import { isObject, parseJson } from "../json/walk.ts";
 import { callIdsMissing, invalidCallId } from "./failures.ts";
 
@@ -16,7 +14,7 @@ const maxLineLength = 256 * 1024 * 1024;
  */
 export async function* parseCallIds(
   chunks: AsyncIterable<Uint8Array>,
-  { canBeEmpty = false }: { readonly canBeEmpty?: boolean } = {},
+  canBeEmpty = false,
 ): AsyncGenerator<string, void> {
   let line = 0;
   let isEmpty = true;
@@ -69,38 +67,4 @@ const parseObjectIds = (text: string, line: number): readonly string[] => {
   const ids = holders.map((holder) => (isObject(holder) && typeof holder.id === "string" ? holder.id.trim() : ""));
   if (ids.includes("")) throw invalidCallId({ line, why: "an object without an id" });
   return ids;
-};
-
-/** Runs up to `concurrency` inputs at a time, and yields the outputs in the order of the inputs. */
-export async function* runInOrder<Input, Output>(
-  inputs: AsyncIterable<Input>,
-  run: (input: Input) => Promise<Output>,
-  concurrency: number,
-): AsyncGenerator<Output, void> {
-  yield* Readable.from(inputs).map(run, { concurrency });
-}
-
-/** The waits between two reads of a running call grow up to a maximum. */
-const firstWaitMs = 1000;
-const waitGrowth = 1.5;
-const maxWaitMs = 15_000;
-
-/** The random part of a wait, so that many calls are not read at the same time. */
-const waitJitter = 0.25;
-
-/** Repeats a read while `isPending`, or until the total time is over, and returns the last result. */
-type PollCall = <Result>(read: () => Promise<Result>, isPending: (result: Result) => boolean) => Promise<Result>;
-
-/** Starts the total time for all polled calls together. */
-export const openPolling = (host: Host, totalMs: number): PollCall => {
-  const endMs = host.elapsed() + totalMs;
-  return async (read, isPending) => {
-    for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, waitMs * waitGrowth)) {
-      const result = await read();
-      const leftMs = endMs - host.elapsed();
-      if (leftMs <= 0 || !isPending(result)) return result;
-      // The last read is at the end of the total time.
-      await host.sleep(Math.min(leftMs, waitMs * (1 - waitJitter * host.random())), host.signal);
-    }
-  };
 };
