@@ -99,7 +99,7 @@ const longEnd = (members, { directory, at }) => {
   return [Buffer.from("PK\u0006\u0006"), end, Buffer.from("PK\u0006\u0007"), place];
 };
 
-/** Writes a zip archive without keeping members in memory, because Linux counts this memory for started programs. */
+/** Writes a zip archive member by member. */
 const writeArchive = async (file, members) => {
   const archive = openSync(file, "w");
   const entries = [];

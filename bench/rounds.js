@@ -68,7 +68,7 @@ export const processorMs = async (args, { env = process.env, code } = {}) => {
 export const peakMb = async (args, { env = process.env, input } = {}) =>
   (await figureOf(telling(args), { env, tells: "memory", input })) / 1024;
 
-/** Opens a service of bench/serve.js in its own process, because Linux counts the memory of the parent for started programs. */
+/** Opens a service of bench/serve.js in its own process. */
 export const openService = async (...words) => {
   const child = spawn(process.execPath, [join(root, "bench/serve.js"), ...words.map(String)], {
     stdio: ["ignore", "pipe", "inherit"],
