@@ -81,7 +81,7 @@ export const localService = async (context: Context, settings: Settings): Promis
 const openLocalService = async (context: Context, settings: Settings): Promise<Service> => {
   const { openService } = await import("./service/index.ts");
   const own = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
-  const service = context.closeAtEnd(await openService({ ...settings.service(), ...own, host: context.host }));
+  const service = context.closeAtEnd(await openService({ ...(await settings.service()), ...own, host: context.host }));
   context.screen.hideSecret(service.key);
   return service;
 };
@@ -115,7 +115,7 @@ export const destinationFilter = async (
 
 const resolveStoreDestination = async (host: Context["host"], settings: Settings) => {
   const { storeIdentity } = await import("./service/index.ts");
-  const store = `store ${(await storeIdentity(settings.service(), { host })) ?? ""}`;
+  const store = `store ${(await storeIdentity(await settings.service(), { host })) ?? ""}`;
   return () => store;
 };
 

@@ -4,6 +4,7 @@ import {
   chownSync,
   closeSync,
   constants,
+  createReadStream,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -19,6 +20,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { addAbortSignal, type Readable } from "node:stream";
 import { Failure, type Problem } from "./failure.ts";
 import { currentUser, type Host } from "./host.ts";
 import { formatCommandLine } from "./shell-words.ts";
@@ -273,6 +275,41 @@ export const checkDatabaseMode = (location: string): Problem | undefined =>
   isDatabaseUrl(location) || !statSync(location, { throwIfNoEntry: false })?.size
     ? undefined
     : checkFileMode(location, "600");
+
+/** Reads all of a stream; undefined for more than `maxBytes`. @throws the stream's errors */
+export const readUpTo = async (
+  stream: Readable,
+  maxBytes: number,
+  { signal }: Pick<Host, "signal">,
+): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of addAbortSignal(signal, stream)) {
+      chunks.push(Buffer.from(chunk));
+      length += chunk.length;
+      if (length > maxBytes) return undefined;
+    }
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw thrown;
+  }
+  return Buffer.concat(chunks);
+};
+
+/** Reads a file, a pipe or a device; undefined for more than `maxBytes`. @throws the system's errors */
+export const readFileUpTo = async (
+  file: string,
+  maxBytes: number,
+  host: Pick<Host, "signal" | "sleep">,
+): Promise<Buffer | undefined> => {
+  const writer = statSync(file).isFIFO() ? unblockOnAbort(file, host) : undefined;
+  try {
+    return await readUpTo(createReadStream(file, { end: maxBytes }), maxBytes, host);
+  } finally {
+    writer?.end();
+  }
+};
 
 /** Opening or reading a named pipe cannot be aborted. At a signal, this writes to the pipe to end its wait. */
 export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {

@@ -16,9 +16,6 @@ export const requireConfirmation = async (
   if (yes) return;
   if (!canAsk(host)) throw notConfirmed({ what, option }, false);
   await screen.flushErrors();
-  if (!(await isConfirmed(host, `${what}? [y/N] `))) throw notConfirmed({ what, option }, true);
+  const answer = await askLine(host, `${what}? [y/N] `);
+  if (!/^y(es)?$/i.test(answer ?? "")) throw notConfirmed({ what, option }, true);
 };
-
-/** Asks a question on the terminal. Default: no. */
-export const isConfirmed = async (host: Context["host"], question: string): Promise<boolean> =>
-  /^y(es)?$/i.test((await askLine(host, question)) ?? "");

@@ -53,7 +53,7 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   let report = (problem: Problem): void => void earlyProblems.push(problem);
   const warn = (problem: Problem): void => report(problem);
   const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
-  const settings = (await localSettings(context, flags, { warn })).service();
+  const settings = await (await localSettings(context, flags, { warn })).service();
   const trace = context.flags.debug ? screen.trace : undefined;
   const log = typed.log === "json" ? openLog(host) : undefined;
   const { openService } = await import("../service/index.ts");
@@ -125,7 +125,7 @@ const openKeys = async (
   // Here, `--project` is the project of a key, not a setting.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const maxWaitMs = settings.require("max_wait");
-  const storeSettings = settings.service();
+  const storeSettings = await settings.service();
   const { keys } = context.closeAtEnd(
     await openStore(storeSettings, { host: context.host, maxWaitMs, onUnavailable: () => undefined }),
   );

@@ -1,8 +1,8 @@
 /** Finds the files of datasets on the Hugging Face Hub: `hf://datasets/<owner>/<name>[@revision]/<path>`. */
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { readFileUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 import { invalidRemoteUrl, unsafeRedirect } from "./failures.ts";
@@ -10,11 +10,11 @@ import type { RemoteAccess } from "./remote.ts";
 import { isAllowed, isSafeTarget, openRemoteFile, type RemoteContext, type RemoteLocation } from "./remote-file.ts";
 
 /** Opens the Hub. @throws Failure `invalid-remote-url` */
-export const openHub = (access: RemoteAccess) => {
+export const openHub = async (access: RemoteAccess) => {
   const endpoint = (access.host.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
   if (!URL.canParse(endpoint) || !isAllowed(new URL(endpoint), access)) throw invalidRemoteUrl(endpoint, "endpoint");
   const { origin } = new URL(endpoint);
-  const token = findToken(access.host);
+  const token = await findToken(access.host);
   if (token !== undefined) access.hide(token.value);
   const locationAt = (name: string, url: URL): RemoteLocation => ({
     name,
@@ -68,8 +68,12 @@ const parseHubUrl = (name: string, url: string) => {
 
 const encodePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
 
+/** A larger file does not contain a token. */
+const maxTokenBytes = 64 * 1024;
+
 /** Returns the token and its source: the environment, or the file of the Hub's own client. */
-const findToken = ({ env, platform }: Host): { readonly value: string; readonly from: string } | undefined => {
+const findToken = async (host: Host): Promise<{ readonly value: string; readonly from: string } | undefined> => {
+  const { env, platform } = host;
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {
     const value = env[from]?.trim() ?? "";
     if (value !== "") return { value, from };
@@ -78,10 +82,8 @@ const findToken = ({ env, platform }: Host): { readonly value: string; readonly 
   const cache = env.XDG_CACHE_HOME || (home === undefined ? undefined : join(home, ".cache"));
   const folder = env.HF_HOME || (cache === undefined ? undefined : join(cache, "huggingface"));
   const from = env.HF_TOKEN_PATH || (folder === undefined ? undefined : join(folder, "token"));
-  try {
-    const value = from === undefined ? "" : readFileSync(from, "utf8").trim();
-    return value === "" || from === undefined ? undefined : { value, from };
-  } catch {
-    return undefined;
-  }
+  if (from === undefined) return undefined;
+  const bytes = await readFileUpTo(from, maxTokenBytes, host).catch(() => host.signal.throwIfAborted());
+  const value = bytes?.toString("utf8").trim() ?? "";
+  return value === "" ? undefined : { value, from };
 };

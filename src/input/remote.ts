@@ -46,7 +46,7 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
   /** In the order in which the files are opened. */
   const locations = new Map<string, RemoteLocation>();
   const started = new Map<string, RemoteFile>();
-  let hub: Promise<ReturnType<typeof import("./hub.ts").openHub>> | undefined;
+  let hub: ReturnType<typeof import("./hub.ts").openHub> | undefined;
   const loadHub = async (name: string) => {
     if (/^(?:s3|gs):/.test(name)) throw invalidRemoteUrl(name, name.startsWith("s3") ? "s3" : "gs");
     hub ??= import("./hub.ts").then(({ openHub }) => openHub(access));

@@ -2,12 +2,12 @@
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { conflictingOptions } from "../failures.ts";
-import { getErrorCode } from "../files.ts";
+import { getErrorCode, readFileUpTo, readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { didYouMean } from "../sentences.ts";
-import { credentialUses, findSavedUses, findSecretVariables, readFileUpTo, readUpTo } from "./credentials.ts";
+import { credentialUses, findSavedUses, findSecretVariables } from "./credentials.ts";
 import {
   invalidImportFile,
   invalidImportSettings,

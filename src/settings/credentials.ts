@@ -1,10 +1,8 @@
 /** Finds the credential of a request in the environment, saved by a login, or from a command, in this order. */
 import { spawn } from "node:child_process";
-import { createReadStream, statSync } from "node:fs";
-import { addAbortSignal, type Readable } from "node:stream";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
-import { getErrorCode, unblockOnAbort } from "../files.ts";
+import { getErrorCode, readFileUpTo } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { describeSystemCode } from "../sentences.ts";
@@ -72,10 +70,11 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
   const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
-      const reading = secrets.get(variable) ?? readSecret(variable, sources);
+      const reading = secrets.get(variable) ?? readVariable(variable, host);
       secrets.set(variable, reading);
       const secret = await reading;
       if (secret === undefined) continue;
+      hide(secret.text);
       checkSecret(secret, [use]);
       return { state: "ready", from: secret.from, username, secret: () => secret.text };
     }
@@ -172,15 +171,15 @@ interface Secret {
 /** A larger file is not a secret. */
 export const maxSecretBytes = 64 * 1024;
 
-/** Reads the secret of a variable or of the file in its `…_FILE`, unchecked; undefined if both are empty. */
-const readSecret = async (variable: SecretVariable, { host, hide }: SettingsSources): Promise<Secret | undefined> => {
+/**
+ * Reads a variable, or the file in its `…_FILE`, unchecked; undefined if both are empty.
+ * @throws Failure `duplicate-credential`, `unreadable-credential-file`, `invalid-credential`
+ */
+export const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
   if (value && file) throw duplicateCredential(variable, fileVariable);
-  if (value) {
-    hide(value);
-    return { text: value, from: variable, where: { environment: variable } };
-  }
+  if (value) return { text: value, from: variable, where: { environment: variable } };
   if (!file) return undefined;
   const from = `the file in ${fileVariable}`;
   const where = { environment: fileVariable, file };
@@ -189,9 +188,7 @@ const readSecret = async (variable: SecretVariable, { host, hide }: SettingsSour
     throw unreadableCredentialFile(fileVariable, file, { code: getErrorCode(cause), where, cause });
   });
   if (bytes === undefined) throw invalidCredential(from, "long", where);
-  const text = withoutLineEnd(bytes.toString("utf8"));
-  hide(text);
-  return { text, from, where };
+  return { text: withoutLineEnd(bytes.toString("utf8")), from, where };
 };
 
 /** Removes one line end, which `echo` and editors put after a key. */
@@ -211,41 +208,6 @@ const findSecretFault = (text: string, uses: readonly string[]): keyof typeof se
   if (/\p{Cc}/u.test(text)) return "control";
   if (text.includes(" ")) return "white-space";
   return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;
-};
-
-/** Reads all of a stream; undefined for more than `maxBytes`. @throws the stream's errors */
-export const readUpTo = async (
-  stream: Readable,
-  maxBytes: number,
-  { signal }: Pick<Host, "signal">,
-): Promise<Buffer | undefined> => {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of addAbortSignal(signal, stream)) {
-      chunks.push(Buffer.from(chunk));
-      length += chunk.length;
-      if (length > maxBytes) return undefined;
-    }
-  } catch (thrown) {
-    signal.throwIfAborted();
-    throw thrown;
-  }
-  return Buffer.concat(chunks);
-};
-
-/** Reads a file, a pipe or a device; undefined for more than `maxBytes`. @throws the system's errors */
-export const readFileUpTo = async (
-  file: string,
-  maxBytes: number,
-  host: Pick<Host, "signal" | "sleep">,
-): Promise<Buffer | undefined> => {
-  const writer = statSync(file).isFIFO() ? unblockOnAbort(file, host) : undefined;
-  try {
-    return await readUpTo(createReadStream(file, { end: maxBytes }), maxBytes, host);
-  } finally {
-    writer?.end();
-  }
 };
 
 /** The time for a command: a person may have to touch a security key. */

@@ -3,22 +3,11 @@ import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
-import { getErrorCode } from "../files.ts";
-import { decodePercent } from "../host.ts";
-import { withoutLineEnd } from "./credentials.ts";
-import { passwordFileNotPrivate, unreadableCredentialFile } from "./failures.ts";
+import { decodePercent, type Host } from "../host.ts";
+import { readVariable, runCredentialCommand } from "./credentials.ts";
+import { passwordFileNotPrivate } from "./failures.ts";
+import { findValue, type Layers, type SettingsSources } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved.ts";
-
-interface LocationSources {
-  readonly host: FolderHost;
-  readonly hide: (secret: string) => void;
-  /** Returns a function that runs `credential_command`; undefined if none is set. */
-  readonly findCommand: () =>
-    | ((about: { readonly use: DatabaseUse; readonly origin: string }) => Promise<string>)
-    | undefined;
-}
-
-type DatabaseUse = "ledger" | "store";
 
 const kinds = {
   ledger: { title: "the ledger", variable: "ROLLCALL_LEDGER" },
@@ -32,57 +21,61 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
   return folder === undefined ? undefined : join(folder, "ledger.db");
 };
 
-/** Returns the typed location, that of the environment, or the file. @throws Failure `database-address` */
-export const findLedgerLocation = (sources: LocationSources, typed?: string): DatabaseLocation | undefined => {
-  const path = typed ?? findLedgerFile(sources.host);
-  return findDatabase(sources, "ledger", typed) ?? (path === undefined ? undefined : { path });
-};
-
-/** Returns the typed location or that of the environment; undefined for the file in the data folder. */
-export const findStoreLocation = (sources: LocationSources, typed?: string): DatabaseLocation | undefined => {
-  const { ROLLCALL_STORE: file } = sources.host.env;
-  const path = typed ?? (file ? resolve(file) : undefined);
-  return findDatabase(sources, "store", typed) ?? (path === undefined ? undefined : { path });
-};
-
-/** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
-const findDatabase = (
-  { host, hide, findCommand }: LocationSources,
-  use: DatabaseUse,
-  typed?: string,
-): DatabaseLocation | undefined => {
-  const { PGPASSWORD = "" } = host.env;
-  const { title, variable } = kinds[use];
-  hide(PGPASSWORD);
-  const text = (typed ?? readVariable(host, variable))?.trim();
-  if (text === undefined || !urlPattern.test(text)) return undefined;
-  const parsed = parseDatabaseUrl(text);
-  if (parsed === undefined) {
-    // Any part of an invalid URL may be a password.
-    const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-    const wanted = "a path, or postgres://user@host/database without parameters except sslmode";
-    throw invalidDatabaseUrl({ path: scheme === undefined ? undefined : `${scheme}//…`, title, wanted });
-  }
-  const { url, secret } = parsed;
-  const path = url.href;
-  hide(secret);
-  hide(encodeURIComponent(secret));
-  if (typed !== undefined && secret !== "") {
-    throw invalidDatabaseUrl({ path, title, wanted: "a URL without its password" });
-  }
-  // A typed URL has no password, but the same URL in the environment may have one.
-  const own = typed === undefined ? undefined : parseDatabaseUrl(readVariable(host, variable)?.trim() ?? "");
-  if (own !== undefined) hide(own.secret);
-  const known = (own?.url.href === path ? own.secret : secret) || PGPASSWORD;
-  const inFile = known ? undefined : findInPasswordFile(host, url);
-  const password = known || (inFile?.isReadableByOthers === false ? inFile.password : undefined);
-  hide(password ?? "");
-  if (password !== undefined) return { path, password };
-  const run = findCommand();
-  if (run !== undefined) return { path, passwordCommand: async () => await run({ use, origin: path }) };
-  if (inFile === undefined) return { path };
-  const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
-  return { path, passwordCommand: async () => await Promise.reject(failure) };
+/** Opens the locations of one run. They throw `database-address`, `unreadable-credential-file`. */
+export const openLocations = ({ host, hide }: SettingsSources, layers: Layers) => {
+  // A file may be a pipe, which can be read only once.
+  const texts = new Map<string, Promise<string | undefined>>();
+  const readText = async (variable: string): Promise<string | undefined> => {
+    const reading = texts.get(variable) ?? readVariable(variable, host).then((found) => found?.text.trim());
+    texts.set(variable, reading);
+    return await reading;
+  };
+  /** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
+  const findDatabase = async (use: keyof typeof kinds, typed?: string): Promise<DatabaseLocation | undefined> => {
+    const { PGPASSWORD = "" } = host.env;
+    const { title, variable } = kinds[use];
+    hide(PGPASSWORD);
+    const text = typed?.trim() ?? (await readText(variable));
+    if (text === undefined || !urlPattern.test(text)) return undefined;
+    const parsed = parseDatabaseUrl(text);
+    if (parsed === undefined) {
+      // Any part of an invalid URL may be a password.
+      const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
+      const wanted = "a path, or postgres://user@host/database without parameters except sslmode";
+      throw invalidDatabaseUrl({ path: scheme === undefined ? undefined : `${scheme}//…`, title, wanted });
+    }
+    const path = parsed.url.href;
+    // A typed URL has no password, but the same URL in the environment may have one.
+    const own = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
+    for (const { secret } of [parsed, own ?? parsed])
+      for (const part of [secret, encodeURIComponent(secret)]) hide(part);
+    if (typed !== undefined && parsed.secret !== "") {
+      throw invalidDatabaseUrl({ path, title, wanted: "a URL without its password" });
+    }
+    const known = (own?.url.href === path ? own.secret : "") || PGPASSWORD;
+    const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
+    const password = known || (inFile?.isReadableByOthers === false ? inFile.password : undefined);
+    hide(password ?? "");
+    if (password !== undefined) return { path, password };
+    const line = findValue(layers, "credential_command");
+    if (line !== undefined) {
+      return { path, passwordCommand: () => runCredentialCommand(line, { host, hide, use, origin: path }) };
+    }
+    if (inFile === undefined) return { path };
+    const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
+    return { path, passwordCommand: async () => await Promise.reject(failure) };
+  };
+  const find = async (use: keyof typeof kinds, typed: string | undefined, file: string | undefined) =>
+    (await findDatabase(use, typed)) ?? (file === undefined ? undefined : { path: file });
+  return {
+    /** Undefined if no folder is known. */
+    ledgerPlace: async (typed?: string) => await find("ledger", typed, typed ?? findLedgerFile(host)),
+    /** Undefined for the file in the data folder. */
+    storePlace: async (typed = layers.flags.store) => {
+      const { ROLLCALL_STORE: file } = host.env;
+      return await find("store", typed, typed ?? (file ? resolve(file) : undefined));
+    },
+  };
 };
 
 /** Matches URLs, even incomplete ones, and connection strings of other programs, which are not names of files. */
@@ -100,19 +93,8 @@ const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: s
   return { url, secret };
 };
 
-/** Returns the value of a variable, or the content of the file in `…_FILE`. */
-const readVariable = ({ env }: FolderHost, variable: string): string | undefined => {
-  const { [variable]: value, [`${variable}_FILE`]: file } = env;
-  if (value || !file) return value || undefined;
-  try {
-    return withoutLineEnd(readFileSync(file, "utf8"));
-  } catch (thrown) {
-    throw unreadableCredentialFile(`${variable}_FILE`, file, { code: getErrorCode(thrown) });
-  }
-};
-
 /** Finds the password in PostgreSQL's password file. PostgreSQL's programs ignore it if others can read it. */
-const findInPasswordFile = ({ env }: FolderHost, url: URL) => {
+const findInPasswordFile = ({ env }: Host, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;
   const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
@@ -120,13 +102,14 @@ const findInPasswordFile = ({ env }: FolderHost, url: URL) => {
     const facts = statSync(file);
     // Reading a pipe without a writer would never end.
     if (!facts.isFile()) return undefined;
-    const isReadableByOthers = (facts.mode & 0o077) !== 0;
     for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
       const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
       const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
       const password = fields[wanted.length];
       const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
-      if (isMatch && !line.startsWith("#") && password !== undefined) return { file, password, isReadableByOthers };
+      if (isMatch && !line.startsWith("#") && password !== undefined) {
+        return { file, password, isReadableByOthers: (facts.mode & 0o077) !== 0 };
+      }
     }
   } catch {
     // The file does not exist.

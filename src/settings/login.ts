@@ -2,6 +2,7 @@
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { conflictingOptions, interrupted } from "../failures.ts";
+import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
 import {
@@ -10,7 +11,6 @@ import {
   credentialUses,
   findSecretVariables,
   maxSecretBytes,
-  readUpTo,
   useTargets,
   withoutLineEnd,
 } from "./credentials.ts";

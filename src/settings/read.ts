@@ -1,11 +1,10 @@
 /** Reads the settings of one run. */
 import { resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
-import type { DatabaseLocation } from "../database/index.ts";
 import type { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../files.ts";
-import { credentialUses, findSecretVariables, openCredentials, runCredentialCommand } from "./credentials.ts";
-import { findLedgerLocation, findStoreLocation } from "./database-locations.ts";
+import { credentialUses, findSecretVariables, openCredentials } from "./credentials.ts";
+import { openLocations } from "./database-locations.ts";
 import { folderUnknown, settingUnset } from "./failures.ts";
 import { defaultProfile, findLayers, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { findDataFolder } from "./saved.ts";
@@ -22,13 +21,13 @@ import {
 /** The settings of one run. An invalid value is a failure `setting-invalid` when it is used. */
 export type Settings = Awaited<ReturnType<typeof readSettings>>;
 
-export type ServiceSettings = ReturnType<Settings["service"]>;
+export type ServiceSettings = Awaited<ReturnType<Settings["service"]>>;
 
 /** Reads the settings. @throws Failure `unknown-profile`, `conflicting-options`, `in…-file` */
 export const readSettings = async (given: SettingsSources) => {
   const [notice, warn] = [tellOnce(given.notice, String), tellOnce(given.warn, ({ message }) => message)];
   const sources = { ...given, notice, warn };
-  const { host, flags, hide } = sources;
+  const { host, flags } = sources;
   const layers = findLayers(sources);
   const { profile, local } = layers;
   if (local) {
@@ -41,14 +40,7 @@ export const readSettings = async (given: SettingsSources) => {
     if (value === undefined) throw settingMissing(name, profile);
     return value;
   };
-  const findCommand = () => {
-    const line = findValue(layers, "credential_command");
-    if (line === undefined) return undefined;
-    return (about: { readonly use: "ledger" | "store"; readonly origin: string }) =>
-      runCredentialCommand(line, { host, hide, ...about });
-  };
-  /** Undefined for the file in the data folder. @throws Failure `database-address` */
-  const storePlace = (): DatabaseLocation | undefined => findStoreLocation({ host, hide, findCommand }, flags.store);
+  const locations = openLocations(sources, layers);
   return {
     profile,
     local,
@@ -70,11 +62,9 @@ export const readSettings = async (given: SettingsSources) => {
       if (folder !== undefined) requireSafeOwnership(folder);
       return folder;
     },
-    /** Returns the location of the ledger; undefined if there is none. @throws Failure `database-address` */
-    ledgerPlace: (typed?: string) => findLedgerLocation({ host, hide, findCommand }, typed),
-    storePlace,
+    ...locations,
     /** @throws Failure `unsafe-ownership`, `folder-unknown` */
-    service() {
+    async service() {
       const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
       if (dataDir === undefined) throw folderUnknown("data");
       requireSafeOwnership(dataDir);
@@ -82,7 +72,7 @@ export const readSettings = async (given: SettingsSources) => {
       // The variable overrides the key in the data folder.
       const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
       const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
-      return { dataDir, store: storePlace(), project, key, allowHosts, maxBodyBytes };
+      return { dataDir, store: await locations.storePlace(), project, key, allowHosts, maxBodyBytes };
     },
   };
 };

@@ -1,8 +1,11 @@
 /** Inputs in datasets of the Hub, and bucket URLs. */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { DownloadReply, Downloads } from "../../src/client/index.ts";
+import type { Host } from "../../src/host.ts";
 import { openHub } from "../../src/input/hub.ts";
 import { fileServer } from "../support/file-server.ts";
 import { testHost } from "../support/host.ts";
@@ -22,6 +25,17 @@ const checked = async (args: readonly string[], env: Env) => {
   const error = stderr === "" ? undefined : JSON.parse(stderr).error;
   return { code, document: stdout === "" ? undefined : JSON.parse(stdout), error };
 };
+
+const hubAccess = (host: Host): Parameters<typeof openHub>[0] => ({
+  host,
+  timeoutMs: undefined,
+  maxWaitMs: 0,
+  waitsForHost: false,
+  trace: undefined,
+  insecureHttp: false,
+  hide: () => undefined,
+  onFetched: () => undefined,
+});
 
 /** A hub with one dataset, private or not. Another origin has its files, and must not get the token. */
 const hub = async ({
@@ -98,16 +112,7 @@ describe("a dataset on the Hub as input", () => {
       endedBy: () => downloads,
       close: () => undefined,
     };
-    const hub = openHub({
-      host: testHost({ env: { HF_TOKEN: "hf_secret_token" } }),
-      timeoutMs: undefined,
-      maxWaitMs: 0,
-      waitsForHost: false,
-      trace: undefined,
-      insecureHttp: false,
-      hide: () => undefined,
-      onFetched: () => undefined,
-    });
+    const hub = await openHub(hubAccess(testHost({ env: { HF_TOKEN: "hf_secret_token" } })));
     const address = "hf://datasets/o/n/data/";
     await hub.listFiles(address, address, { downloads, insecureHttp: false, onBytes: () => undefined });
     expect(asked).toEqual([
@@ -127,11 +132,30 @@ describe("a dataset on the Hub as input", () => {
     expect([list.code, list.error.message]).toEqual([6, expect.stringContaining("which is not https")]);
   });
 
-  it("is read with the saved token of the Hub's client", async () => {
-    const { env } = await hub({ token: "hf_saved_token" });
+  it.each([
+    ["saved by the Hub's client", {}],
+    ["in HUGGING_FACE_HUB_TOKEN rather than the saved one", { HUGGING_FACE_HUB_TOKEN: "hf_old" }],
+    ["in HF_TOKEN rather than HUGGING_FACE_HUB_TOKEN", { HUGGING_FACE_HUB_TOKEN: "hf_old", HF_TOKEN: "hf_new" }],
+  ])("is read with the token %s", async (_, tokens: Env) => {
+    const { env } = await hub({ token: tokens.HF_TOKEN ?? tokens.HUGGING_FACE_HUB_TOKEN ?? "hf_saved" });
     mkdirSync(join(env.HOME, ".cache/huggingface"), { recursive: true });
-    writeFileSync(join(env.HOME, ".cache/huggingface/token"), "hf_saved_token\n");
-    expect((await checked(["hf://datasets/o/n/data/deep/2.jsonl"], env)).document.groups.read).toBe(1);
+    writeFileSync(join(env.HOME, ".cache/huggingface/token"), "hf_saved\n");
+    const { document } = await checked(["hf://datasets/o/n/data/deep/2.jsonl"], { ...env, ...tokens });
+    expect(document.groups.read).toBe(1);
+  });
+
+  it("stops at a signal while the pipe with its token has no writer", async () => {
+    const pipe = join(newFolder(), "token");
+    execFileSync("mkfifo", [pipe]);
+    const stop = new AbortController();
+    const host = {
+      ...testHost({ env: { HF_TOKEN_PATH: pipe } }),
+      signal: stop.signal,
+      sleep: async () => setImmediate(),
+    };
+    const opening = openHub(hubAccess(host));
+    setTimeout(() => stop.abort(new Error("stopped")), 20);
+    await expect(opening).rejects.toThrow("stopped");
   });
 
   it("is read at the given revision", async () => {

@@ -97,13 +97,17 @@ describe("a credential from the environment", () => {
     ]);
   });
 
-  it.each(["opens it", "writes to it"])("stops at a signal before the writer of its pipe %s", async (until) => {
+  it.each([
+    ["ROLLCALL_API_KEY_FILE", "opens it"],
+    ["ROLLCALL_API_KEY_FILE", "writes to it"],
+    ["ROLLCALL_LEDGER_FILE", "opens it"],
+  ])("in %s stops at a signal before the writer of its pipe %s", async (variable, until) => {
     const pipe = join(mkdtempSync(join(tmpdir(), "pipe-")), "key");
     execFileSync("mkfifo", [pipe]);
     const writer = until === "opens it" ? undefined : openSync(pipe, constants.O_RDWR);
     const stop = new AbortController();
-    const settings = await openHome({ env: { ROLLCALL_API_KEY_FILE: pipe }, signal: stop.signal }).read();
-    const asking = settings.credential("log", asked);
+    const settings = await openHome({ env: { [variable]: pipe }, signal: stop.signal }).read();
+    const asking = variable.includes("LEDGER") ? settings.ledgerPlace() : settings.credential("log", asked);
     setTimeout(() => stop.abort(new Error("stopped")), 20);
     await expect(asking).rejects.toThrow("stopped");
     if (writer !== undefined) closeSync(writer);

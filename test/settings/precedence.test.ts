@@ -159,7 +159,7 @@ describe("the profile local", () => {
       "local",
       "local",
     ]);
-    expect(settings.service()).toMatchObject({
+    expect(await settings.service()).toMatchObject({
       dataDir: "/data",
       project: "local/local",
       maxBodyBytes: 64 * 1024 * 1024,
@@ -201,14 +201,13 @@ describe("a run without a home folder", () => {
 
   it("uses XDG folders that are absolute", async () => {
     const { sources } = openHome();
-    const dataDir = async (env: Record<string, string>) =>
-      (await readSettings({ ...sources, flags: { local: true }, host: testHost({ env }) })).service().dataDir;
-    expect(await dataDir({ XDG_DATA_HOME: "/x", HOME: "/h" })).toBe("/x/rollcall");
-    expect(await dataDir({ XDG_DATA_HOME: "x", HOME: "/h" })).toBe("/h/.local/share/rollcall");
-    const on = async (platform: NodeJS.Platform, env: Record<string, string>) =>
-      (await readSettings({ ...sources, flags: { local: true }, host: { ...testHost({ env }), platform } })).service()
-        .dataDir;
-    expect(await on("darwin", { HOME: "/h" })).toBe("/h/Library/Application Support/rollcall");
+    const dataDirOn = async (platform: NodeJS.Platform, env: Record<string, string>) => {
+      const host = { ...testHost({ env }), platform };
+      return (await (await readSettings({ ...sources, flags: { local: true }, host })).service()).dataDir;
+    };
+    expect(await dataDirOn("linux", { XDG_DATA_HOME: "/x", HOME: "/h" })).toBe("/x/rollcall");
+    expect(await dataDirOn("linux", { XDG_DATA_HOME: "x", HOME: "/h" })).toBe("/h/.local/share/rollcall");
+    expect(await dataDirOn("darwin", { HOME: "/h" })).toBe("/h/Library/Application Support/rollcall");
   });
 });
 

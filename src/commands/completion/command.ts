@@ -1,12 +1,15 @@
 /** `rollcall completion`: the completion scripts of shells. */
-import { choice, command, repeated, required, text } from "../../cli/index.ts";
+import { choice, command, contradiction, repeated, required, text } from "../../cli/index.ts";
 
 export const completion = command({
   words: "completion",
   about: "print a completion script for a shell",
   args: { shell: required(choice("name of the shell", ["bash", "zsh", "fish", "powershell"])) },
   examples: ["source <(rollcall completion bash)", "rollcall completion fish | source"],
-  run: async (context, { shell }) => await (await import("./run.ts")).printScript(context, shell),
+  run: async (context, { shell }) => {
+    if (context.screen.isForProgram) throw contradiction("completion", "--json", "a script is not JSON");
+    await (await import("./run.ts")).printScript(context, shell);
+  },
 });
 
 /** `__complete`: the hidden command that the scripts call. */

@@ -224,7 +224,7 @@ const checkUrl = async (
 /** Checks the ledger for damage, and counts its requests and writers. */
 const checkLedger: Check = async ({ context: { host }, settings }) => {
   const file = findLedgerFile(host);
-  const place = settings?.ledgerPlace() ?? (file === undefined ? undefined : { path: file });
+  const place = (await settings?.ledgerPlace()) ?? (file === undefined ? undefined : { path: file });
   if (place === undefined) {
     const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
     return [warning("ledger", "cannot locate the ledger, because the home folder is unknown", fix)];
@@ -290,7 +290,7 @@ const checkStore: Check = async ({ context, settings }) => {
   if (dataDir === undefined) return [skipped(check, "cannot locate the store, because the home folder is unknown")];
   // Loaded here, so that a missing native module becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
-  const found = await examineStore({ dataDir, store: settings?.storePlace() }, context);
+  const found = await examineStore({ dataDir, store: await settings?.storePlace() }, context);
   if (found === undefined) return [ok(check, "none yet; the first use of --local creates it")];
   const { path } = found;
   if ("isRemote" in found) return [ok(check, `${path} answers`, { path })];

@@ -8,8 +8,7 @@ import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { canAsk } from "../../settings/index.ts";
-import { isConfirmed } from "../confirm.ts";
+import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
 import { readInputs, useReading } from "../inputs/read.ts";
@@ -89,7 +88,7 @@ const maxListed = 10;
 
 /** Deletes resolved requests after confirmation. @throws Failure `ledger-filter-missing`, `not-confirmed` */
 export const forgetRequests = async (context: Context, typed: ForgetOptions): Promise<void> => {
-  const { host, screen } = context;
+  const { screen } = context;
   const { model, batch, before, yes } = typed;
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
   await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
@@ -100,13 +99,8 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
       screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
     }
     if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
-    if (affected.length > 0) {
-      const what = `forget ${pluralize(affected.length, "request")}`;
-      if (!canAsk(host)) throw failures.notConfirmed({ what, option: "--yes" }, false);
-      await screen.flushErrors();
-      const isMeant = await isConfirmed(host, `${what}, so that a rerun logs the groups again? [y/N] `);
-      if (!isMeant) return screen.notice("nothing was changed");
-    }
+    const what = `forget ${pluralize(affected.length, "request")} (a rerun logs the groups again)`;
+    if (affected.length > 0) await requireConfirmation(context, { what, option: "--yes", yes });
     const forgotten = (await ledger?.forget(filter)) ?? 0;
     const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
     if (screen.isForProgram)
@@ -223,7 +217,7 @@ const withLedger = async <Result>(
 ): Promise<Result> => {
   const { host, screen } = context;
   const settings = await effectiveSettings(context);
-  const place = settings.ledgerPlace(typed.ledger);
+  const place = await settings.ledgerPlace(typed.ledger);
   if (place === undefined) throw failures.ledgerLocationMissing(false);
   const isEverywhere = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (isEverywhere && !typed.allDestinations) screen.notice("no URL is set; showing requests to all destinations");

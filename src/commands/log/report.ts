@@ -130,14 +130,10 @@ const nextCommandFacts = (
 };
 
 /** The failure of a run, with the next command if something is left to do. */
-export const withNextCommand = (
-  { context, settings, typed, ledger: place }: LogRun,
-  result: LogResult,
-): Failure | undefined => {
+export const withNextCommand = ({ context, typed, ledger: place }: LogRun, result: LogResult): Failure | undefined => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { host, flags } = context;
-  const isUsualLedger = place?.path === settings.ledgerPlace()?.path;
-  const ledgerArgs = place === undefined ? ["--no-ledger"] : isUsualLedger ? [] : ["--ledger", place.path];
+  const ledgerArgs = place === undefined ? ["--no-ledger"] : toOptions({ "--ledger": typed.ledger });
   const next = (...words: readonly string[]) =>
     failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...ledgerArgs, ...serviceArgs(flags)]) });
   const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });

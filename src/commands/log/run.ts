@@ -47,7 +47,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   const own = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await effectiveSettings(context, own);
   const follow = parseFollowOptions(typed);
-  const ledger = selectLedger(context, typed, settings);
+  const ledger = await selectLedger(context, typed, settings);
   if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "the id of the model before the file, found a file");
@@ -224,14 +224,18 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
  * Returns the location of the ledger; undefined without a ledger.
  * @throws Failure `conflicting-options`, `folder-unknown`, `ledger-location-missing`
  */
-const selectLedger = (context: Context, typed: LogOptions, settings: Settings): send.DeliverOptions["ledger"] => {
+const selectLedger = async (
+  context: Context,
+  typed: LogOptions,
+  settings: Settings,
+): Promise<send.DeliverOptions["ledger"]> => {
   const { ledger, noLedger, requireLedger: require } = typed;
   // A dry run without a URL has no destination to look up.
   if (typed.dryRun && hasNoLogUrl(settings)) return undefined;
   if (noLedger && require)
     throw contradiction("--no-ledger", "--require-ledger", "one forbids a ledger, the other requires it");
   if (noLedger) return undefined;
-  const place = settings.ledgerPlace(ledger);
+  const place = await settings.ledgerPlace(ledger);
   if (place !== undefined) {
     checkLedgerMode(context, place.path);
     return { ...place, require };
