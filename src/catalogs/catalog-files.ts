@@ -1,14 +1,12 @@
 /** Catalogs in files: the history of replies, the facts about the latest reply, and files that people name. */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { addAbortSignal } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
 import * as z from "zod/mini";
 import { type CatalogModel, readCatalogReply } from "../contract/catalog.ts";
 import { type ReplyList, typedValue } from "../contract/replies.ts";
-import { getErrorCode, makeFolder, writeFileAtomically } from "../files.ts";
+import { getErrorCode, makeFolder, readFileUpTo, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
 import { bomLength, locateOffset, openBracket, parseJson, skipWhite } from "../json/walk.ts";
@@ -52,14 +50,8 @@ const historyIn = (folder: string): string => join(folder, "catalog-history");
 const historyFolder = (folder: string, { address, catalog, provider }: CatalogId): string =>
   join(historyIn(folder), `${catalog}-${digestOf(Buffer.from(JSON.stringify([address, catalog, provider])))}`);
 
-interface SavedFile {
-  readonly path: string;
-  readonly digest: string;
-  readonly fetchedAt: number;
-}
-
 /** Returns the files of a catalog, the oldest first. */
-const listFiles = (folder: string): readonly SavedFile[] =>
+const listFiles = (folder: string) =>
   listNames(folder)
     .sort()
     .flatMap((name) => {
@@ -77,7 +69,7 @@ const listNames = (folder: string): string[] => {
 };
 
 /** Reads a reply. Returns undefined if it does not have the digest in the file's name. */
-const readReply = ({ path, digest }: SavedFile): Uint8Array | undefined => {
+const readReply = ({ path, digest }: { path: string; digest: string }): Uint8Array | undefined => {
   try {
     const bytes = gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes });
     return digestOf(bytes) === digest ? bytes : undefined;
@@ -182,7 +174,12 @@ export const parseCatalog = (bytes: Uint8Array): ReplyList<CatalogModel> | undef
  * @throws Failure `catalog-file-unreadable`, `invalid-catalog-file`, the signal's reason
  */
 export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList<CatalogModel>> => {
-  const bytes = await readBytes(file, host);
+  const reading = file === "-" ? readUpTo(host.stdin, maxReplyBytes, host) : readFileUpTo(file, maxReplyBytes, host);
+  const bytes = await reading.catch((cause: unknown) => {
+    host.signal.throwIfAborted();
+    throw catalogFileUnreadable({ file, code: getErrorCode(cause), cause });
+  });
+  if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
   const own = bytes.subarray(bomLength(bytes));
   const text = own.toString("utf8").trim();
   const readEntries = (list: string) => readCatalogReply(Buffer.from(`{"data":[${list}]}`));
@@ -198,16 +195,4 @@ export const readCatalogFile = async (file: string, host: Host): Promise<ReplyLi
   const hasIds = models?.length === 0 || Array.from(models ?? []).some(({ id }) => typedValue(id) !== undefined);
   if (models === undefined || !hasIds) throw invalidCatalogFile(file, "it has no list of models");
   return models;
-};
-
-const readBytes = async (file: string, host: Host): Promise<Buffer> => {
-  try {
-    if (file !== "-") return await readFile(file, { signal: host.signal });
-    const chunks: Buffer[] = [];
-    for await (const chunk of addAbortSignal(host.signal, host.stdin)) chunks.push(Buffer.from(chunk));
-    return Buffer.concat(chunks);
-  } catch (thrown) {
-    host.signal.throwIfAborted();
-    throw catalogFileUnreadable({ file, code: getErrorCode(thrown), cause: thrown });
-  }
 };

@@ -43,15 +43,16 @@ interface WordsOption {
   readonly usual: Strings;
 }
 
+type Holds = (own: Strings, wanted: ReadonlySet<string>) => boolean;
+const hasAll: Holds = (own, wanted) => [...wanted].every((word) => own.includes(word));
+const hasSome: Holds = (own, wanted) => own.some((word) => wanted.has(word));
+const hasOnly: Holds = (own, wanted) => own.length > 0 && own.every((word) => wanted.has(word));
+
 interface MatchedWords extends WordsOption {
   readonly name: WordsName;
   readonly column: string;
-  readonly holds: (own: Strings, wanted: ReadonlySet<string>) => boolean;
+  readonly holds: Holds;
 }
-
-const hasAll: MatchedWords["holds"] = (own, wanted) => [...wanted].every((word) => own.includes(word));
-const hasSome: MatchedWords["holds"] = (own, wanted) => own.some((word) => wanted.has(word));
-const hasOnly: MatchedWords["holds"] = (own, wanted) => own.length > 0 && own.every((word) => wanted.has(word));
 
 type ListColumn = "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters";
 
@@ -74,24 +75,22 @@ const countryCodes: Strings = [
 ].flatMap((line) => line.split(" "));
 
 /** The words are the country of each data center; an empty text for a data center without a country. */
-const countryOption = (name: WordsName, holds: MatchedWords["holds"]): MatchedWords => ({
+const countryOption = (name: WordsName, holds: Holds): MatchedWords => ({
   ...{ name, holds, column: "datacenters.country_code" },
   of: ({ datacenters }) => (typedValue(datacenters) ?? []).map(({ country_code: code }) => typedValue(code) ?? ""),
   usual: ["EU", ...countryCodes],
 });
 
 const modalities = "text image audio video file";
+const features = "tools json_mode structured_outputs web_search reasoning logprobs";
+const parameters =
+  "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias";
 
 const matchedWords: readonly MatchedWords[] = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),
-  listOption("feature", "supported_features", "tools json_mode structured_outputs web_search reasoning logprobs"),
-  listOption(
-    "parameter",
-    "supported_sampling_parameters",
-    "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens " +
-      "logit_bias",
-  ),
+  listOption("feature", "supported_features", features),
+  listOption("parameter", "supported_sampling_parameters", parameters),
   {
     ...{ name: "quantization", column: "quantization", holds: hasSome },
     of: ({ quantization }) => [typedValue(quantization) ?? ""],
@@ -101,28 +100,18 @@ const matchedWords: readonly MatchedWords[] = [
   countryOption("onlyCountry", hasOnly),
 ];
 
-const priceOption: WordsOption = {
-  name: "maxPrice",
-  of: ({ pricing }) => [...statedPrices(pricing).keys()],
-  usual: knownPriceNames,
-};
+const wordsOptions: readonly WordsOption[] = [
+  ...matchedWords,
+  { name: "maxPrice", of: ({ pricing }) => [...statedPrices(pricing).keys()], usual: knownPriceNames },
+];
 
 const normalizeWord = (word: string): string => word.trim().toLowerCase();
 
-type Test = (model: CatalogModel) => boolean;
-
-/** A given option. */
-interface Criterion {
-  /** The columns that show the tested values. */
-  readonly columns: Strings;
-  readonly test: Test;
-}
-
-/** @param now milliseconds since 1970 */
-const listCriteria = (filter: Filter, now: number): readonly Criterion[] => {
+/** Returns the given options, each with the columns that show the tested values. @param now milliseconds since 1970 */
+const listCriteria = (filter: Filter, now: number) => {
   const { pattern, minContext, minOutput, maxPrice, free, deprecated, notDeprecated, deprecatedWithin } = filter;
-  const found: Criterion[] = [];
-  const add = (columns: Strings, test: Test) => found.push({ columns, test });
+  const found: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
+  const add = (columns: Strings, test: (model: CatalogModel) => boolean) => found.push({ columns, test });
   if (pattern !== undefined) {
     const matches = compilePattern(pattern);
     add([], ({ id, name }) => matches({ id: typedValue(id) ?? "", name: typedValue(name) ?? "" }));
@@ -134,17 +123,14 @@ const listCriteria = (filter: Filter, now: number): readonly Criterion[] => {
     const wanted = new Set([...words, ...(isUnion ? europeanUnion.map(normalizeWord) : [])]);
     add([column], (model) => holds(of(model).map(normalizeWord), wanted));
   }
-  /** Assumed: 0 means "not stated". */
-  const addMinimum = (column: "context_length" | "max_output_length" | "created", minimum: number | undefined) => {
-    if (minimum === undefined) return;
-    add([column], (model) => {
-      const own = typedValue(model[column]) ?? 0;
-      return own !== 0 && own >= minimum;
-    });
-  };
-  addMinimum("context_length", minContext);
-  addMinimum("max_output_length", minOutput);
-  addMinimum("created", filter.createdSince && filter.createdSince(now) / 1000);
+  for (const [column, minimum] of [
+    ["context_length", minContext],
+    ["max_output_length", minOutput],
+    ["created", filter.createdSince && filter.createdSince(now) / 1000],
+  ] as const) {
+    // Assumed: 0 means "not stated".
+    if (minimum !== undefined) add([column], (model) => (typedValue(model[column]) || Number.NaN) >= minimum);
+  }
   for (const [name, text] of maxPrice ?? []) {
     const limit = parseDecimal(text);
     add([`pricing.${name}`], ({ pricing }) => {
@@ -153,23 +139,24 @@ const listCriteria = (filter: Filter, now: number): readonly Criterion[] => {
     });
   }
   if (free) {
-    add(["pricing.prompt", "pricing.completion"], ({ pricing }) =>
-      ["prompt", "completion", ...statedPrices(pricing).keys()].every(
-        (name) => readPrice(pricing, name)?.digits === 0n,
-      ),
-    );
+    add(["pricing.prompt", "pricing.completion"], ({ pricing }) => {
+      const names = ["prompt", "completion", ...statedPrices(pricing).keys()];
+      return names.every((name) => readPrice(pricing, name)?.digits === 0n);
+    });
   }
-  /** An unreadable date is neither past nor future. */
-  const addDeprecation = (ms: number, isWanted: boolean) => {
+  for (const [ms, isWanted] of [
+    [deprecated ? now : undefined, true],
+    [notDeprecated ? now : undefined, false],
+    [deprecatedWithin?.(now), true],
+  ] as const) {
+    if (ms === undefined) continue;
     const day = utcDay(Math.min(ms, lastDay));
+    // An unreadable date is neither past nor future.
     add(["deprecation_date"], (model) => {
       const end = deprecationDay(model);
       return end !== undefined && (end ?? "9999-99-99") <= day === isWanted;
     });
-  };
-  if (deprecated) addDeprecation(now, true);
-  if (notDeprecated) addDeprecation(now, false);
-  if (deprecatedWithin !== undefined) addDeprecation(deprecatedWithin(now), true);
+  }
   return found;
 };
 
@@ -183,31 +170,16 @@ export const filteredColumns = (filter: Filter): Strings => listCriteria(filter,
 export const hasFilters = (filter: Filter): boolean => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
 /** `now`: milliseconds since 1970. */
-export const createMatcher = (filter: Filter, now: number): Test => {
+export const createMatcher = (filter: Filter, now: number): ((model: CatalogModel) => boolean) => {
   const criteria = listCriteria(filter, now);
   return (model) => criteria.every(({ test }) => test(model));
 };
-
-const wordsOptions: readonly WordsOption[] = [...matchedWords, priceOption];
 
 const optionOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Returns the usual words of an option such as `--feature`. */
 export const usualWords = (option: string): Strings =>
   wordsOptions.find(({ name }) => optionOf(name) === option)?.usual ?? [];
-
-/** Counts the models with each word, the most frequent word first. */
-const countWords = ({ of }: WordsOption, models: Entries<CatalogModel>) => {
-  const counted = new Map<string, { readonly word: string; count: number }>();
-  for (const model of models) {
-    for (const [key, word] of new Map(of(model).map((one) => [normalizeWord(one), one]))) {
-      const entry = counted.get(key) ?? { word, count: 0 };
-      entry.count++;
-      if (key !== "") counted.set(key, entry);
-    }
-  }
-  return [...counted.values()].sort((a, b) => b.count - a.count);
-};
 
 /** Finds the first word of a filter that is neither usual nor in a model. Without models, every word is accepted. */
 export const findUnknownWord = (filter: Filter, models: Entries<CatalogModel>) => {
@@ -218,10 +190,10 @@ export const findUnknownWord = (filter: Filter, models: Entries<CatalogModel>) =
     const isIn = (list: Strings, word: string) => list.some((one) => normalizeWord(one) === normalizeWord(word));
     const unusual = (words ?? []).filter((word) => !isIn(usual, word));
     if (unusual.length === 0) continue;
-    const occurring = countWords(option, models);
-    const texts = occurring.map(({ word }) => word);
-    const word = unusual.find((one) => !isIn(texts, one));
-    if (word !== undefined) return { option: optionOf(name), word, usual, occurring, near: findNearest(word, texts) };
+    const occurring = [...new Set(Array.from(models, option.of).flat())].filter((one) => one.trim() !== "").sort();
+    const word = unusual.find((one) => !isIn(occurring, one));
+    if (word === undefined) continue;
+    return { option: optionOf(name), word, usual, occurring, near: findNearest(word, occurring) };
   }
   return undefined;
 };

@@ -1,23 +1,16 @@
 /** Compares locked models with the catalogs. Finds regressions by a table of rules, and replacements. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { typedValue } from "../contract/replies.ts";
-import {
-  addDecimals,
-  compareDecimals,
-  type Decimal,
-  formatDecimal,
-  multiplyDecimals,
-  shiftDigits,
-} from "../decimal.ts";
-import type { Problem, Severity } from "../failure.ts";
+import * as decimals from "../decimal.ts";
+import type { Severity } from "../failure.ts";
 import type { CatalogName } from "./catalog-files.ts";
-import { formatPercentChange, formatPrice, parsePrice, readPrice, utcDay } from "./fields.ts";
+import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 
 /** The limits of `catalog verify`. */
 interface LockPolicy {
   /** Percent that a price may rise. */
-  readonly maxRise: Decimal;
+  readonly maxRise: decimals.Decimal;
   /** A deprecation within this time is an error. */
   readonly withinMs: number;
   /** Milliseconds since 1970. */
@@ -118,8 +111,6 @@ const lists = [
   ["countries", "country-removed", "has a data center in"],
 ] as const;
 
-const hundred: Decimal = { digits: 100n, places: 0 };
-
 /** Finds regressions. `is` is undefined if the catalog no longer has the model. */
 const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
   const found: Regression[] = [];
@@ -146,12 +137,9 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
   const bits = countBits(is.quantization) - countBits(was.quantization);
   if (was.quantization !== undefined && was.quantization !== is.quantization && !(bits > 0)) {
     const values = [was.quantization, is.quantization];
-    const rule = bits < 0 ? "quantization-decreased" : "quantization-changed";
-    const isStated = is.quantization !== undefined;
-    const message = isStated
-      ? `changed its quantization from ${values.join(" to ")}`
-      : `no longer states its quantization (was ${was.quantization})`;
-    add(rule, ["quantization"], values, message);
+    const change = `changed its quantization from ${values.join(" to ")}`;
+    const message = is.quantization ? change : `no longer states its quantization (was ${was.quantization})`;
+    add(bits < 0 ? "quantization-decreased" : "quantization-changed", ["quantization"], values, message);
   }
   for (const [field, name, rule] of [
     ["context_length", "context", "context-decreased"],
@@ -167,10 +155,10 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
   }
   for (const [field, rule, verb] of lists) {
     const [before = [], after = []] = [was[field], is[field]];
-    if (field === "countries" && before.length > 0 && after.length === 0) {
-      const countries = before.join(", ");
-      const message = `no longer states the countries of its data centers (were ${countries})`;
-      add("countries-unknown", [field, 0], [countries], message);
+    const words = before.join(", ");
+    if (field === "countries" && words !== "" && after.length === 0) {
+      const message = `no longer states the countries of its data centers (were ${words})`;
+      add("countries-unknown", [field, 0], [words], message);
       continue;
     }
     for (const [at, word] of before.entries()) {
@@ -189,17 +177,13 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
 /** Assumed: the first number in the name of a quantization is its bits: `int4`, `bf16`, `nvfp4`, `fp8_e4m3`. */
 const countBits = (quantization = ""): number => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
 
-const hasRisen = (was: Decimal, is: Decimal, maxRise: Decimal): boolean =>
-  compareDecimals(multiplyDecimals(is, hundred), multiplyDecimals(was, addDecimals(hundred, maxRise))) > 0;
+const hundred: decimals.Decimal = { digits: 100n, places: 0 };
 
-/** A fact that got worse, with its position in the lock file. */
-export interface VerifiedFact {
-  readonly locked: LockedModel;
-  readonly regression: Regression;
-  readonly problem: Problem;
-  /** Undefined if no model can replace the locked one, or no replacement is needed. */
-  readonly replacement: Replacement | undefined;
-}
+const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals.Decimal): boolean =>
+  decimals.compareDecimals(
+    decimals.multiplyDecimals(is, hundred),
+    decimals.multiplyDecimals(was, decimals.addDecimals(hundred, maxRise)),
+  ) > 0;
 
 /** The advice for warnings. */
 export const acceptAdvice = "accept the change with `rollcall catalog lock`, or silence the rule with --allow <rule>";
@@ -207,14 +191,17 @@ export const acceptAdvice = "accept the change with `rollcall catalog lock`, or 
 /** True if `catalog lock` can accept a regression: the catalog still has the model, and the date does not decide. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
 
+/** A fact that got worse, its problem with the position in the lock file, and a model that can replace the locked one. */
+export type VerifiedFact = ReturnType<typeof verifyLock>[number];
+
 /** Compares a lock file with the catalogs. The result has the order of the lock file. */
 export const verifyLock = (
   lock: LockFile,
   catalogs: ReadonlyMap<CatalogName, Iterable<CatalogModel>>,
   policy: LockPolicy,
-): readonly VerifiedFact[] => {
-  const served = new Map(Array.from(catalogs, ([name, models]) => [name, listServedModels(name, models)]));
-  return lock.models.flatMap((locked, at): readonly VerifiedFact[] => {
+) => {
+  const served = new Map(Array.from(catalogs, ([name, models]) => [name, toLockedModels(name, models)]));
+  return lock.models.flatMap((locked, at) => {
     const models = served.get(locked.catalog) ?? [];
     const regressions = findFewestRegressions(locked, models, policy);
     const errors = regressions.filter(({ rule }) => rules[rule].severity === "error");
@@ -223,76 +210,62 @@ export const verifyLock = (
     const replacement = errors.length > 0 ? findReplacement(locked, models, { policy, isCheaper }) : undefined;
     const { id, prompt, completion } = replacement ?? {};
     const why = `because no other model in the ${locked.catalog} catalog can replace it${isCheaper ? " for less" : ""}`;
+    const adviceFor = (rule: RuleName): string => {
+      if (errors.length === 0) return acceptAdvice;
+      if (id !== undefined) return `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
+      return `${isAcceptable(rule) ? "accept the change with `rollcall catalog lock`" : `pass --allow ${rule}`}, ${why}`;
+    };
     const facts = regressions.map((regression) => {
       const { rule, path } = regression;
-      const way = isAcceptable(rule) ? "accept the change with `rollcall catalog lock`" : `pass --allow ${rule}`;
-      const replaceAdvice =
-        replacement === undefined
-          ? `${way}, ${why}`
-          : `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
-      const advice = errors.length > 0 ? replaceAdvice : acceptAdvice;
-      const where = { file: lock.file, ...lock.positionOf(at, path), path: ["models", at, ...path] };
+      const position = { file: lock.file, ...lock.positionOf(at, path), path: ["models", at, ...path] };
       const message = `${locked.id} ${regression.message}`;
-      const problem = { ...where, rule, severity: rules[rule].severity, message, advice };
+      const problem = { ...position, rule, severity: rules[rule].severity, message, advice: adviceFor(rule) };
       return { locked, regression, problem, replacement };
     });
     return facts.sort((a, b) => a.problem.line - b.problem.line);
   });
 };
 
-/** A model in a catalog. Undefined prices are unknown. */
-interface ServedModel {
-  readonly model: LockedModel;
-  readonly prompt: Decimal | undefined;
-  readonly completion: Decimal | undefined;
-}
-
-const listServedModels = (catalog: CatalogName, models: Iterable<CatalogModel>): readonly ServedModel[] =>
-  Array.from(models).flatMap((entry) => {
-    const id = typedValue(entry.id);
-    const [prompt, completion] = [readPrice(entry.pricing, "prompt"), readPrice(entry.pricing, "completion")];
-    return id === undefined ? [] : [{ model: toLockedModel(catalog, id, entry), prompt, completion }];
+const toLockedModels = (catalog: CatalogName, models: Iterable<CatalogModel>): readonly LockedModel[] =>
+  Array.from(models).flatMap((model) => {
+    const id = typedValue(model.id);
+    return id === undefined ? [] : [toLockedModel(catalog, id, model)];
   });
 
 /** Compares with the model of this id that has the fewest regressions. A deprecation only breaks a tie. */
 const findFewestRegressions = (
   locked: LockedModel,
-  served: readonly ServedModel[],
+  models: readonly LockedModel[],
   policy: LockPolicy,
 ): readonly Regression[] => {
   const count = (found: readonly Regression[]): number =>
     found.filter(({ rule }) => !deprecationRules.includes(rule)).length;
-  const [fewest = findRegressions(locked, undefined, policy)] = served
-    .filter(({ model }) => model.id === locked.id)
-    .map(({ model }) => findRegressions(locked, model, policy))
+  const [fewest = findRegressions(locked, undefined, policy)] = models
+    .filter(({ id }) => id === locked.id)
+    .map((model) => findRegressions(locked, model, policy))
     .sort((a, b) => count(a) - count(b) || a.length - b.length);
   return fewest;
 };
 
-/** A model that can replace a locked one. Prices are in US dollars per million tokens. */
-interface Replacement {
-  readonly id: string;
-  readonly prompt: string;
-  readonly completion: string;
-}
-
-/** Finds the model with the lowest sum of prompt and completion price that breaks only replaceable rules. */
+/**
+ * Finds the model with the lowest sum of prompt and completion price that breaks only replaceable rules. Its prices are
+ * in US dollars per million tokens.
+ */
 const findReplacement = (
   locked: LockedModel,
-  served: readonly ServedModel[],
+  models: readonly LockedModel[],
   { policy, isCheaper }: { readonly policy: LockPolicy; readonly isCheaper: boolean },
-): Replacement | undefined => {
-  const priced = served.flatMap(({ model, prompt, completion }) =>
-    prompt && completion ? [{ model, prompt, completion, sum: addDecimals(prompt, completion) }] : [],
-  );
-  priced.sort((a, b) => compareDecimals(a.sum, b.sum));
+) => {
+  const priced = models.flatMap((model) => {
+    const [prompt, completion] = [parsePrice(model.pricing?.prompt), parsePrice(model.pricing?.completion)];
+    return prompt && completion ? [{ model, prompt, completion, sum: decimals.addDecimals(prompt, completion) }] : [];
+  });
+  priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
   const own = isCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
-  const found = priced.find(
-    ({ model }) =>
-      model.id !== locked.id &&
-      findRegressions(locked, model, policy).every(({ rule }) => replaceableRules.includes(rule)),
-  );
-  if (found === undefined || (own !== undefined && compareDecimals(found.sum, own.sum) >= 0)) return undefined;
-  const [prompt, completion] = [found.prompt, found.completion].map((price) => formatDecimal(shiftDigits(price, 6)));
-  return { id: found.model.id, prompt: prompt ?? "", completion: completion ?? "" };
+  const canReplace = (model: LockedModel): boolean =>
+    findRegressions(locked, model, policy).every(({ rule }) => replaceableRules.includes(rule));
+  const found = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
+  if (found === undefined || (own !== undefined && decimals.compareDecimals(found.sum, own.sum) >= 0)) return undefined;
+  const perMillion = (price: decimals.Decimal): string => decimals.formatDecimal(decimals.shiftDigits(price, 6));
+  return { id: found.model.id, prompt: perMillion(found.prompt), completion: perMillion(found.completion) };
 };

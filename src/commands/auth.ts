@@ -5,17 +5,7 @@ import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
-import {
-  credentialUses,
-  findOrigin,
-  keyCheckMaxWait,
-  type LoginPlan,
-  logout,
-  planLogin,
-  readSettings,
-  type Settings,
-  saveLogin,
-} from "../settings/index.ts";
+import * as config from "../settings/index.ts";
 import { credentialsMissing, loginRefused } from "./failures.ts";
 import { printObjects } from "./lists/object-list.ts";
 
@@ -40,10 +30,10 @@ const login = command({
     const { host, screen } = context;
     const sources = toSettingsSources(context);
     const flags = { ...sources.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
-    const plan = await planLogin({ ...sources, flags }, { only, username, withToken });
+    const plan = await config.planLogin({ ...sources, flags }, { only, username, withToken });
     const uses = plan.targets.map((target) => target.use);
     const checked = !noCheck && (await isKeyAccepted(context, plan));
-    const saved = await saveLogin(host, plan);
+    const saved = await config.saveLogin(host, plan);
     const { profile } = plan.settings;
     const inProfile = (line: string): string => (profile === "default" ? line : `${line} --profile ${profile}`);
     const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
@@ -59,7 +49,7 @@ const login = command({
  * Tests a key with a read. Returns false if no read can test it, or if the service gave no usable answer.
  * @throws Failure `login-refused`, and `usage` if the key may not be sent
  */
-const isKeyAccepted = async (context: Context, { settings, targets }: LoginPlan): Promise<boolean> => {
+const isKeyAccepted = async (context: Context, { settings, targets }: config.LoginPlan): Promise<boolean> => {
   const uses = targets.map((target) => target.use);
   const tried = await testCredential(context, settings, uses);
   if (tried.state === "taken") return true;
@@ -114,7 +104,7 @@ const missingCallId = "00000000-0000-0000-0000-000000000000";
  */
 export const testCredential = async (
   context: Context,
-  settings: Settings,
+  settings: config.Settings,
   uses: readonly CredentialUse[],
 ): Promise<CredentialTest> => {
   const project = settings.get("project");
@@ -143,7 +133,7 @@ const logOut = command({
   examples: ["rollcall auth logout", "rollcall auth logout --for log --profile work"],
   run: async (context, { for: only }) => {
     const { screen } = context;
-    const { profile, removed, left } = await logout(toSettingsSources(context), { only });
+    const { profile, removed, left } = await config.logout(toSettingsSources(context), { only });
     const what = removed.length === 0 ? "no key is saved" : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);
     if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
@@ -168,10 +158,13 @@ const status = command({
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check }) => {
     const { screen } = context;
-    const settings = await readSettings({ ...toSettingsSources(context), defaults: { max_wait: keyCheckMaxWait } });
+    const settings = await config.readSettings({
+      ...toSettingsSources(context),
+      defaults: { max_wait: config.keyCheckMaxWait },
+    });
     const rows: StatusRow[] = [];
     let failed: Failure | undefined;
-    for (const use of only === undefined ? credentialUses : [only]) {
+    for (const use of only === undefined ? config.credentialUses : [only]) {
       const row = await credentialStatus(settings, use);
       const tried = check && isUsable(row) ? await testCredential(context, settings, [use]) : undefined;
       if (tried !== undefined && "failure" in tried) failed ??= tried.failure;
@@ -193,13 +186,13 @@ const status = command({
 
 const isUsable = ({ state }: StatusRow): boolean => state === "ready" || state === "command";
 
-const credentialStatus = async (settings: Settings, use: CredentialUse): Promise<StatusRow> => {
+const credentialStatus = async (settings: config.Settings, use: CredentialUse): Promise<StatusRow> => {
   const row = { use, origin: null, state: "no address", from: null, username: null, check: null } as const;
   if (settings.local) {
     const username = use === "calls" ? "api" : null;
     return { ...row, state: "ready", from: "the local service's own key", username };
   }
-  const origin = findOrigin(settings, use);
+  const origin = config.findOrigin(settings, use);
   if (origin === undefined) return row;
   const { state, from = null, username = null } = await settings.credentialSource(use, origin);
   return { ...row, origin, state, from, username };

@@ -4,23 +4,11 @@ import { toSettingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
-import {
-  canAsk,
-  exportSettings,
-  findSettingsFile,
-  importSettings,
-  listSettings,
-  type SettingRow,
-  type SettingsChange,
-  setSetting,
-  settingMissing,
-  showSetting,
-  unsetSettings,
-} from "../settings/index.ts";
+import * as saved from "../settings/index.ts";
 import { requireConfirmation } from "./confirm.ts";
 import { printObjects } from "./lists/object-list.ts";
 
-const toDocument = ({ problem, ...row }: SettingRow) => ({ ...row, problem: problem?.message ?? null });
+const toDocument = ({ problem, ...row }: saved.SettingRow) => ({ ...row, problem: problem?.message ?? null });
 
 const list = command({
   words: "config list",
@@ -28,7 +16,7 @@ const list = command({
   examples: ["rollcall config list", "rollcall config list --json --fields name,value"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, rows, unknown } = listSettings(toSettingsSources(context));
+    const { profile, rows, unknown } = saved.listSettings(toSettingsSources(context));
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
     if (unknown.length > 0) screen.notice(`unknown to this version, but kept: ${unknown.join(", ")}`);
     await printObjects(screen, {
@@ -54,8 +42,8 @@ const get = command({
   args: { name: required(text("setting, such as base_url")) },
   examples: ["rollcall config get max_request_size"],
   run: async (context, { name }) => {
-    const { row, profile } = showSetting(toSettingsSources(context), name);
-    if (row.value === null) throw settingMissing(row.name, profile);
+    const { row, profile } = saved.showSetting(toSettingsSources(context), name);
+    if (row.value === null) throw saved.settingMissing(row.name, profile);
     await printValue(context, toDocument(row), row.value);
   },
 });
@@ -74,7 +62,7 @@ const set = command({
   examples: [`rollcall config set base_url ${exampleUrl}`, "rollcall config set split train --profile work --create"],
   run: async (context, typed) =>
     await saveChange(context, typed, async (confirm) => {
-      return await setSetting(toSettingsSources(context), typed, confirm);
+      return await saved.setSetting(toSettingsSources(context), typed, confirm);
     }),
 });
 
@@ -85,11 +73,11 @@ const set = command({
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },
-  save: (confirm: (unknown: Failure) => Promise<void>) => Promise<SettingsChange>,
+  save: (confirm: (unknown: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
 ): Promise<void> => {
   const { host, screen } = context;
   const { profile, isNew, file, names, overriding } = await save(async (unknown) => {
-    if (!typed.create && !canAsk(host)) throw unknown;
+    if (!typed.create && !saved.canAsk(host)) throw unknown;
     const what = `create the profile ${unknown.details.subject}`;
     await requireConfirmation(context, { what, option: "--create", yes: typed.create });
   });
@@ -106,7 +94,7 @@ const unset = command({
   args: { name: required(repeated("settings, such as split")) },
   examples: ["rollcall config unset split batch"],
   run: async (context, typed) => {
-    const { profile, names, absent } = await unsetSettings(toSettingsSources(context), typed.name);
+    const { profile, names, absent } = await saved.unsetSettings(toSettingsSources(context), typed.name);
     const { screen } = context;
     if (names.length > 0) screen.notice(`deleted from the profile ${profile}: ${names.join(", ")}`);
     if (absent.length > 0) screen.notice(`not set in the profile ${profile}: ${absent.join(", ")}`);
@@ -118,7 +106,7 @@ const path = command({
   about: "print the path of the settings file",
   examples: ["rollcall config path"],
   run: async (context) => {
-    const settings = findSettingsFile(context.host);
+    const settings = saved.findSettingsFile(context.host);
     await printValue(context, { settings }, settings);
   },
 });
@@ -130,7 +118,7 @@ const exportCommand = command({
   examples: ["rollcall config export > team.json"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, settings, unknown } = exportSettings(toSettingsSources(context));
+    const { profile, settings, unknown } = saved.exportSettings(toSettingsSources(context));
     if (unknown.length > 0) screen.notice(`unknown to this version, so not exported: ${unknown.join(", ")}`);
     if (Object.keys(settings).length === 0) screen.notice(`the profile ${profile} has no settings`);
     await screen.printText(`${JSON.stringify(settings, undefined, 2)}\n`);
@@ -145,7 +133,7 @@ const importCommand = command({
   examples: ["rollcall config export | rollcall config import - --profile copy --create"],
   run: async (context, typed) =>
     await saveChange(context, typed, async (confirm) => {
-      return await importSettings(toSettingsSources(context), typed.file, confirm);
+      return await saved.importSettings(toSettingsSources(context), typed.file, confirm);
     }),
 });
 

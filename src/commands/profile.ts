@@ -2,14 +2,7 @@
 import { command, flag, required, text } from "../cli/index.ts";
 import { toSettingsSources } from "../connect.ts";
 import { printDocument } from "../output/index.ts";
-import {
-  deleteProfile,
-  findProfile,
-  listProfiles,
-  localProfile,
-  renameProfile,
-  useProfile,
-} from "../settings/index.ts";
+import * as saved from "../settings/index.ts";
 import { requireConfirmation } from "./confirm.ts";
 import { profileBuiltIn } from "./failures.ts";
 import { printObjects } from "./lists/object-list.ts";
@@ -21,7 +14,7 @@ const list = command({
   run: async (context) =>
     await printObjects(context.screen, {
       member: "profiles",
-      rows: listProfiles(toSettingsSources(context)).map(({ settings: _, ...row }) => row),
+      rows: saved.listProfiles(toSettingsSources(context)).map(({ settings: _, ...row }) => row),
       columns: {
         name: { heading: "profile", rank: 0 },
         in_use: { heading: "in use", rank: 0, text: ({ in_use }) => (in_use ? "yes" : "") },
@@ -38,7 +31,7 @@ const use = command({
   examples: ["rollcall profile use work", "rollcall profile use default"],
   run: async (context, { name }) => {
     const { screen, host } = context;
-    await useProfile(toSettingsSources(context), name);
+    await saved.useProfile(toSettingsSources(context), name);
     screen.notice(`${name} is the default profile`);
     const { ROLLCALL_PROFILE: other } = host.env;
     if (other) screen.notice(`overridden by ROLLCALL_PROFILE: ${other}`);
@@ -55,16 +48,16 @@ const remove = command({
   examples: ["rollcall profile delete work --yes"],
   run: async (context, { name, yes }) => {
     const { screen } = context;
-    if (name === localProfile) throw profileBuiltIn(name);
+    if (name === saved.localProfile) throw profileBuiltIn(name);
     const sources = toSettingsSources(context);
-    const { settings, keys } = findProfile(sources, name);
+    const { settings, keys } = saved.findProfile(sources, name);
     const parts = [
       ...(settings.length === 0 ? [] : [`its settings (${settings.join(", ")})`]),
       ...(keys.length === 0 ? [] : [`its keys for ${keys.join(", ")}`]),
     ];
     const what = `delete the profile ${[name, parts.join(" and ")].filter((part) => part !== "").join(" with ")}`;
     await requireConfirmation(context, { what, option: "--yes", yes });
-    const { wasInUse } = await deleteProfile(sources, name);
+    const { wasInUse } = await saved.deleteProfile(sources, name);
     screen.notice(`deleted the profile ${name}`);
     if (wasInUse) screen.notice("default is the default profile again");
     if (screen.isForProgram) await printDocument(screen, { deleted: name, settings, keys });
@@ -78,7 +71,7 @@ const rename = command({
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {
     const { screen } = context;
-    const { account } = await renameProfile(toSettingsSources(context), { from, to });
+    const { account } = await saved.renameProfile(toSettingsSources(context), { from, to });
     screen.notice(`renamed the profile ${from} to ${to}`);
     screen.notice(`its account is still ${account}, so a rerun still skips its logged groups`);
     if (screen.isForProgram) await printDocument(screen, { from, to, account });

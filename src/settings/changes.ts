@@ -8,13 +8,7 @@ import type { JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { didYouMean } from "../sentences.ts";
 import { credentialUses, findSavedUses, findSecretVariables } from "./credentials.ts";
-import {
-  invalidImportFile,
-  invalidImportSettings,
-  profileExists,
-  unknownProfile,
-  unreadableImport,
-} from "./failures.ts";
+import * as failures from "./failures.ts";
 import {
   checkProfileName,
   defaultProfile,
@@ -56,39 +50,27 @@ const toSettingRow = (layers: Layers, name: SettingName) => {
   if (found === undefined) return { name, value: null, source: null, from: null, problem: null };
   const { text, source, where } = found;
   const invalid = findInvalidValue(name, text, layers);
-  const problem: Problem | null = invalid === undefined ? null : toProblem(invalid, "warning", where);
+  const problem: Problem | null = invalid ? { ...toPosition(where), ...invalid, severity: "warning" } : null;
   const from = where.option ?? where.environment ?? where.file ?? null;
   return { name, value: redactSetting(name, text), source, from, problem };
 };
 
-interface SettingProblem extends Pick<Problem, "rule" | "message" | "advice"> {
-  /** The advice for a value that is already in a file. */
-  readonly fix?: string;
-}
-
-const toProblem = (
-  { fix, advice = fix, ...problem }: SettingProblem,
-  severity: Problem["severity"],
-  { file, line, column }: FailureLocation,
-): Problem => ({
+const toPosition = ({ file, line, column }: FailureLocation) => ({
   ...(file !== undefined && { file }),
   ...(line !== undefined && { line }),
   ...(column !== undefined && { column }),
-  severity,
-  ...problem,
-  advice,
 });
 
-const findInvalidValue = (
-  name: SettingName,
-  text: string,
-  machine: Pick<Layers, "windows">,
-): SettingProblem | undefined => {
+const makeProblem = (rule: string, message: string, advice: string | undefined): Problem => {
+  return { rule, severity: "error", message, advice };
+};
+
+const findInvalidValue = (name: SettingName, text: string, machine: Pick<Layers, "windows">): Problem | undefined => {
   const parsed = settings[name].parse(text, machine);
   if (parsed.ok) return undefined;
   const message = `invalid ${name} "${redactSetting(name, text)}": expected ${parsed.wanted}`;
   const fix = `correct the value, or run \`rollcall config set ${name} …\``;
-  return { rule: "setting-invalid", message, advice: didYouMean(parsed.suggestion).hint, fix };
+  return makeProblem("setting-invalid", message, didYouMean(parsed.suggestion, fix).hint);
 };
 
 const findUnknownNames = ({ saved }: Layers): readonly string[] =>
@@ -104,29 +86,43 @@ const normalizeName = (typed: string): string =>
     .replaceAll("-", "_")
     .replace(/^rollcall_/, "");
 
-const isSecretName = (name: string): boolean => secretNames.includes(normalizeName(name).replace(/_file$/, ""));
-
 /** Returns the problem of a name that is not a setting. */
-const describeUnknownName = (name: string): SettingProblem => {
-  if (isSecretName(name)) {
+const describeUnknownName = (name: string): Problem => {
+  if (secretNames.includes(normalizeName(name).replace(/_file$/, ""))) {
     const advice = "save a key with `rollcall auth login`";
-    return { rule: "secret-in-settings", message: `${name} is a secret, not a setting`, advice };
+    return makeProblem("secret-in-settings", `${name} is a secret, not a setting`, advice);
   }
   const near = findNearest(name.replaceAll("-", "_"), settingNames);
   const { hint } = didYouMean(near, "list the settings with `rollcall config list`");
-  return { rule: "setting-unknown", message: `unknown setting "${name}"`, advice: hint };
+  return makeProblem("setting-unknown", `unknown setting "${name}"`, hint);
 };
-
-const toFailure = ({ rule, message, advice }: SettingProblem): Failure =>
-  new Failure("usage", rule, message, { hint: advice });
 
 const findSetting = (typed: string): SettingName => {
   const name = [typed, normalizeName(typed)].find(isSettingName);
-  if (name === undefined) throw toFailure(describeUnknownName(typed));
-  return name;
+  if (name !== undefined) return name;
+  const { rule, message, advice } = describeUnknownName(typed);
+  throw new Failure("usage", rule, message, { hint: advice });
 };
 
-export type SettingsChange = Awaited<ReturnType<typeof setSetting>>;
+/** Returns the problem of a setting to save. It does not show a value that may be secret. */
+export const findSettingProblem = (
+  name: string,
+  value: unknown,
+  layers: Pick<Layers, "local" | "windows">,
+): Problem | undefined => {
+  if (!isSettingName(name)) return describeUnknownName(name);
+  if (layers.local && settings[name].isOfService) {
+    const message = `the local service has its own ${name}`;
+    return makeProblem("built-in-setting", message, "choose another profile with --profile <name>");
+  }
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+    return findInvalidValue(name, toSettingText(value), layers);
+  }
+  const message = `${name} is not a string, a number, true or false`;
+  return makeProblem("setting-invalid", message, "write it as a string, as `rollcall config export` does");
+};
+
+export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
 /** Called before a profile is created, with the failure for a mistyped name. */
 type Confirm = (failure: Failure) => Promise<void>;
@@ -136,32 +132,33 @@ export const setSetting = async (
   sources: ChangeSources,
   { name: typed, value: text }: { readonly name: string; readonly value: string },
   confirm?: Confirm,
-) => {
-  const layers = await openProfile(sources, confirm);
-  const name = findSetting(typed);
-  const problem = findSettingProblem(name, text, layers);
-  if (problem !== undefined) throw toFailure(problem).withDetails({ where: { setting: name } });
-  const parsed = settings[name].parse(text, layers);
-  return await save(sources.host, layers, {
-    [name]: parsed.ok && typeof parsed.value === "boolean" ? parsed.value : text,
+) =>
+  await saveSettings(sources, confirm, (layers) => {
+    const name = findSetting(typed);
+    const problem = findSettingProblem(name, text, layers);
+    const parsed = settings[name].parse(text, layers);
+    if (problem !== undefined) {
+      const { rule, message, advice } = problem;
+      const hint = parsed.ok || rule !== "setting-invalid" ? advice : didYouMean(parsed.suggestion).hint;
+      throw new Failure("usage", rule, message, { hint, where: { setting: name } });
+    }
+    return { [name]: parsed.ok && typeof parsed.value === "boolean" ? parsed.value : text };
   });
-};
 
 /** Saves the settings of a file, or of standard input (`-`). @throws Failure `…-import…`, and as `changeSaved` */
-export const importSettings = async (sources: ChangeSources, from: string, confirm?: Confirm) => {
-  const layers = await openProfile(sources, confirm);
-  return await save(sources.host, layers, await readImport(sources.host, from, layers));
-};
+export const importSettings = async (sources: ChangeSources, from: string, confirm?: Confirm) =>
+  await saveSettings(sources, confirm, async (layers) => await readImport(sources.host, from, layers));
 
-const openProfile = async (sources: ChangeSources, confirm?: Confirm): Promise<Layers> => {
+const saveSettings = async (
+  sources: ChangeSources,
+  confirm: Confirm | undefined,
+  read: (layers: Layers) => JsonObject | Promise<JsonObject>,
+) => {
   const layers = findLayers({ ...sources, canBeNew: true });
-  if (layers.isNew) await confirm?.(layers.toUnknownFailure("--create"));
-  return layers;
-};
-
-const save = async (host: Host, layers: Layers, added: JsonObject) => {
   const { profile, isNew } = layers;
-  const file = await changeSaved(host, "settings", addMembers(profile, added));
+  if (isNew) await confirm?.(layers.toUnknownFailure("--create"));
+  const added = await read(layers);
+  const file = await changeSaved(sources.host, "settings", addMembers(profile, added));
   const after = { ...layers, saved: added, flags: {} };
   const overriding = settingNames.filter(
     (name) => Object.hasOwn(added, name) && resolveSetting(after, name)?.source === "environment",
@@ -203,44 +200,16 @@ const readImport = async (host: Host, from: string, layers: Layers): Promise<Jso
   const reading = from === "-" ? readUpTo(host.stdin, maxImportBytes, host) : readFileUpTo(from, maxImportBytes, host);
   const bytes = await reading.catch((cause: unknown) => {
     host.signal.throwIfAborted();
-    throw unreadableImport(name, getErrorCode(cause), cause);
+    throw failures.unreadableImport(name, getErrorCode(cause), cause);
   });
-  if (bytes === undefined) throw unreadableImport(name, "EFBIG");
-  const { members, where } = parseDocument(bytes, name, invalidImportFile);
-  const problems = Object.entries(members).flatMap(([key, value]): Problem[] => {
-    const problem = findImportProblem(key, value, layers, where([key]));
-    return problem === undefined ? [] : [{ ...problem, path: [key] }];
+  if (bytes === undefined) throw failures.unreadableImport(name, "EFBIG");
+  const { members, where } = parseDocument(bytes, name, failures.invalidImportFile);
+  const problems = Object.entries(members).flatMap(([key, value]): readonly Problem[] => {
+    const problem = findSettingProblem(key, value, layers);
+    return problem === undefined ? [] : [{ ...toPosition(where([key])), ...problem, path: [key] }];
   });
-  if (problems.length > 0) throw invalidImportSettings(name, problems);
+  if (problems.length > 0) throw failures.invalidImportSettings(name, problems);
   return members;
-};
-
-/** Finds the problem of one member of an import. It does not show a value that may be secret. */
-export const findImportProblem = (
-  name: string,
-  value: unknown,
-  layers: Pick<Layers, "local" | "windows">,
-  where: FailureLocation = {},
-): Problem | undefined => {
-  const problem = findSettingProblem(name, value, layers);
-  return problem === undefined ? undefined : toProblem(problem, "error", where);
-};
-
-const findSettingProblem = (
-  name: string,
-  value: unknown,
-  layers: Pick<Layers, "local" | "windows">,
-): SettingProblem | undefined => {
-  if (!isSettingName(name)) return describeUnknownName(name);
-  if (layers.local && settings[name].isOfService) {
-    const advice = "choose another profile with --profile <name>";
-    return { rule: "built-in-setting", message: `the local service has its own ${name}`, advice };
-  }
-  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
-    const message = `${name} is not a string, a number, true or false`;
-    return { rule: "setting-invalid", message, advice: "write it as a string, as `rollcall config export` does" };
-  }
-  return findInvalidValue(name, toSettingText(value), layers);
 };
 
 /** Returns every profile. `keys` are the uses of its saved keys. @throws as `readSaved` */
@@ -259,7 +228,8 @@ export const listProfiles = ({ host, flags, warn }: ChangeSources) => {
 export const findProfile = (sources: ChangeSources, profile: string) => {
   const profiles = listProfiles(sources);
   const found = profiles.find(({ name }) => name === profile);
-  if (found === undefined) throw unknownProfile(profile, { known: profiles.map(({ name }) => name), where: {} });
+  if (found === undefined)
+    throw failures.unknownProfile(profile, { known: profiles.map(({ name }) => name), where: {} });
   return { ...found, others: profiles.filter(({ name }) => name !== profile) };
 };
 
@@ -319,7 +289,7 @@ export const renameProfile = async (
   }
   const taken = others.find(({ name }) => name === to);
   const isUnused = to === defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
-  if (taken !== undefined && !isUnused) throw profileExists(to);
+  if (taken !== undefined && !isUnused) throw failures.profileExists(to);
   // Keys first, so a killed run leaves no key without a profile.
   if (keys.length > 0) {
     await changeSaved(host, "credentials", (profiles) => {

@@ -7,17 +7,7 @@ import { type Host, removeSecrets } from "../host.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
-import {
-  credentialCommandFailed,
-  credentialMissing,
-  credentialWrongOrigin,
-  duplicateCredential,
-  invalidCredential,
-  invalidSetting,
-  invalidSettingsFile,
-  secretFaults,
-  unreadableCredentialFile,
-} from "./failures.ts";
+import * as failures from "./failures.ts";
 import { findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { readSaved } from "./saved.ts";
 import { toVariableName } from "./values.ts";
@@ -86,7 +76,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
     if (login === undefined) return undefined;
     if (!isObject(login) || typeof login.key !== "string" || typeof login.origin !== "string") {
       const fault = `"${use}" of the profile "${profile}" is not a saved credential`;
-      throw invalidSettingsFile(fault, where(["profiles", profile, use]));
+      throw failures.invalidSettingsFile(fault, where(["profiles", profile, use]));
     }
     const { key, origin: boundOrigin } = login;
     const from = `login of the profile ${profile}`;
@@ -94,7 +84,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, username, secret: () => key };
-    return { state: "elsewhere", from, failure: credentialWrongOrigin({ use, origin, profile }, boundOrigin) };
+    return { state: "elsewhere", from, failure: failures.credentialWrongOrigin({ use, origin, profile }, boundOrigin) };
   };
   const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): FoundCredential | undefined => {
     const line = findValue(layers, "credential_command");
@@ -117,7 +107,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
       return own;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
-    return found ?? { state: "missing", failure: credentialMissing({ use, origin, profile }) };
+    return found ?? { state: "missing", failure: failures.credentialMissing({ use, origin, profile }) };
   };
   const resolveCredential = async (use: CredentialUse, origin: string): Promise<Credential> => {
     const { secret, from = "", username, failure } = await find(use, origin);
@@ -154,7 +144,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
 export const checkUsername = (name: string, where: FailureLocation): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without colons and control characters";
-  throw invalidSetting({ setting: "username", value: name, wanted, where });
+  throw failures.invalidSetting({ setting: "username", value: name, wanted, where });
 };
 
 /** Returns the uses that a profile has a saved credential for. */
@@ -178,16 +168,16 @@ export const maxSecretBytes = 64 * 1024;
 export const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
-  if (value && file) throw duplicateCredential(variable, fileVariable);
+  if (value && file) throw failures.duplicateCredential(variable, fileVariable);
   if (value) return { text: value, from: variable, where: { environment: variable } };
   if (!file) return undefined;
   const from = `the file in ${fileVariable}`;
   const where = { environment: fileVariable, file };
   const bytes = await readFileUpTo(file, maxSecretBytes, host).catch((cause: unknown) => {
     host.signal.throwIfAborted();
-    throw unreadableCredentialFile(fileVariable, file, { code: getErrorCode(cause), where, cause });
+    throw failures.unreadableCredentialFile(fileVariable, file, { code: getErrorCode(cause), where, cause });
   });
-  if (bytes === undefined) throw invalidCredential(from, "long", where);
+  if (bytes === undefined) throw failures.invalidCredential(from, "long", where);
   return { text: withoutLineEnd(bytes.toString("utf8")), from, where };
 };
 
@@ -197,11 +187,11 @@ export const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, "
 /** Checks that a secret can be sent for some uses. @throws Failure `invalid-credential`, without its content */
 export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]): void => {
   const fault = findSecretFault(text, uses);
-  if (fault !== undefined) throw invalidCredential(from, fault, where);
+  if (fault !== undefined) throw failures.invalidCredential(from, fault, where);
 };
 
 /** A key is visible ASCII in one piece. The password of a call read or a database has no line ends (interface 5). */
-const findSecretFault = (text: string, uses: readonly string[]): keyof typeof secretFaults | undefined => {
+const findSecretFault = (text: string, uses: readonly string[]): keyof typeof failures.secretFaults | undefined => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
   if (!uses.includes("log") && !uses.includes("inference")) return undefined;
@@ -264,7 +254,10 @@ export const runCredentialCommand = async (
     hide(key);
     const fault = findSecretFault(key, [use]);
     if (problem === undefined && fault === undefined) return key;
-    throw credentialCommandFailed(program, problem ?? `its output is not a key: ${secretFaults[fault ?? "empty"]}`);
+    throw failures.credentialCommandFailed(
+      program,
+      problem ?? `its output is not a key: ${failures.secretFaults[fault ?? "empty"]}`,
+    );
   } finally {
     over.abort();
     child.stdout.destroy();

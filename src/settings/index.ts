@@ -3,8 +3,8 @@
 export {
   deleteProfile,
   exportSettings,
-  findImportProblem,
   findProfile,
+  findSettingProblem,
   importSettings,
   listProfiles,
   listSettings,

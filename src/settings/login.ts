@@ -5,15 +5,7 @@ import { conflictingOptions, interrupted } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
-import {
-  checkSecret,
-  checkUsername,
-  credentialUses,
-  findSecretVariables,
-  maxSecretBytes,
-  useTargets,
-  withoutLineEnd,
-} from "./credentials.ts";
+import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings } from "./read.ts";
@@ -79,7 +71,7 @@ const otherLoginSettings = ["project", "analysis_provider", "router_provider"] a
 
 /** Returns the origin for the requests of a use; undefined if its URL is not set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse): string | undefined => {
-  const { host } = useTargets[use];
+  const { host } = credentials.useTargets[use];
   return settings.get(urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
 
@@ -106,7 +98,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   if (username !== undefined && only !== undefined && only !== "calls") {
     throw conflictingOptions({ first: "--username", second: `--for ${only}`, why: "only call read has a user name" });
   }
-  if (username !== undefined) checkUsername(username, { option: "--username" });
+  if (username !== undefined) credentials.checkUsername(username, { option: "--username" });
   // Settings are resolved when they are used, so an answer counts as an option from then on.
   const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
@@ -114,7 +106,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     const why = "the local service makes its own key";
     throw conflictingOptions({ first: `the profile ${localProfile}`, second: "auth login", why });
   }
-  const uses = only === undefined ? credentialUses : [only];
+  const uses = only === undefined ? credentials.credentialUses : [only];
   const findTargets = (): readonly LoginTarget[] =>
     uses.flatMap((use) => {
       const origin = findOrigin(settings, use);
@@ -142,7 +134,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   for (const name of otherLoginSettings) settings.get(name);
   const known = findTargets();
   // Fails with the name of the missing setting.
-  if (known.length === 0) settings.address(useTargets[only ?? "log"].host);
+  if (known.length === 0) settings.address(credentials.useTargets[only ?? "log"].host);
   const key = await readKey(sources, known, withToken);
   await ask(findMissingUrls(), key);
   await ask(findUnset(), key);
@@ -158,7 +150,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     targets,
     /** Typed URLs, project and providers, which are saved with the key. */
     given: Object.fromEntries(given.map((name) => [name, flags[name]])),
-    overriding: findSecretVariables(host, targetUses),
+    overriding: credentials.findSecretVariables(host, targetUses),
   };
 };
 
@@ -200,15 +192,15 @@ const readKey = async (
     // A pasted key of two lines is refused. Its first line alone would be a wrong key.
     const text = isTyped
       ? ((await readLines(host, `${notice}${label}`, { isHidden: true }))?.join("\n") ?? "")
-      : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
+      : (await readUpTo(host.stdin, credentials.maxSecretBytes, host))?.toString("utf8");
     if (text === undefined) throw invalidCredential(from, "long");
-    const key = withoutLineEnd(text);
+    const key = credentials.withoutLineEnd(text);
     if (key.trim() === "") throw loginKeyMissing("empty");
     const mistake = findMistakenKey(key);
     if (mistake === undefined) {
       const uses = targets.map(({ use }) => use);
       hide(key);
-      checkSecret({ text: key, from, where: {} }, uses);
+      credentials.checkSecret({ text: key, from, where: {} }, uses);
       return key;
     }
     if (!isTyped) throw invalidCredential(from, mistake);

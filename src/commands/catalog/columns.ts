@@ -1,16 +1,5 @@
 /** The columns of catalogs (interface 2.5). Their order is a promise (output.md). */
-import {
-  type CatalogRow,
-  catalogFields,
-  dayMs,
-  deprecationDay,
-  filteredColumns,
-  modelFields,
-  namedPrices,
-  priceField,
-  tokenPrices,
-  utcDay,
-} from "../../catalogs/index.ts";
+import * as catalogs from "../../catalogs/index.ts";
 import { type CellTag, type Column, textColumn } from "../../output/index.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 
@@ -22,19 +11,25 @@ interface RowColumns {
   readonly mark?: DeprecationMark;
 }
 
-export const rowColumns = ({ of = "one", prices = [], mark }: RowColumns = {}): readonly Column<CatalogRow>[] => {
-  const [id, ...others] = [...catalogFields, ...prices.map((name) => priceField(name))].map(
-    (field): Column<CatalogRow> => ({
+export const rowColumns = ({
+  of = "one",
+  prices = [],
+  mark,
+}: RowColumns = {}): readonly Column<catalogs.CatalogRow>[] => {
+  const [id, ...others] = [...catalogs.catalogFields, ...prices.map((name) => catalogs.priceField(name))].map(
+    (field): Column<catalogs.CatalogRow> => ({
       ...field,
       aliases: [`entry.${field.name}`],
       cell: ({ listed }, spelled) => (listed === undefined ? "" : field.cell(listed.entry, spelled)),
       value: ({ listed }) => (listed === undefined ? undefined : field.value(listed.entry)),
       tag: ({ listed }) =>
-        listed === undefined || field.name !== "deprecation_date" ? undefined : mark?.(deprecationDay(listed.entry)),
+        listed === undefined || field.name !== "deprecation_date"
+          ? undefined
+          : mark?.(catalogs.deprecationDay(listed.entry)),
     }),
   );
-  const [modelId, ...modelOthers] = modelFields.map(
-    (field): Column<CatalogRow> => ({
+  const [modelId, ...modelOthers] = catalogs.modelFields.map(
+    (field): Column<catalogs.CatalogRow> => ({
       ...field,
       ...{ name: `model.${field.name}`, heading: `model\n${field.heading}`, rank: 20 + field.rank },
       cell: ({ model }, spelled) => (model === undefined ? "" : field.cell(model.value, spelled)),
@@ -43,12 +38,12 @@ export const rowColumns = ({ of = "one", prices = [], mark }: RowColumns = {}): 
   );
   if (id === undefined || modelId === undefined) return [];
   if (of === "one") return [id, ...others];
-  const eitherId: Column<CatalogRow> = {
+  const eitherId: Column<catalogs.CatalogRow> = {
     ...id,
     cell: (row, spelled) => (row.listed === undefined ? modelId : id).cell(row, spelled),
     value: (row) => (row.listed === undefined ? modelId : id).value(row),
   };
-  const catalog = textColumn<CatalogRow>("catalog", {
+  const catalog = textColumn<catalogs.CatalogRow>("catalog", {
     rank: 0,
     text: ({ listed }) => listed?.catalog ?? "none",
     value: ({ listed }) => listed?.catalog,
@@ -57,7 +52,7 @@ export const rowColumns = ({ of = "one", prices = [], mark }: RowColumns = {}): 
 };
 
 /** Renames columns for JSON, where an entry is an object next to its catalog. */
-export const useJsonNames = (columns: readonly Column<CatalogRow>[]): readonly Column<CatalogRow>[] =>
+export const useJsonNames = (columns: readonly Column<catalogs.CatalogRow>[]): readonly Column<catalogs.CatalogRow>[] =>
   columns.map((column) =>
     column.name === "catalog" || column.name.startsWith("model.")
       ? column
@@ -71,7 +66,7 @@ export type DeprecationMark = (day: string | null | undefined) => CellTag | unde
 
 /** Marks a past or near deprecation. */
 export const deprecationMark = (now: number): DeprecationMark => {
-  const [today, soon] = [utcDay(now), utcDay(now + warnDays * dayMs)];
+  const [today, soon] = [catalogs.utcDay(now), catalogs.utcDay(now + warnDays * catalogs.dayMs)];
   return (day) => {
     if (day === undefined || day === null || day > soon) return undefined;
     if (day > today) return { text: "soon", textInFirstColumn: "ends soon", tone: "warning" };
@@ -81,9 +76,9 @@ export const deprecationMark = (now: number): DeprecationMark => {
 
 /** Returns the prices in `--sort` and `--max-price` that are outside the interface. Only these get columns. */
 export const listRequestedPrices = (typed: TypedFilter & Pick<TypedOrder, "sort">): readonly string[] => {
-  const names = [...typed.sort, ...filteredColumns(typed)].flatMap((column) => {
+  const names = [...typed.sort, ...catalogs.filteredColumns(typed)].flatMap((column) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(column) ?? [];
-    return (prefix !== undefined || tokenPrices.has(name)) && !namedPrices.has(name) ? [name] : [];
+    return (prefix !== undefined || catalogs.tokenPrices.has(name)) && !catalogs.namedPrices.has(name) ? [name] : [];
   });
   return [...new Set(names)];
 };

@@ -15,27 +15,21 @@ import {
 } from "../../cli/index.ts";
 import { type Decimal, parseDecimal } from "../../decimal.ts";
 import { reportOption } from "../inputs/options.ts";
-import {
-  catalogOption,
-  durationOption,
-  filterOptions,
-  limitOption,
-  orderOptions,
-  patternArgument,
-  sourceOptions,
-  timeOption,
-  tokenCountOption,
-} from "../lists/options.ts";
+import * as lists from "../lists/options.ts";
 
-const listOptions = { ...filterOptions, ...orderOptions, ...withExtra({ group: "source" }, sourceOptions) };
+const listOptions = {
+  ...lists.filterOptions,
+  ...lists.orderOptions,
+  ...withExtra({ group: "source" }, lists.sourceOptions),
+};
 
 const diffArgs = { file: repeated("two saved catalogs, or one to compare with the current --catalog") };
 const diffOptions = {
-  since: timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
-  until: { ...timeOption("end of the comparison (default: now)"), needs: "since" },
-  catalog: catalogOption,
+  since: lists.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
+  until: { ...lists.timeOption("end of the comparison (default: now)"), needs: "since" },
+  catalog: lists.catalogOption,
   "exit-code": flag("exit with 10 if the catalogs differ"),
-  ...sourceOptions,
+  ...lists.sourceOptions,
 };
 
 const models = (about: string) => ({ model: repeated(about) });
@@ -43,20 +37,20 @@ const costOptions = {
   ...withExtra(
     { group: "usage" },
     {
-      "prompt-tokens": tokenCountOption("input tokens, such as 10k"),
-      "completion-tokens": tokenCountOption("output tokens"),
-      cached: tokenCountOption("input tokens that are read from a cache"),
-      images: tokenCountOption("input images"),
-      requests: tokenCountOption("requests"),
+      "prompt-tokens": lists.tokenCountOption("input tokens, such as 10k"),
+      "completion-tokens": lists.tokenCountOption("output tokens"),
+      cached: lists.tokenCountOption("input tokens that are read from a cache"),
+      images: lists.tokenCountOption("input images"),
+      requests: lists.tokenCountOption("requests"),
       "from-call": text("use the tokens and requests of this traced call", "id"),
     },
   ),
-  ...filterOptions,
-  ...withExtra({ group: "source" }, { catalog: catalogOption, limit: limitOption, ...sourceOptions }),
+  ...lists.filterOptions,
+  ...withExtra({ group: "source" }, { catalog: lists.catalogOption, limit: lists.limitOption, ...lists.sourceOptions }),
 };
 
 const lockFile = withDefault(text("the lock file", "file"), "rollcall.lock.json");
-const lockOptions = { file: lockFile, catalog: catalogOption, ...sourceOptions };
+const lockOptions = { file: lockFile, catalog: lists.catalogOption, ...lists.sourceOptions };
 
 const parsePercent = (word: string, option: string): Decimal => {
   const percent = parseDecimal(word.replace(/\s*%$/, ""));
@@ -67,15 +61,15 @@ const parsePercent = (word: string, option: string): Decimal => {
 const verifyOptions = {
   file: lockFile,
   "max-rise": withDefault(custom("maximum rise of a price", "percent", parsePercent), "0%"),
-  within: withDefault(durationOption("fail if a deprecation is nearer than this"), "30d"),
+  within: withDefault(lists.durationOption("fail if a deprecation is nearer than this"), "30d"),
   strict: flag("treat warnings as errors"),
   allow: repeated("silence this rule", "rule"),
   report: reportOption,
-  ...sourceOptions,
+  ...lists.sourceOptions,
 };
 
 export type TypedList = Values<typeof listOptions> & { readonly pattern: string | undefined };
-export type TypedShow = Values<typeof sourceOptions> & { readonly id: string };
+export type TypedShow = Values<typeof lists.sourceOptions> & { readonly id: string };
 export type TypedDiff = Values<typeof diffArgs & typeof diffOptions>;
 export type TypedCost = Values<typeof costOptions> & { readonly model: readonly string[] };
 export type TypedLock = Values<typeof lockOptions> & { readonly model: readonly string[] };
@@ -85,7 +79,7 @@ const listCommand = (catalog: CatalogName | "all", about: string, examples: read
   command({
     words: `catalog ${catalog}`,
     about,
-    args: { pattern: patternArgument },
+    args: { pattern: lists.patternArgument },
     options: listOptions,
     examples: examples.map((words) => `rollcall catalog ${catalog} ${words} --local`),
     run: async (context, typed) => {
@@ -111,7 +105,7 @@ export const catalog = command({
       words: "catalog show",
       about: "show all fields of one model",
       args: { id: required(text("the full id, such as moonshotai/Kimi-K2.5")) },
-      options: sourceOptions,
+      options: lists.sourceOptions,
       examples: [
         "rollcall catalog show moonshotai/Kimi-K2.5 --local",
         "rollcall catalog show openai/gpt-oss-120b --json --local",

@@ -1,16 +1,5 @@
 /** `rollcall catalog cost`: the cost of a usage at each model's prices, cheapest first. */
-import {
-  type Cost,
-  compareCodeUnits,
-  compareCosts,
-  computeCost,
-  createMatcher,
-  deprecationDay,
-  noUsage,
-  readCallUsage,
-  type Usage,
-  utcDay,
-} from "../../catalogs/index.ts";
+import * as catalogs from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -22,43 +11,39 @@ import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../f
 import { keyColumns } from "../lists/object-list.ts";
 import { type DeprecationMark, deprecationMark } from "./columns.ts";
 import type { TypedCost } from "./command.ts";
-import {
-  checkFilterOptions,
-  checkFilterWords,
-  checkSourceOptions,
-  openModelNames,
-  readSelectedCatalogs,
-  throwFirst,
-} from "./source.ts";
+import * as source from "./source.ts";
 
 /** @throws Failure `models-missing` after the other models were printed */
 export const run = async (context: Context, typed: TypedCost): Promise<void> => {
   const { screen, host } = context;
   const { fromCall, limit } = typed;
   const typedUsage = parseUsageOptions(typed);
-  checkFilterOptions(typed);
-  checkSourceOptions(typed);
-  const recorded = fromCall === undefined ? noUsage : await readRecordedUsage(context, fromCall);
+  source.checkFilterOptions(typed);
+  source.checkSourceOptions(typed);
+  const recorded = fromCall === undefined ? catalogs.noUsage : await readRecordedUsage(context, fromCall);
   const usage = { ...recorded, ...typedUsage };
-  const { names, listed, failures } = await readSelectedCatalogs(context, typed);
-  throwFirst(failures);
-  checkFilterWords(typed, listed);
-  const matches = createMatcher(typed, host.now());
-  const today = utcDay(host.now());
+  const { names, listed, failures } = await source.readSelectedCatalogs(context, typed);
+  source.throwFirst(failures);
+  source.checkFilterWords(typed, listed);
+  const matches = catalogs.createMatcher(typed, host.now());
+  const today = catalogs.utcDay(host.now());
   const areUnitsGiven = typed.images !== undefined || typed.requests !== undefined;
-  const named = openModelNames(typed.model.map((text) => ({ text })));
+  const named = source.openModelNames(typed.model.map((text) => ({ text })));
   const rows: CostRow[] = [];
   for (const { catalog, entry } of listed) {
     const id = typedValue(entry.id);
     if (!named.selects(id, catalog) || !matches(entry)) continue;
-    const { items, ...cost } = computeCost(entry, { usage, areUnitsGiven });
-    const [name, deprecation_date] = [typedValue(entry.name) ?? null, deprecationDay(entry) ?? null];
+    const { items, ...cost } = catalogs.computeCost(entry, { usage, areUnitsGiven });
+    const [name, deprecation_date] = [typedValue(entry.name) ?? null, catalogs.deprecationDay(entry) ?? null];
     const ended = (deprecation_date ?? today) < today;
     rows.push({ catalog, id: id ?? null, name, deprecation_date, ended, ...cost, items });
   }
   // Deprecated models come last.
   rows.sort(
-    (a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || compareCodeUnits(a.id ?? "", b.id ?? ""),
+    (a, b) =>
+      Number(a.ended) - Number(b.ended) ||
+      catalogs.compareCosts(a, b) ||
+      catalogs.compareCodeUnits(a.id ?? "", b.id ?? ""),
   );
   const missing = named.missing();
   const shown = rows.slice(0, limit);
@@ -76,7 +61,7 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
 };
 
 /** A model in the document. */
-interface CostRow extends Cost {
+interface CostRow extends catalogs.Cost {
   readonly catalog: string;
   readonly id: string | null;
   readonly name: string | null;
@@ -85,7 +70,7 @@ interface CostRow extends Cost {
 }
 
 /** Given counts replace recorded ones. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-…` */
-const parseUsageOptions = (typed: TypedCost): Partial<Usage> => {
+const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const counts = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
   const stated = Object.entries({ ...counts, images, requests }).filter(([, count]) => count !== undefined);
@@ -98,18 +83,18 @@ const parseUsageOptions = (typed: TypedCost): Partial<Usage> => {
 };
 
 /** @throws Failure `usage-unrecorded`, `calls-missing` */
-const readRecordedUsage = async (context: Context, id: string): Promise<Usage> => {
+const readRecordedUsage = async (context: Context, id: string): Promise<catalogs.Usage> => {
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
   const client = await openClient(context, settings);
   const { value: call } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (call === null) throw callsMissing({ ids: [id], asked: 1, project });
-  const usage = readCallUsage(JSON.parse(Buffer.from(call).toString()));
+  const usage = catalogs.readCallUsage(JSON.parse(Buffer.from(call).toString()));
   if (usage === undefined) throw usageUnrecorded(`the call ${id}`);
   return usage;
 };
 
-const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: Usage): string => {
+const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage): string => {
   const cached = cached_tokens === 0 ? "" : ` (${cached_tokens} of them cached)`;
   const tokens = `${prompt_tokens} prompt tokens${cached}, ${completion_tokens} completion tokens`;
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;

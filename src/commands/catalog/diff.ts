@@ -1,17 +1,6 @@
 /** Compares catalogs with each other and with earlier ones: `catalog diff`. */
 import { basename } from "node:path";
-import {
-  type CatalogName,
-  type Change,
-  diffCatalogs,
-  findSavedCatalog,
-  formatPercentChange,
-  formatPlain,
-  formatPrice,
-  parseAmount,
-  parseCatalog,
-  readCatalogFile,
-} from "../../catalogs/index.ts";
+import * as catalogs from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -24,11 +13,11 @@ import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import { noteNulls } from "../lists/selection.ts";
 import type { TypedDiff } from "./command.ts";
-import { catalogIdOf, checkSourceOptions, formatMinute, readCatalog, selectCatalogs } from "./source.ts";
+import * as source from "./source.ts";
 
 /** One of two compared catalogs. */
 interface ComparedCatalog {
-  readonly catalog: CatalogName | null;
+  readonly catalog: catalogs.CatalogName | null;
   readonly provider: string | null;
   readonly file: string | null;
   /** Milliseconds since 1970; undefined for a file. */
@@ -45,10 +34,10 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
   if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
   if (files.length > 2 || (files.length === 1 && catalog === undefined))
     throw wrongValue("<file>", files.join(" "), "two files, or one and --catalog <analysis|router>");
-  checkSourceOptions(typed);
+  source.checkSourceOptions(typed);
   const progress = screen.startProgress("reading catalogs");
   const pairs = await readPairs(context, typed).finally(progress.stop);
-  const compared = pairs.map(([from, to]) => ({ from, to, ...diffCatalogs(from.models, to.models) }));
+  const compared = pairs.map(([from, to]) => ({ from, to, ...catalogs.diffCatalogs(from.models, to.models) }));
   const changes = compared.flatMap(({ from, to, changes: all }) =>
     all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one, name: one.name ?? null })),
   );
@@ -76,15 +65,15 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   const { screen, host } = context;
   const { catalog, since, until } = typed;
   const readSide = async (file: string): Promise<ComparedCatalog> => {
-    const models = await readCatalogFile(file, host);
+    const models = await catalogs.readCatalogFile(file, host);
     noteNulls(screen, models, file);
     return { catalog: null, provider: null, file, asOf: undefined, models };
   };
   const [older, newer] = typed.file;
   if (older !== undefined && newer !== undefined) return [[await readSide(older), await readSide(newer)]];
   const settings = await effectiveSettings(context);
-  const readCurrent = async (name: CatalogName): Promise<ComparedCatalog> => {
-    return { ...(await readCatalog(context, { settings, catalog: name, typed })), file: null };
+  const readCurrent = async (name: catalogs.CatalogName): Promise<ComparedCatalog> => {
+    return { ...(await source.readCatalog(context, { settings, catalog: name, typed })), file: null };
   };
   if (older !== undefined && catalog !== undefined) return [[await readSide(older), await readCurrent(catalog)]];
   if (since === undefined) {
@@ -92,7 +81,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
   const pairs: Pair[] = [];
-  for (const name of selectCatalogs(settings, catalog)) {
+  for (const name of source.selectCatalogs(settings, catalog)) {
     const from = readPast(context, { settings, catalog: name, time: since(host.now()) });
     const to = until && readPast(context, { settings, catalog: name, time: until(host.now()) });
     pairs.push([from, to ?? (await readCurrent(name))]);
@@ -103,14 +92,18 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
 /** Reads a catalog as it was at a time. @throws Failure `catalog-history-missing` */
 const readPast = (
   { screen }: Context,
-  { settings, catalog, time }: { readonly settings: Settings; readonly catalog: CatalogName; readonly time: number },
+  {
+    settings,
+    catalog,
+    time,
+  }: { readonly settings: Settings; readonly catalog: catalogs.CatalogName; readonly time: number },
 ): ComparedCatalog => {
-  const [id, folder] = [catalogIdOf(settings, catalog), settings.dataFolder()];
-  const saved = folder === undefined ? undefined : findSavedCatalog(folder, id, time);
-  const models = saved && parseCatalog(saved.bytes);
+  const [id, folder] = [source.catalogIdOf(settings, catalog), settings.dataFolder()];
+  const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
+  const models = saved && catalogs.parseCatalog(saved.bytes);
   if (saved === undefined || models === undefined) throw catalogHistoryMissing(id);
   if (saved.fetchedAt > time) {
-    screen.notice(`comparing with the oldest saved ${catalog} catalog, of ${formatMinute(saved.fetchedAt)}`);
+    screen.notice(`comparing with the oldest saved ${catalog} catalog, of ${source.formatMinute(saved.fetchedAt)}`);
   }
   return { ...id, file: null, asOf: saved.fetchedAt, models };
 };
@@ -123,7 +116,7 @@ const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
 const nameSides = (...sides: Pair): readonly string[] => {
   const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;
-  return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : formatMinute(asOf)));
+  return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));
 };
 
 /** Characters of a side's name in the heading of a table. */
@@ -134,7 +127,7 @@ const shortenName = (name: string): string =>
   name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`;
 
 /** A change in the document. */
-type ChangeRow = Omit<Change, "name"> & { readonly catalog: CatalogName | null };
+type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
 
 const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): readonly Column<ChangeRow>[] => {
   const [from = "", to = ""] = names ?? [];
@@ -162,22 +155,22 @@ const formatField = ({ field }: ChangeRow): string =>
 
 const formatFact = (field: string | null, value: unknown): string => {
   if (value === null) return "";
-  if (field?.startsWith("pricing.")) return formatPrice(field.slice("pricing.".length), value);
-  return Array.isArray(value) ? value.map(formatPlain).join(", ") : formatPlain(value);
+  if (field?.startsWith("pricing.")) return catalogs.formatPrice(field.slice("pricing.".length), value);
+  return Array.isArray(value) ? value.map(catalogs.formatPlain).join(", ") : catalogs.formatPlain(value);
 };
 
 const formatDifference = ({ change, from, to }: ChangeRow): string => {
   if (Array.isArray(from) || Array.isArray(to)) {
     const [before = [], after = []] = [from, to].map((value) =>
-      value === null ? [] : [value].flat().map(formatPlain),
+      value === null ? [] : [value].flat().map(catalogs.formatPlain),
     );
     const added = after.filter((one) => !before.includes(one)).map((one) => `+${one}`);
     return [...added, ...before.filter((one) => !after.includes(one)).map((one) => `-${one}`)].join(" ");
   }
   if (change === "price") {
-    const [was, is] = [parseAmount(from), parseAmount(to)];
+    const [was, is] = [catalogs.parseAmount(from), catalogs.parseAmount(to)];
     if (was === undefined || is === undefined || was.digits <= 0n || is.digits < 0n) return "";
-    return `${formatPercentChange(was, is)}%`;
+    return `${catalogs.formatPercentChange(was, is)}%`;
   }
   if (!isInteger(from) || !isInteger(to)) return "";
   return to < from ? String(to - from) : `+${to - from}`;

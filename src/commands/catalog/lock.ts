@@ -1,15 +1,5 @@
 /** Compares catalogs with a lock file: `catalog lock` and `catalog verify`. */
-import {
-  catalogNames,
-  isAcceptable,
-  type LockedModel,
-  lockRules,
-  readLock,
-  toLockedModel,
-  type VerifiedFact,
-  verifyLock,
-  writeLock,
-} from "../../catalogs/index.ts";
+import * as catalogs from "../../catalogs/index.ts";
 import { wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { typedValue } from "../../contract/replies.ts";
@@ -20,14 +10,14 @@ import { pluralize } from "../../sentences.ts";
 import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
 import { requireReportFiles } from "../inputs/files.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
-import { openModelNames, readSelectedCatalogs, throwFirst } from "./source.ts";
+import * as source from "./source.ts";
 
 /** `catalog lock`. If it throws, nothing was written. @throws Failure `models-missing`, as `writeLock` */
 export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
   const { screen } = context;
   const { file } = typed;
   const models = await selectLockedModels(context, typed);
-  const changed = writeLock(file, models, screen.safe.json);
+  const changed = catalogs.writeLock(file, models, screen.safe.json);
   if (screen.isForProgram) {
     return await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
   }
@@ -35,21 +25,21 @@ export const lock = async (context: Context, typed: TypedLock): Promise<void> =>
   screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
 };
 
-const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly LockedModel[]> => {
-  const before = typed.model.length > 0 ? undefined : readLock(typed.file)?.models;
-  const { names, read, failures } = await readSelectedCatalogs(context, typed);
-  throwFirst(failures);
-  const isRead = ({ catalog }: LockedModel): boolean => names.includes(catalog);
+const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly catalogs.LockedModel[]> => {
+  const before = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
+  const { names, read, failures } = await source.readSelectedCatalogs(context, typed);
+  source.throwFirst(failures);
+  const isRead = ({ catalog }: catalogs.LockedModel): boolean => names.includes(catalog);
   // Locked models of catalogs that are not read stay as they are.
   const locked = before?.filter((model) => !isRead(model)) ?? [];
   const previous = before?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
-  const named = openModelNames(previous ?? typed.model.map((text) => ({ text })));
+  const named = source.openModelNames(previous ?? typed.model.map((text) => ({ text })));
   for (const { catalog, models } of read) {
     const ids = new Set<string>();
     for (const model of models) {
       const id = typedValue(model.id);
       if (id === undefined || previous?.length === 0) continue;
-      if (named.selects(id, catalog) && !ids.has(id)) locked.push(toLockedModel(catalog, id, model));
+      if (named.selects(id, catalog) && !ids.has(id)) locked.push(catalogs.toLockedModel(catalog, id, model));
       ids.add(id);
     }
   }
@@ -62,20 +52,21 @@ const selectLockedModels = async (context: Context, typed: TypedLock): Promise<r
 export const verify = async (context: Context, typed: TypedVerify): Promise<void> => {
   const { screen, host } = context;
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
-  const ruleNames = Object.keys(lockRules);
+  const ruleNames = Object.keys(catalogs.lockRules);
   const unknown = allow.find((rule) => !ruleNames.includes(rule));
   if (unknown !== undefined)
     throw wrongValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
   requireReportFiles(screen, { report: reports, inputs: [file] });
-  const locked = readLock(file);
+  const locked = catalogs.readLock(file);
   if (locked === undefined) throw lockMissing(file);
-  const names = catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
-  const { read, failures } = await readSelectedCatalogs(context, typed, { names });
-  throwFirst(failures);
-  const catalogs = new Map(read.map(({ catalog, models }) => [catalog, models]));
-  const found = verifyLock(locked, catalogs, { maxRise, withinMs, now: host.now() })
+  const names = catalogs.catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
+  const { read, failures } = await source.readSelectedCatalogs(context, typed, { names });
+  source.throwFirst(failures);
+  const served = new Map(read.map(({ catalog, models }) => [catalog, models]));
+  const found = catalogs
+    .verifyLock(locked, served, { maxRise, withinMs, now: host.now() })
     .filter(({ problem }) => !allow.includes(problem.rule))
-    .map((one): VerifiedFact => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
+    .map((one): catalogs.VerifiedFact => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
   const problems = found.map(({ problem }) => problem);
   for (const report of reports)
     await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
@@ -96,11 +87,11 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
     replacement === null ? [] : [[id, replacement.id] as const],
   );
   const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};
-  const canAccept = errors.some(({ regression }) => isAcceptable(regression.rule));
+  const canAccept = errors.some(({ regression }) => catalogs.isAcceptable(regression.rule));
   throw lockDiffers({ file, count: errors.length, isAcceptable: canAccept, replacements: named }, details);
 };
 
-const factColumns: readonly Column<VerifiedFact>[] = [
+const factColumns: readonly Column<catalogs.VerifiedFact>[] = [
   textColumn("id", { rank: 0, text: ({ locked }) => locked.id }),
   textColumn("rule", { heading: "finding", rank: 0, text: ({ problem }) => problem.rule }),
   textColumn("field", { heading: "of", rank: 0, text: ({ regression: { path } }) => formatLockedField(path) }),
@@ -123,7 +114,7 @@ const factColumns: readonly Column<VerifiedFact>[] = [
 ];
 
 /** Returns the part of a field that its rule does not contain. */
-const formatLockedField = ([field, name]: VerifiedFact["regression"]["path"]): string =>
+const formatLockedField = ([field, name]: catalogs.VerifiedFact["regression"]["path"]): string =>
   field === "pricing" ? String(name) : (/^(input|output)_modalities$/.exec(String(field))?.[1] ?? "");
 
 /** The names of all columns of `catalog verify`. */

@@ -1,19 +1,5 @@
 /** Reads the catalogs and models that a command line selects, from the service or the data folder. */
-import {
-  type CachedCatalog,
-  type CatalogEntry,
-  type CatalogId,
-  type CatalogName,
-  cacheCatalog,
-  catalogNames,
-  compilePattern,
-  dayMs,
-  type Filter,
-  findUnknownWord,
-  joinCatalogs,
-  parseCatalog,
-  readCachedCatalog,
-} from "../../catalogs/index.ts";
+import * as catalogs from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -21,22 +7,22 @@ import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../c
 import { type Entries, mapEntries, type ReplyList } from "../../contract/replies.ts";
 import { Failure } from "../../failure.ts";
 import { findNearest } from "../../nearest.ts";
-import { formatList, pluralize } from "../../sentences.ts";
+import { formatList } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
 import { noteNulls } from "../lists/selection.ts";
 
-interface CatalogRead extends CatalogId {
+interface CatalogRead extends catalogs.CatalogId {
   readonly models: ReplyList<CatalogModel>;
   /** Milliseconds since 1970. */
   readonly asOf: number;
 }
 
 export interface CatalogsRead {
-  readonly names: readonly CatalogName[];
+  readonly names: readonly catalogs.CatalogName[];
   readonly read: readonly CatalogRead[];
-  readonly listed: Entries<CatalogEntry>;
+  readonly listed: Entries<catalogs.CatalogEntry>;
   /** Why the other catalogs were not read. */
   readonly failures: readonly Failure[];
 }
@@ -50,8 +36,8 @@ export const checkSourceOptions = ({ maxAge, offline }: TypedSource): void => {
 /** Reads the selected catalogs. @throws Failure `conflicting-options`, `setting-missing`; if none can be read */
 export const readSelectedCatalogs = async (
   context: Context,
-  typed: TypedSource & { readonly catalog?: CatalogName | undefined },
-  more: { readonly names?: readonly CatalogName[]; readonly label?: string } = {},
+  typed: TypedSource & { readonly catalog?: catalogs.CatalogName | undefined },
+  more: { readonly names?: readonly catalogs.CatalogName[]; readonly label?: string } = {},
 ): Promise<CatalogsRead> => {
   checkSourceOptions(typed);
   const settings = await effectiveSettings(context);
@@ -69,7 +55,7 @@ export const readSelectedCatalogs = async (
   const failures = results.filter((result) => result instanceof Failure);
   const read = results.flatMap((result) => (result instanceof Failure ? [] : [result]));
   if (read.length === 0) throwFirst(failures);
-  return { names, read, listed: joinCatalogs(read), failures };
+  return { names, read, listed: catalogs.joinCatalogs(read), failures };
 };
 
 /** @throws the first Failure */
@@ -80,28 +66,28 @@ export const throwFirst = ([failure]: readonly Failure[]): void => {
 const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
 
 /** Returns the named catalog, or all catalogs whose provider is set. @throws Failure `setting-missing` */
-export const selectCatalogs = (settings: Settings, named?: CatalogName): readonly CatalogName[] => {
+export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName): readonly catalogs.CatalogName[] => {
   if (named !== undefined) return [named];
-  const set = catalogNames.filter((name) => settings.get(providerSettings[name]) !== undefined);
+  const set = catalogs.catalogNames.filter((name) => settings.get(providerSettings[name]) !== undefined);
   if (set.length === 0) settings.require("router_provider");
   return set;
 };
 
-export const noteSkippedCatalogs = ({ screen }: Context, names: readonly CatalogName[]): void => {
-  for (const name of catalogNames) {
+export const noteSkippedCatalogs = ({ screen }: Context, names: readonly catalogs.CatalogName[]): void => {
+  for (const name of catalogs.catalogNames) {
     if (!names.includes(name)) screen.notice(`skipped the ${name} catalog: ${providerSettings[name]} is not set`);
   }
 };
 
 /** @throws Failure `setting-missing` */
-export const catalogIdOf = (settings: Settings, catalog: CatalogName): CatalogId => {
+export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): catalogs.CatalogId => {
   const provider = settings.require(providerSettings[catalog]);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
 
 interface CatalogRequest {
   readonly settings: Settings;
-  readonly catalog: CatalogName;
+  readonly catalog: catalogs.CatalogName;
   readonly typed: TypedSource;
 }
 
@@ -113,15 +99,15 @@ export const readCatalog = async (
   const { screen, host } = context;
   const id = catalogIdOf(settings, catalog);
   const folder = settings.dataFolder();
-  const cached = folder === undefined ? undefined : readCachedCatalog(folder, id);
+  const cached = folder === undefined ? undefined : catalogs.readCachedCatalog(folder, id);
   const age = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
   // A negative age means that another clock was ahead.
   const bytes = offline || (maxAge !== undefined && age >= 0 && age <= maxAge) ? cached?.read() : undefined;
   if (cached !== undefined && bytes !== undefined) {
-    const models = parseCatalog(bytes);
+    const models = catalogs.parseCatalog(bytes);
     if (models === undefined) throw catalogNotCached(id);
-    screen.notice(`using ${title} cached at ${formatMinute(cached.checkedAt)} (${formatAge(age)})`);
+    screen.notice(`using ${title} cached at ${formatMinute(cached.checkedAt)}`);
     noteNulls(screen, models, title);
     return { ...id, models, asOf: cached.checkedAt };
   }
@@ -129,14 +115,14 @@ export const readCatalog = async (
   const reply = await requestCatalog(context, { settings, id, cached });
   const now = host.now();
   const fetched = { ...reply, current: reply.status === 304 ? cached : undefined, now };
-  if (folder !== undefined) context.runAtEnd(async () => cacheCatalog(folder, id, fetched));
+  if (folder !== undefined) context.runAtEnd(async () => catalogs.cacheCatalog(folder, id, fetched));
   noteNulls(screen, reply.value, title);
   return { ...id, models: reply.value, asOf: now };
 };
 
 const requestCatalog = async (
   context: Context,
-  { settings, id, cached }: { settings: Settings; id: CatalogId; cached: CachedCatalog | undefined },
+  { settings, id, cached }: { settings: Settings; id: catalogs.CatalogId; cached: catalogs.CachedCatalog | undefined },
 ) => {
   const client = await openClient(context, settings);
   const { catalog, provider } = id;
@@ -149,49 +135,36 @@ const requestCatalog = async (
 /** Formats a time for a person: `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
-const ageUnits = [
-  ["day", dayMs],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-] as const;
-
-/** Formats an age for a person: `3 hours ago`. */
-const formatAge = (ms: number): string => {
-  const [name, unit] = ageUnits.find(([, length]) => ms >= length) ?? ["second", 1000];
-  return `${pluralize(Math.max(0, Math.floor(ms / unit)), name)} ago`;
-};
-
 /** @throws Failure `conflicting-options` */
-export const checkFilterOptions = ({ deprecated, notDeprecated }: Filter): void => {
+export const checkFilterOptions = ({ deprecated, notDeprecated }: catalogs.Filter): void => {
   if (deprecated && notDeprecated) throw contradiction("--deprecated", "--not-deprecated", "no model matches both");
 };
 
 /** Refuses words that are neither usual nor in a model. @throws Failure `invalid-option-value` */
-export const checkFilterWords = (filter: Filter, listed: Entries<CatalogEntry>): void => {
+export const checkFilterWords = (filter: catalogs.Filter, listed: Entries<catalogs.CatalogEntry>): void => {
   const models = mapEntries(listed, ({ entry }) => entry);
-  const unknown = findUnknownWord(filter, models);
+  const unknown = catalogs.findUnknownWord(filter, models);
   if (unknown === undefined) return;
   const { option, word, usual, near, occurring } = unknown;
-  const counts = occurring.map((one) => `${one.word} (${pluralize(one.count, "model")})`);
-  throw wrongValue(option, word, formatList(counts.length === 0 ? usual : counts), near);
+  throw wrongValue(option, word, formatList(occurring.length === 0 ? usual : occurring), near);
 };
 
 /** The id of a model or a glob over ids. */
 interface ModelName {
   readonly text: string;
   /** Default: all catalogs. */
-  readonly catalog?: CatalogName;
+  readonly catalog?: catalogs.CatalogName;
 }
 
 /** Selects models by their names, one model after the other. Without names, all models are selected. */
 export const openModelNames = (names: readonly ModelName[] = []) => {
   const all = names.map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
-    return { text, catalog, glob: isGlob ? compilePattern(text) : undefined, isFound: false };
+    return { text, catalog, glob: isGlob ? catalogs.compilePattern(text) : undefined, isFound: false };
   });
   const ids = new Set<string>();
   return {
-    selects(id: string | undefined, catalog: CatalogName): boolean {
+    selects(id: string | undefined, catalog: catalogs.CatalogName): boolean {
       if (id !== undefined) ids.add(id);
       const matching = all.filter(
         (one) =>

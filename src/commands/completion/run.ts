@@ -3,15 +3,7 @@ import zsh from "../../../completions/_rollcall?raw";
 import bash from "../../../completions/rollcall.bash?raw";
 import fish from "../../../completions/rollcall.fish?raw";
 import powershell from "../../../completions/rollcall.ps1?raw";
-import {
-  type Command,
-  type Kind,
-  lastWord,
-  listOptions,
-  type Program,
-  parseArgv as readArgv,
-  visibleVerbs,
-} from "../../cli/index.ts";
+import * as cli from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { quoteText, splitWords } from "../../shell-words.ts";
 import { type Candidate, type Candidates, suggestValues } from "./values.ts";
@@ -22,7 +14,7 @@ export const printScript = async ({ screen }: Context, shell: keyof typeof scrip
   await screen.printText(scripts[shell]);
 
 interface CompletionRequest {
-  readonly program: Program;
+  readonly program: cli.Program;
   readonly shell: string;
   /**
    * bash: the line up to the cursor, and the part of it that bash will replace. zsh, fish: the current word after a
@@ -103,11 +95,15 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
 /** A word that nobody types: the parser puts it where the current word belongs. */
 const cursorMark = "-\0";
 
-const findCandidates = async (context: Context, program: Program, { before, current }: Line): Promise<Candidates> => {
-  const { command, above, given, operands, unknown } = await readArgv(program, [...before, cursorMark]);
-  const options = Object.entries(listOptions(command, above[0] ?? command));
+const findCandidates = async (
+  context: Context,
+  program: cli.Program,
+  { before, current }: Line,
+): Promise<Candidates> => {
+  const { command, above, given, operands, unknown } = await cli.parseArgv(program, [...before, cursorMark]);
+  const options = Object.entries(cli.listOptions(command, above[0] ?? command));
   const taken = [...operands, ...unknown.filter((word) => !word.startsWith("-"))].filter((word) => word !== cursorMark);
-  const valuesFor = async (name: string, kind: Kind<unknown>, prefix = ""): Promise<Candidates> => {
+  const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
     const typed = current.slice(prefix.length);
     const values = await suggestValues({ context, command, name, kind, typed, operands: taken, optionValues: given });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
@@ -135,7 +131,7 @@ const findCandidates = async (context: Context, program: Program, { before, curr
   return name === undefined || kind === undefined ? [] : await valuesFor(`${command.words} <${name}>`, kind);
 };
 
-const verbCandidates = (command: Command): readonly Candidate[] => [
-  ...visibleVerbs(command).map((verb) => ({ text: lastWord(verb), about: verb.about })),
+const verbCandidates = (command: cli.Command): readonly Candidate[] => [
+  ...cli.visibleVerbs(command).map((verb) => ({ text: cli.lastWord(verb), about: verb.about })),
   ...(command.run === undefined ? [{ text: "help", about: "print the help of a command" }] : []),
 ];

@@ -7,17 +7,7 @@ import { Failure, type FailureCode, isFailure } from "../../failure.ts";
 import { checkFileMode, getErrorCode, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { pluralize } from "../../sentences.ts";
-import {
-  canCreate,
-  credentialUses,
-  findDataFolder,
-  findLedgerFile,
-  findOrigin,
-  listSettings,
-  readSaved,
-  type Settings,
-  urlSettingName,
-} from "../../settings/index.ts";
+import * as config from "../../settings/index.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
 
@@ -39,7 +29,7 @@ type Facts = Readonly<Record<string, unknown>> | undefined;
 interface CheckContext {
   readonly context: Context;
   /** Undefined if the settings cannot be read. */
-  readonly settings: Settings | undefined;
+  readonly settings: config.Settings | undefined;
   readonly isOffline: boolean;
   /** Maximum time without bytes from a service. */
   readonly silenceMs: number;
@@ -90,7 +80,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
 
 /** Checks settings, and the files of settings and credentials. */
 const checkSettings: Check = async ({ context }) => {
-  const { profile, rows, unknown } = listSettings({ ...toSettingsSources(context), ...silentSources });
+  const { profile, rows, unknown } = config.listSettings({ ...toSettingsSources(context), ...silentSources });
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const facts = set.map(({ name, value, source, from }) => {
     // A command line may contain secrets, so only the program is shown.
@@ -113,7 +103,9 @@ const checkSettings: Check = async ({ context }) => {
     ...(["settings", "credentials"] as const).flatMap((kind) => {
       try {
         const found: Finding[] = [];
-        readSaved(context.host, kind, ({ message, advice }) => found.push(warning(`${kind} file`, message, advice)));
+        config.readSaved(context.host, kind, ({ message, advice }) =>
+          found.push(warning(`${kind} file`, message, advice)),
+        );
         return found;
       } catch (thrown) {
         return [toFinding(`${kind} file`, thrown)];
@@ -127,7 +119,9 @@ const checkCredentials = async (asked: CheckContext): Promise<readonly Finding[]
   const { settings } = asked;
   if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
   if (settings.local) return [ok("credentials", "the local service has its own key")];
-  const found = await Promise.all(credentialUses.map(async (use) => await checkCredential(asked, settings, use)));
+  const found = await Promise.all(
+    config.credentialUses.map(async (use) => await checkCredential(asked, settings, use)),
+  );
   const usable = found.filter(({ status }) => status !== "skipped");
   // A missing credential is an error only if all are missing.
   const hasNoCredential = usable.length > 0 && usable.every(({ facts }) => facts?.state === "missing");
@@ -138,12 +132,12 @@ const checkCredentials = async (asked: CheckContext): Promise<readonly Finding[]
 
 const checkCredential = async (
   { context, isOffline }: CheckContext,
-  settings: Settings,
+  settings: config.Settings,
   use: CredentialUse,
 ): Promise<Finding> => {
   const check = `credential ${use}`;
   try {
-    const origin = findOrigin(settings, use);
+    const origin = config.findOrigin(settings, use);
     if (origin === undefined) return skipped(check, `no URL is set for ${use} requests`, { state: "no address" });
     const { state, from = null, username, failure: unusable } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
@@ -201,7 +195,7 @@ const checkUrl = async (
   [address, of]: readonly [string, EndpointHost],
   credentials: Promise<readonly Finding[]>,
 ): Promise<Finding> => {
-  const [check, setting] = [`address ${of}`, urlSettingName(of)];
+  const [check, setting] = [`address ${of}`, config.urlSettingName(of)];
   try {
     const { probeUrl } = await loadDownloads();
     const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, silenceMs });
@@ -223,7 +217,7 @@ const checkUrl = async (
 
 /** Checks the ledger for damage, and counts its requests and writers. */
 const checkLedger: Check = async ({ context: { host }, settings }) => {
-  const file = findLedgerFile(host);
+  const file = config.findLedgerFile(host);
   const place = (await settings?.ledgerPlace()) ?? (file === undefined ? undefined : { path: file });
   if (place === undefined) {
     const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
@@ -238,7 +232,7 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
   }
   const found = await examineLedger(path);
   if (found === undefined) return [missingLedgerFinding(path)];
-  const folder = findDataFolder(host);
+  const folder = config.findDataFolder(host);
   const loose = folder === undefined ? undefined : checkFileMode(folder, "700");
   const open = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
   const { bytes, version, damages = [], counts, writers } = found;
@@ -250,7 +244,7 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
 };
 
 const missingLedgerFinding = (path: string): Finding => {
-  if (isDatabaseUrl(path) || canCreate(path)) {
+  if (isDatabaseUrl(path) || config.canCreate(path)) {
     return ok("ledger", `none yet; the first log creates ${path}`, { path });
   }
   const fix = "make the folder writable, or choose another folder with ROLLCALL_DATA_DIR";
@@ -286,7 +280,7 @@ const damagedFinding = (check: string, damages: readonly string[], facts: { read
 
 const checkStore: Check = async ({ context, settings }) => {
   const check = "local store";
-  const dataDir = findDataFolder(context.host);
+  const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped(check, "cannot locate the store, because the home folder is unknown")];
   // Loaded here, so that a missing native module becomes a finding.
   const { examineStore } = await import("../../service/index.ts");

@@ -5,7 +5,7 @@ import { exitCodes, type FailureCode, type Problem, type Severity } from "../../
 import { makeLooseModeProblem } from "../../files.ts";
 import { type Dataset, readSources, reportSplitLeaks } from "../../groups/index.ts";
 import { memoryBytes, type Source } from "../../input/index.ts";
-import { findImportProblem } from "../../settings/index.ts";
+import { findSettingProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
 /** A code or a rule. The functions are not part of its JSON. */
@@ -98,7 +98,7 @@ const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, exampl
 
 /** Returns the problem of a setting in an imported file. */
 const toImportExample = (key: string, value: string, local = false): Problem => {
-  const wrong = findImportProblem(key, value, { local, windows: false });
+  const wrong = findSettingProblem(key, value, { local, windows: false });
   if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);
   return { file: "team.json", line: 3, column: 3, ...wrong };
 };

@@ -68,7 +68,7 @@ describe("the cache of catalogs", () => {
     age(copy(), 30 * 60_000);
     const young = await router("--max-age", "1h");
     expect(young).toMatchObject({ code: 0, stdout: "one\n" });
-    expect(young.stderr).toMatch(/^note: .* router catalog .* \d{4}-\d\d-\d\d \d\d:\d\d UTC \(30 minutes ago\)\n$/);
+    expect(young.stderr).toMatch(/^note: .* router catalog .* \d{4}-\d\d-\d\d \d\d:\d\d UTC\n$/);
     expect(await router("--max-age", "20m")).toEqual({ code: 0, stdout: "two\n", stderr: "" });
   });
 
@@ -85,7 +85,7 @@ describe("the cache of catalogs", () => {
     age(copy(), 3 * 86_400_000);
     const offline = await router("--offline");
     expect(offline).toMatchObject({ code: 0, stdout: "one\n" });
-    expect(offline.stderr).toContain("(3 days ago)");
+    expect(offline.stderr).toContain("cached at");
     expect(await router("--offline", "--json")).toEqual({ code: 0, stdout: `${one}\n`, stderr: "" });
   });
 
