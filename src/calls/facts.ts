@@ -108,10 +108,6 @@ const parseTokens = (text = ""): bigint | undefined => {
 export const sumTokens = ({ prompt, completion, total }: Usage): bigint | undefined =>
   total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
 
-/** Returns the total tokens of a usage object; undefined if it has none. */
-export const countTokens = (value: RawJson | undefined): bigint | undefined =>
-  readUsage(value, undefined).map(sumTokens)[0];
-
 /**
  * Returns the costs by model. Assumed: `<what>_tokens_total_cost` are amounts, in USD unless a `…_cost_unit` next to them
  * is another currency.
@@ -124,13 +120,6 @@ export const readCosts = (call: RawJson, prefix: string): readonly Cost[] =>
     const unit = units.map((one) => one.value.text).find((text) => text.toUpperCase() !== "USD") ?? "USD";
     return [{ model, parts, unit, total: addAmounts(parts) }];
   });
-
-/** Returns the cost in a usage object. Assumed: `cost` or `total_cost`, else amounts as in `readCosts`. */
-export const readCost = (value: RawJson | undefined): Decimal | undefined => {
-  const cost = digitsAt(value, "cost") ?? digitsAt(value, "total_cost");
-  const parts = cost === undefined ? readAmounts(value) : [{ amount: cost }];
-  return parts.length === 0 ? undefined : addAmounts(parts);
-};
 
 const costSuffix = "_tokens_total_cost";
 

@@ -20,7 +20,6 @@ export {
 export {
   type Cost,
   callFields,
-  countTokens,
   findCallName,
   findDurationMicros,
   findModels,
@@ -30,7 +29,6 @@ export {
   listFieldNames,
   omitContent,
   omittedKey,
-  readCost,
   readCosts,
   readDollars,
   readStatus,

@@ -162,22 +162,23 @@ export const readGroupStart = async (dataset: IndexedGroups, group: number, maxL
   return await readSourceRange(own.source, { start: own.part.start, length: Math.min(own.part.length, maxLength) });
 };
 
-/** Reads the parts of valid groups in order. @throws Failure `input-changed`; the signal's reason */
-export async function* readValidParts(
+/** Reads the rewards of valid groups in order, NaN if missing. @throws Failure `input-changed`; the signal's reason */
+export async function* readRewards(
   dataset: IndexedGroups,
   signal: AbortSignal,
-): AsyncGenerator<{ readonly group: number; readonly part: Part; readonly bytes: Buffer }, void> {
-  const { groups, found } = dataset;
+): AsyncGenerator<{ readonly group: number; readonly rewards: readonly number[] }, void> {
+  const { groups } = dataset;
   const window = new ReadWindow();
-  for (let at = 0; at < found.parts.count; at++) {
-    const group = groups.groupOf(at);
-    const own = groups.isValid(group) ? findPart(dataset, at) : undefined;
+  for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
-    if (own !== undefined) yield { group, part: own.part, bytes: await window.readPart(own) };
+    const [own] = groups.isValid(group) ? listParts(dataset, group) : [];
+    if (own === undefined) continue;
+    const isIndexed = own.part.kind !== "group";
+    yield { group, rewards: isIndexed ? groups.rewardsOf(group) : parseRewards(await window.readPart(own), own.part) };
   }
 }
 
-export const parseRewards = (bytes: Buffer, part: Part): readonly number[] =>
+const parseRewards = (bytes: Buffer, part: Part): readonly number[] =>
   listTrajectories(bytes, part).map((trajectory) => {
     const { reward } = pickMembers(trajectory, ["reward"]);
     return typeof reward === "number" ? reward : Number.NaN;

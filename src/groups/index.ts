@@ -17,13 +17,12 @@ export { type AssemblyOptions, type GroupAssembler, openGroupAssembler } from ".
 export {
   type GroupPart,
   listParts,
-  parseRewards,
   ReadWindow,
   readGroupLines,
   readGroupStart,
   readGroupTrajectories,
   readPartValue,
-  readValidParts,
+  readRewards,
   requireUnchanged,
   type SourceTrajectory,
 } from "./group-bytes.ts";

@@ -33,8 +33,8 @@ export interface PageState {
 
 export interface Summary {
   readonly files: readonly string[];
-  /** Number of files that groups begin in; 0 for one file. */
-  readonly runs: number;
+  /** Number of files that groups begin in. */
+  readonly groupFiles: number;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
   readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
@@ -45,13 +45,13 @@ export interface Summary {
 
 export interface Charts {
   /** Empty for one file. */
-  readonly runs: readonly FileSummary[];
-  readonly rewards: readonly Bar[];
+  readonly files: readonly FileSummary[];
+  readonly rewards: readonly RewardCount[];
   readonly dots: readonly Dot[];
 }
 
 /** Trajectories with rewards in a range. */
-export type Bar = { readonly range: Range; readonly count: number };
+export type RewardCount = { readonly range: Range; readonly count: number };
 
 /** Groups with similar means and spreads. */
 export type Dot = { readonly mean: Range; readonly spread: Range; readonly groups: number };
@@ -59,10 +59,6 @@ export type Dot = { readonly mean: Range; readonly spread: Range; readonly group
 /** One of several files with groups. */
 export interface FileSummary {
   readonly file: string;
-  /** The part of the path that distinguishes its run; empty if there is one run. */
-  readonly run: string;
-  /** The number in the name of the file or its folder. */
-  readonly step: number | null;
   readonly groups: number;
   readonly trainable: number;
   /** The mean of its groups' means; null if no group is measured. */
@@ -99,9 +95,6 @@ export interface GroupRow extends GroupFacts {
   /** Its rewards in ascending order, or an even selection of them. */
   readonly rewards: readonly number[];
   readonly problems: number;
-  /** Sums of the trajectories; null if not recorded. */
-  readonly tokens: number | null;
-  readonly cost: number | null;
   /** The split of a group that was logged to the local service. */
   readonly split: string | null;
 }

@@ -28,7 +28,7 @@ const headers: Readonly<Record<string, string>> = {
 };
 
 const [styleLink, scriptLink] = ['<link rel="stylesheet" href="page.css">', '<script src="page.js" defer></script>'];
-const html = `<!doctype html>\n${formatDocument(styleLink, scriptLink)}`;
+const html = ["<!doctype html>\n", ...formatDocument(styleLink, [scriptLink])].join("");
 
 const answers = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
 

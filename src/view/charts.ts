@@ -1,6 +1,7 @@
-/** The bars and dots of the charts. */
-import type { Bar, Dot } from "./answers.ts";
-import type { Measures } from "./measures.ts";
+/** The bars, dots and files of the charts. */
+import { computeMoments, type Dataset } from "../groups/index.ts";
+import type { Dot, FileSummary, RewardCount } from "./answers.ts";
+import { findUntrainableReason, type Measures } from "./measures.ts";
 import { relativePosition } from "./select.ts";
 
 /** Bars of a histogram, maximum distinct values with their own bar, and cells of the plot in each direction. */
@@ -8,44 +9,48 @@ const barCount = 24;
 const maxValues = 16;
 const cells = { mean: 36, spread: 16 };
 
-/** Returns bars of finite rewards in ascending order. */
-export const computeBars = (rewards: Float64Array): readonly Bar[] => {
+/** Maximum number of files in the chart. */
+const maxFiles = 1000;
+
+/** Counts finite rewards, by value or in ranges of equal width, in ascending order. */
+export const countRewards = (all: Float64Array): readonly RewardCount[] => {
+  const rewards = all.filter(Number.isFinite);
   const values = new Map<number, number>();
   for (const reward of rewards) {
-    if (!Number.isFinite(reward)) continue;
     values.set(reward, (values.get(reward) ?? 0) + 1);
-    if (values.size > maxValues) return countBars(rewards, axisOf(rewards, barCount));
+    if (values.size > maxValues) return countInRanges(rewards);
   }
   const sorted = [...values].sort(([a], [b]) => a - b);
   return sorted.map(([value, count]) => ({ range: [value, value], count }));
 };
 
-const countBars = (rewards: Float64Array, axis: Axis): readonly Bar[] => {
-  const edges = edgesOf(axis);
-  const edge = (at: number): number => edges[at] ?? axis.most;
-  const counts = new Float64Array(axis.cells);
+const countInRanges = (rewards: Float64Array): readonly RewardCount[] => {
+  const { least, most } = findBounds(rewards);
+  // Smaller numbers, because the multiple of a wide range exceeds a double.
+  const [from, to] = [least / 64, most / 64];
+  const edge = (at: number) => (at === barCount ? most : 64 * (from + ((to - from) * at) / barCount));
+  const edges = Array.from({ length: barCount }, (_, at) => edge(at));
+  const counts = new Float64Array(barCount);
   for (const reward of rewards) {
-    if (!Number.isFinite(reward)) continue;
-    let at = cellOf(reward, axis);
-    // Corrects rounding, so that the edges decide.
-    while (at > 0 && reward < edge(at)) at--;
-    while (at < axis.cells - 1 && reward >= edge(at + 1)) at++;
+    const at = edges.findLastIndex((start) => reward >= start);
     counts[at] = (counts[at] ?? 0) + 1;
   }
   return Array.from(counts, (count, at) => ({
-    range: at === axis.cells - 1 ? [edge(at), axis.most] : [edge(at), edge(at + 1), "below"],
+    range: at === barCount - 1 ? [edge(at), most] : [edge(at), edge(at + 1), "below"],
     count,
   }));
 };
 
 /** Returns a dot for each cell with measured groups. */
 export const computeDots = ({ mean, spread, count }: Measures): readonly Dot[] => {
-  const axes = { mean: axisOf(mean, cells.mean), spread: axisOf(spread, cells.spread) };
+  const axes = { mean: findBounds(mean), spread: findBounds(spread) };
+  const cellOf = (value: number, axis: "mean" | "spread"): number =>
+    Math.min(cells[axis] - 1, Math.floor(relativePosition(value, axes[axis].least, axes[axis].most) * cells[axis]));
   const dots = new Map<number, Dot>();
   for (let group = 0; group < count; group++) {
     const [x, y] = [mean[group] ?? Number.NaN, spread[group] ?? Number.NaN];
     if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
-    const key = cellOf(x, axes.mean) * cells.spread + cellOf(y, axes.spread);
+    const key = cellOf(x, "mean") * cells.spread + cellOf(y, "spread");
     const { mean: means, spread: spreads, groups } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {
       mean: [Math.min(means[0], x), Math.max(means[1], x)],
@@ -56,26 +61,38 @@ export const computeDots = ({ mean, spread, count }: Measures): readonly Dot[] =
   return [...dots.values()];
 };
 
-/** The range of finite values, in cells of equal width. */
-const axisOf = (values: Float64Array, cells: number) => {
+const findBounds = (values: Float64Array) => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {
     if (!Number.isFinite(value)) continue;
     least = Math.min(least, value);
     most = Math.max(most, value);
   }
-  return { least, most, cells };
+  return { least, most };
 };
 
-type Axis = ReturnType<typeof axisOf>;
-
-const cellOf = (value: number, { least, most, cells }: Axis): number =>
-  most === least ? 0 : Math.min(cells - 1, Math.floor(relativePosition(value, least, most) * cells));
-
-const edgesOf = ({ least, most, cells }: Axis): readonly number[] =>
-  Array.from({ length: cells + 1 }, (_, at) => {
-    if (at === 0 || at === cells) return at === 0 ? least : most;
-    // The width of a wide range, or its multiple, exceeds a double.
-    if (!Number.isFinite((most - least) * cells)) return 2 * (least / 2 + ((most / 2 - least / 2) / cells) * at);
-    return Math.min(most, least + ((most - least) * at) / cells);
+/** Summarizes several files with groups in the order of their names, `step-9` before `step-10`. */
+export const summarizeFiles = (
+  dataset: Dataset,
+  files: readonly string[],
+  { mean }: Measures,
+): readonly FileSummary[] => {
+  const groupsByFile = new Map<string, number[]>();
+  for (const [group, file] of files.entries()) {
+    const own = groupsByFile.get(file);
+    if (own === undefined) groupsByFile.set(file, [group]);
+    else own.push(group);
+  }
+  if (groupsByFile.size < 2) return [];
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const sorted = [...groupsByFile].sort(([a], [b]) => compare(a, b)).slice(0, maxFiles);
+  return sorted.map(([file, groups]) => {
+    const means = groups.map((group) => mean[group] ?? Number.NaN).filter(Number.isFinite);
+    return {
+      file,
+      groups: groups.length,
+      trainable: groups.filter((group) => findUntrainableReason(dataset, group) === null).length,
+      mean: means.length === 0 ? null : computeMoments(means).mean,
+    };
   });
+};

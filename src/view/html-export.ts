@@ -4,17 +4,20 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { getErrorCode, writeFileAtomically } from "../files.ts";
-import type { GroupData, GroupDetail, GroupRow, PageData, PageState } from "./answers.ts";
+import { writeFileAtomically, writeUserFile } from "../files.ts";
+import { readGroupTrajectories } from "../groups/index.ts";
+import type { GroupData, PageData, PageState } from "./answers.ts";
+import type { ViewInput } from "./detail.ts";
 import pageScript from "./page/main.tsx?page";
 import pageStyle from "./page/page.css?raw";
-import { allGroups, rowsPerPage } from "./query.ts";
-import type { ViewSession } from "./session.ts";
+import { allGroups } from "./query.ts";
+import { openSession } from "./session.ts";
 
 export { pageScript, pageStyle };
 
-/** Formats the document without its first line. */
-export const formatDocument = (head: string, body: string): string => `<html lang="en">
+/** Formats the document without its first line, in pieces. */
+export const formatDocument = (head: string, body: readonly string[]): readonly string[] => [
+  `<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -25,10 +28,10 @@ ${head}
 </head>
 <body>
 <noscript>This page needs JavaScript.</noscript>
-${body}
-</body>
-</html>
-`;
+`,
+  ...body,
+  "\n</body>\n</html>\n",
+];
 
 /** Formats the Content-Security-Policy, which allows only the page's own script and style. */
 export const formatPolicy = (script: string, style: string, more: readonly string[] = []): string => {
@@ -36,17 +39,17 @@ export const formatPolicy = (script: string, style: string, more: readonly strin
   return [...all, "base-uri 'none'", "form-action 'none'", ...more].join("; ");
 };
 
-/** Limits of an exported page, so that a browser opens it quickly and it can be sent by mail. */
+/** Limits of an exported page, so that a browser opens it quickly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-export interface ExportedPage {
+interface ExportedPage {
   /** The document without its first line. */
   readonly pieces: readonly string[];
   readonly groups: { readonly read: number; readonly written: number };
   readonly trajectories: { readonly read: number; readonly written: number };
 }
 
-export interface ExportOptions {
+interface ExportOptions {
   /** Milliseconds since 1970. */
   readonly at: number;
   /** Makes JSON safe and redacts it. */
@@ -54,68 +57,47 @@ export interface ExportOptions {
   readonly signal: AbortSignal;
 }
 
-/** Makes the page of a measured session. @throws Failure `input-changed`; the signal's reason */
-export const buildPage = async (session: ViewSession, { at, safe, signal }: ExportOptions): Promise<ExportedPage> => {
+/** Makes the page of an input as one file. @throws Failure `input-changed`; the signal's reason */
+export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportOptions): Promise<ExportedPage> => {
+  const { dataset } = shown;
+  const session = openSession(shown);
+  await session.measure(signal);
   const [state, charts] = [await session.state(allGroups), await session.charts(allGroups)];
   if (state?.summary === undefined || charts === undefined) throw new Error("nothing was read");
-  const findings = session.findings(exportLimits.findings);
   const block = (id: string, value: PageData | GroupData): string =>
     // Without `<`, no text can end its script element.
     `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
   const blocks: string[] = [];
   const rows: PageData["rows"][number][] = [];
   let bytes = 0;
-  for await (const row of rowsOf(session)) {
+  for (let group = 0; group < dataset.groups.count && rows.length < exportLimits.groups; group++) {
     signal.throwIfAborted();
-    const size = session.dataset.groups.bytesOf(row.group);
+    const size = dataset.groups.bytesOf(group);
     if (bytes + size > exportLimits.bytes) continue;
-    const detail = await session.group({ ...allGroups, group: row.group + 1 });
+    const detail = await session.group({ ...allGroups, group: group + 1 });
     if (detail === undefined) continue;
     bytes += size;
     const { place, valid, members, findings: own } = detail;
     const rewards = valid ? members.map(({ reward }) => reward) : [];
+    const row = await session.row(group);
     rows.push({ row, file: place?.file ?? "", rewards, rules: [...new Set(own.map(({ rule }) => rule))] });
-    blocks.push(block(`group-${row.group}`, { detail, trajectories: await trajectoriesOf(session, detail) }));
-    if (rows.length === exportLimits.groups) break;
+    const all = await readGroupTrajectories(dataset, group);
+    const trajectories = all.map((one) => one.bytes.toString("utf8"));
+    blocks.push(block(`group-${group}`, { detail, trajectories }));
   }
   const written: PageState = { ...state, written: { at: new Date(at).toISOString(), groups: rows.length } };
   const { groups, trajectories } = state.summary;
+  const data = { state: written, charts, findings: session.findings(exportLimits.findings), rows };
+  const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
+  const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
+  const head = `<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="referrer" content="no-referrer">
+<style>${pageStyle}</style>`;
   return {
-    pieces: buildPieces([block("data", { state: written, charts, findings, rows }), ...blocks]),
+    pieces: formatDocument(head, [block("data", data), ...blocks, `<script>${script}</script>`]),
     groups: { read: groups.read, written: rows.length },
     trajectories: { read: trajectories.read, written: rows.reduce((sum, { row }) => sum + row.size, 0) },
   };
-};
-
-async function* rowsOf(session: ViewSession): AsyncGenerator<GroupRow, void> {
-  for (let page = 1; ; page++) {
-    const rows = (await session.rows({ ...allGroups, page }))?.rows ?? [];
-    yield* rows;
-    if (rows.length < rowsPerPage) return;
-  }
-}
-
-const trajectoriesOf = async (session: ViewSession, { group, members }: GroupDetail): Promise<readonly string[]> => {
-  const all: string[] = [];
-  for (const at of members.keys()) {
-    all.push((await session.trajectory({ ...allGroups, group: group + 1, trajectory: at + 1 })) ?? "");
-  }
-  return all;
-};
-
-/** The document with blocks of data before its script. */
-const buildPieces = (blocks: readonly string[]): readonly string[] => {
-  const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
-  const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
-  const blocksPlaceholder = "<!-- data -->";
-  const head = [
-    `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
-    '<meta name="referrer" content="no-referrer">',
-    `<style>${pageStyle}</style>`,
-    blocksPlaceholder,
-  ].join("\n");
-  const [before = "", after = ""] = formatDocument(head, `<script>${script}</script>`).split(blocksPlaceholder);
-  return [before, ...blocks, after];
 };
 
 const digestOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -123,48 +105,35 @@ const digestOf = (text: string): string => `'sha256-${createHash("sha256").updat
 /** The start of pages by rollcall, which it may overwrite. */
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
-/** Checks a file for a page. @throws Failure `invalid-option-value`, `page-exists`, `page-unwritable` */
+/** Checks a file for a page. @throws Failure `invalid-option-value`, `page-exists`, `output-unwritable` */
 export const requirePageFile = (file: string): void => {
   if (file === "" || file === "-") {
-    const wanted = "the name of a file, such as page.html";
-    throw invalidOptionValue({ option: "--html", value: file, wanted });
+    throw invalidOptionValue({ option: "--html", value: file, wanted: "the name of a file, such as page.html" });
   }
-  wrapFileErrors(file, () => {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    if (stats === undefined || (stats.isFile() && isRollcallPage(file))) return;
-    const message = `${file} already exists and is not a page written by rollcall`;
-    throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
-  });
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined || (stats.isFile() && isRollcallPage(file))) return;
+  const message = `${file} already exists and is not a page written by rollcall`;
+  throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
 };
 
 /**
  * Writes a document, of which `pieces` lack the first line. The umask narrows `mode`. Returns the size in bytes.
- * @throws Failure `page-exists`, `page-unwritable`
+ * @throws Failure `page-exists`, `output-unwritable`
  */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
   const all = [`${pagePrefix}view -->\n`, ...pieces];
   requirePageFile(file);
-  wrapFileErrors(file, () => writeFileAtomically(file, all, mode));
+  writeUserFile(file, () => writeFileAtomically(file, all, mode));
   return all.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 };
 
-const isRollcallPage = (file: string): boolean => {
-  const opened = openSync(file, "r");
-  try {
-    const head = Buffer.alloc(pagePrefix.length);
-    return readSync(opened, head, 0, head.length, 0) === head.length && head.toString("latin1") === pagePrefix;
-  } finally {
-    closeSync(opened);
-  }
-};
-
-const wrapFileErrors = (file: string, run: () => void): void => {
-  try {
-    run();
-  } catch (thrown) {
-    if (thrown instanceof Failure || getErrorCode(thrown) === "unknown") throw thrown;
-    const message = `cannot write the page to ${file} (${getErrorCode(thrown)})`;
-    const hint = "choose a file in a writable folder with --html";
-    throw new Failure("storage", "page-unwritable", message, { hint });
-  }
-};
+const isRollcallPage = (file: string): boolean =>
+  writeUserFile(file, () => {
+    const opened = openSync(file, "r");
+    try {
+      const head = Buffer.alloc(pagePrefix.length);
+      return readSync(opened, head, 0, head.length, 0) === head.length && head.toString("latin1") === pagePrefix;
+    } finally {
+      closeSync(opened);
+    }
+  });

@@ -5,13 +5,12 @@ import { listen } from "../service/index.ts";
 import type { Progress } from "./answers.ts";
 import { createApp } from "./app.ts";
 import type { ViewInput } from "./detail.ts";
-import { buildPage, type ExportedPage, type ExportOptions } from "./html-export.ts";
 import { maxSearchLength } from "./query.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
 export type { Charts, Findings, GroupDetail, GroupRows, PageState } from "./answers.ts";
 export type { LoggedGroup, ViewInput } from "./detail.ts";
-export { type ExportedPage, exportLimits, requirePageFile, writePageFile } from "./html-export.ts";
+export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html-export.ts";
 
 interface ViewerOptions {
   readonly host: Host;
@@ -93,11 +92,4 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
       await session?.dataset.close();
     },
   };
-};
-
-/** Makes the page of an input as one file. @throws Failure `input-changed`; the signal's reason */
-export const exportPage = async (shown: ViewInput, options: ExportOptions): Promise<ExportedPage> => {
-  const session = openSession(shown);
-  await session.measure(options.signal);
-  return await buildPage(session, options);
 };

@@ -20,13 +20,14 @@ const maxMemberBytes = 10_000;
 /** @throws Failure `input-changed` */
 export const readGroupHead = async (dataset: Dataset, group: number, groupBy?: string): Promise<GroupStart> => {
   const bytes = await readGroupStart(dataset, group, maxFirstBytes);
-  const { words, key } = parseStart(bytes, groupBy);
-  const isComplete = bytes.length < maxFirstBytes || (words !== undefined && key !== undefined);
-  const isEnough = isComplete || (words !== undefined && dataset.groups.bytesOf(group) > maxKeyBytes);
-  if (isEnough || !dataset.groups.isValid(group)) return { words: words ?? "", key: key ?? null };
-  const [first] = await readGroupTrajectories(dataset, group);
-  const complete = first && parseStart(first.bytes, groupBy);
-  return { words: complete?.words ?? "", key: complete?.key ?? null };
+  let { words, key } = parseStart(bytes, groupBy);
+  const isComplete = bytes.length < maxFirstBytes || !dataset.groups.isValid(group);
+  const isEnough = words !== undefined && (key !== undefined || dataset.groups.bytesOf(group) > maxKeyBytes);
+  if (!isComplete && !isEnough) {
+    const [first] = await readGroupTrajectories(dataset, group);
+    if (first !== undefined) ({ words, key } = parseStart(first.bytes, groupBy));
+  }
+  return { words: words ?? "", key: key ?? null };
 };
 
 /** Parses the start of a group or trajectory. A fact is undefined if the bytes end before it. */
@@ -66,12 +67,8 @@ const joinText = (content: unknown): string => {
 
 /** Shortens a text to one line, without splitting a surrogate pair. */
 const shorten = (text: string): string => {
-  const line = [
-    ...text
-      .slice(0, maxCharacters * 4)
-      .replaceAll(/\s+/g, " ")
-      .trim(),
-  ];
+  const start = text.slice(0, maxCharacters * 4).replaceAll(/\s+/g, " ");
+  const line = [...start.trim()];
   return line.length <= maxCharacters
     ? line.join("")
     : `${line

@@ -7,7 +7,7 @@ export const rowsPerPage = 100;
 /** Maximum characters of a searched text or expression, which is part of the URL. */
 export const maxSearchLength = 20_000;
 
-const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems", "tokens", "cost"]);
+const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
 export type SortKey = z.output<typeof SortKey>;
 
 const bounds = [z.number(), z.number()] as const;

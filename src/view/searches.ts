@@ -12,21 +12,19 @@ export const openSearches = (dataset: Dataset, knownRewards: KnownRewards) => {
     for({ text, where }: SearchQuery) {
       if (text === undefined && where === undefined) return undefined;
       const key = JSON.stringify([text, where]);
-      const known = searches.get(key);
-      const isRunning = known?.ending.signal.aborted === false;
-      const search = isRunning ? known : startSearch(dataset, { text, where }, knownRewards);
+      const search = searches.get(key) ?? startSearch(dataset, { text, where }, knownRewards);
       // The most recent search is last in the map.
       searches.delete(key);
       searches.set(key, search);
       const [oldest = ""] = searches.keys();
       if (searches.size > maxSearches) {
-        searches.get(oldest)?.ending.abort();
+        searches.get(oldest)?.end();
         searches.delete(oldest);
       }
       return search;
     },
     end: (): void => {
-      for (const { ending } of searches.values()) ending.abort();
+      for (const { end } of searches.values()) end();
     },
   };
 };
@@ -36,16 +34,16 @@ const startSearch = (dataset: Dataset, sought: SearchQuery, knownRewards: KnownR
   const groups = new Set<number>();
   let share = 0;
   let failure: { readonly thrown: unknown } | undefined;
-  const options = {
+  const search = searchGroups(dataset, sought, {
     signal: ending.signal,
     knownRewards,
-    onFound: (group: number) => void groups.add(group),
-    onProgress: (done: number): void => {
+    onFound: (group) => groups.add(group),
+    onProgress: (done) => {
       // 1 means that the search has ended.
       share = Math.min(done, 0.999);
     },
-  };
-  void searchGroups(dataset, sought, options).then(
+  });
+  void search.then(
     () => {
       share = 1;
     },
@@ -60,6 +58,6 @@ const startSearch = (dataset: Dataset, sought: SearchQuery, knownRewards: KnownR
       if (failure !== undefined) throw failure.thrown;
       return { share, found: groups.size };
     },
-    ending,
+    end: () => ending.abort(),
   };
 };

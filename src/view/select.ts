@@ -24,22 +24,19 @@ export const selectStripRewards = (rewards: ArrayLike<number>): readonly number[
 
 /** Returns the selected groups, in their order. */
 export const selectGroups = (columns: GroupColumns, query: Query, isMatch: (group: number) => boolean): Uint32Array => {
-  const all = new Uint32Array(columns.count);
-  let count = 0;
-  for (let group = 0; group < all.length; group++) {
-    if (isMatch(group) && isSelected(columns, query, group)) all[count++] = group;
-  }
-  const selected = all.subarray(0, count);
   const { sort, descending } = query;
+  const selected = new Uint32Array(columns.count)
+    .map((_, group) => group)
+    .filter((group) => isMatch(group) && isSelected(columns, query, group));
   if (sort === "group") return descending ? selected.reverse() : selected;
-  const sign = descending ? -1 : 1;
-  return selected.sort((a, b) => compareNumbers(columns.value(sort, a), columns.value(sort, b), sign) || a - b);
+  const value = (group: number) => columns.value(sort, group);
+  return selected.sort((a, b) => compareNumbers(value(a), value(b), descending) || a - b);
 };
 
 /** Compares numbers. NaN is last in both directions. */
-const compareNumbers = (a: number, b: number, sign: number): number => {
+export const compareNumbers = (a: number, b: number, isDescending: boolean): number => {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
-  return (a - b) * sign;
+  return isDescending ? b - a : a - b;
 };
 
 const isSelected = (columns: GroupColumns, query: Query, group: number): boolean => {
@@ -66,8 +63,7 @@ const isWithin = (value: number, [from, to, end]: Range): boolean =>
 
 /** The position of a number between two others, from 0 to 1; 0.5 if these are equal. */
 export const relativePosition = (value: number, from: number, to: number): number => {
-  const width = to - from;
-  if (width === 0) return 0.5;
-  const share = Number.isFinite(width) ? (value - from) / width : (value / 2 - from / 2) / (to / 2 - from / 2);
+  // Halves, because the width of a wide range exceeds a double.
+  const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);
   return Math.min(1, Math.max(0, share));
 };

@@ -364,7 +364,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall serve --port $PORT",
     helps: [["timeout -s INT 5 rollcall serve --port 0; test $? -ne 11", says("rollcall service at http://")]],
   },
-  "page-unwritable": {
+  "output-unwritable": {
     fails: "rollcall view good.jsonl --html none/page.html",
     helps: [["rollcall view good.jsonl --html page.html", "grep -q '</html>' page.html"]],
   },

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Charts, GroupRows } from "../../src/view/index.ts";
@@ -47,29 +47,12 @@ describe("a chart of the page", () => {
     writeFileSync(first, `${groupLine([0, 0])}\n${groupLine([0, 1])}\n`);
     const page = await viewing([dirname(file)]);
     await whenRead(page);
-    const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-    expect(runs).toEqual([
-      { file: first, run: "", step: 9, groups: 2, trainable: 1, mean: 0.25 },
-      { file, run: "", step: 10, groups: 3, trainable: 1, mean: 1.5 },
+    const { files }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect(files).toEqual([
+      { file: first, groups: 2, trainable: 1, mean: 0.25 },
+      { file, groups: 3, trainable: 1, mean: 1.5 },
     ]);
     expect(rowsOf((await page.ask("/api/rows", { file: first })).body).selected).toBe(2);
-  });
-
-  it("draws a line for each run, over its steps by number", async () => {
-    const folder = dirname(fileOf("notes.txt", ""));
-    for (const file of ["run-a/step-2", "run-a/step-10", "run-b/step-2", "run-b/train-1-of-3"]) {
-      mkdirSync(join(folder, dirname(file)), { recursive: true });
-      writeFileSync(join(folder, `${file}.jsonl`), groupLine([0, 1]));
-    }
-    const page = await viewing([folder]);
-    await whenRead(page);
-    const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-    expect(runs.map(({ run, step }) => [run, step])).toEqual([
-      ["run-a/step-*.jsonl", 2],
-      ["run-a/step-*.jsonl", 10],
-      ["run-b/step-*.jsonl", 2],
-      ["run-b/train-*-of-3.jsonl", 1],
-    ]);
   });
 
   it("draws the first thousand files, and counts all files", { tags: "slow" }, async () => {
@@ -77,7 +60,8 @@ describe("a chart of the page", () => {
     for (let at = 1; at <= 1000; at++) writeFileSync(join(folder, `step-${at}.jsonl`), groupLine([0, 1]));
     const page = await viewing([folder]);
     const { summary } = await whenRead(page);
-    const { runs }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-    expect([summary?.runs, runs.length, runs.at(-1)?.step]).toEqual([1001, 1000, 999]);
+    const { files }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect([summary?.groupFiles, files.length]).toEqual([1001, 1000]);
+    expect(files.at(-1)?.file).toBe(join(folder, "step-999.jsonl"));
   });
 });

@@ -98,42 +98,6 @@ describe("the API of the page for groups", () => {
     ]);
   });
 
-  it("gives tokens and cost if trajectories record them, and null otherwise", async () => {
-    const choice = (usage: object) => ({
-      finish_reason: "stop",
-      index: 0,
-      message: { role: "assistant", content: "4" },
-      usage,
-    });
-    const trajectory = (own: object) => ({
-      messages_and_choices: [{ role: "user", content: "cost?" }],
-      reward: 1,
-      ...own,
-    });
-    const used = { prompt_tokens: 10, completion_tokens: 5 };
-    const groups = [
-      [trajectory({}), trajectory({ metrics: { turns: 1 } })],
-      [trajectory({ usage: { ...used, total_tokens: 16, cost: 0.5 }, metrics: { total_tokens: 99 } }), trajectory({})],
-      [trajectory({ messages_and_choices: [choice(used), choice({ input_tokens: 1, output_tokens: 2, cost: 0.25 })] })],
-      [trajectory({ metrics: { total_tokens: 7, cost: 0 } }), trajectory({ metrics: { prompt_tokens: 3, cost: "1" } })],
-    ];
-    const lines = groups.map((trajectories) => JSON.stringify({ trajectories }));
-    const single = (task: number) => JSON.stringify({ ...trajectory({ usage: used }), group_id: `${task}` });
-    const page = await viewing([fileOf("used.jsonl", [...lines, single(1), single(2), single(2)].join("\n"))]);
-    await whenRead(page);
-    const { rows } = rowsOf((await page.ask("/api/rows")).body);
-    expect(rows.map(({ tokens, cost }) => [tokens, cost])).toEqual([
-      [null, null],
-      [16, 0.5],
-      [18, 0.25],
-      [7, 0],
-      [15, null],
-      [30, null],
-    ]);
-    const sorted = rowsOf((await page.ask("/api/rows", { sort: "tokens", descending: true })).body).rows;
-    expect(sorted.map(({ group }) => group)).toEqual([5, 2, 1, 4, 3, 0]);
-  });
-
   it("filters by reward, mean, spread, trainability and rule", async () => {
     const page = await viewing([fileOf("groups.jsonl", lines.join("\n"))]);
     await whenRead(page);
@@ -193,6 +157,15 @@ describe("the API of the page for groups", () => {
     expect(await found({ text: "grüße" })).toEqual([3, 4, 5]);
     expect(await found({ text: 'say "grüße"' })).toEqual([5]);
     expect(await found({ text: "Grüße" })).toEqual([]);
+    const matchOf = async (text: string) => rowsOf((await page.ask("/api/rows", { text })).body).rows[0]?.match;
+    for (const [text, trajectory, before, after] of [
+      ["+ 2", 0, "2 ", "?"],
+      ["4 1", 1, "", ""],
+      ['"grüße', 0, '{"name":"say ', '""}'],
+    ] as const) {
+      await found({ text });
+      expect(await matchOf(text)).toEqual({ trajectory, before, text, after });
+    }
     expect(await found({ where: "reward == 0.5" })).toEqual([0]);
     expect(await found({ where: "group.size == 2", text: "2 + 2?" })).toEqual([5]);
     expect(await found({ where: "group.size == 2", descending: true, reward: [0, 0] })).toEqual([5, 4, 3]);

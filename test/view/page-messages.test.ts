@@ -11,13 +11,19 @@ const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown>
   await shownPage(await viewing(args), size);
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
-  it("shows tool results next to their calls, and position, command and JSON of a trajectory", async () => {
+  it("shows prose in the sans font, results next to their calls, and position, command and JSON of a trajectory", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
     const call = page.locator(".call", { hasText: "get_user_details" }).first();
     expect(await call.innerText()).toMatch(
       /calls\s*get_user_details[\s\S]*olivia_gonzalez_2305[\s\S]*result[\s\S]*Olivia/,
     );
+    const fontOf = async (selector: string) =>
+      await page.evaluate<string>(`getComputedStyle(document.querySelector("${selector}")).fontFamily`);
+    expect([await fontOf("pre.prose"), await fontOf(".call pre")]).toEqual([
+      expect.stringContaining("sans-serif"),
+      expect.stringContaining("monospace"),
+    ]);
     expect(await page.getByText(`${airline}:2`).count()).toBe(1);
     expect(await page.getByText("rollcall log").innerText()).toContain("--split train --where 'group.number == 2'");
     await typed(page, "r");
@@ -177,13 +183,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await message(2).getByText("not tinted, because the tokens do not match the text").waitFor();
     expect(await message(2).locator("pre").allTextContents()).toEqual(["The answer"]);
     expect(await message(3).locator(".tokens span").allTextContents()).toEqual(["hi", " ", "🎉", "!"]);
-    expect(await message(4).locator("pre.tokens").allTextContents()).toEqual(["2 and 2", "four"]);
-    expect(await message(5).locator(".tokens").count()).toBe(0);
-    expect(await message(5).locator("pre").allTextContents()).toEqual(["2 and 2", "four"]);
-    await message(6).getByText("the first 4,000 of 4,002 tokens are tinted").waitFor();
+    for (const at of [4, 5]) {
+      expect(await message(at).locator("pre").allTextContents()).toEqual(["2 and 2", "four"]);
+      expect(await message(at).locator("pre.tokens").allTextContents()).toEqual(["four"]);
+    }
     await message(6).getByRole("button", { name: "show all" }).click();
     expect(await message(6).locator("pre").textContent()).toBe(long.join(""));
-    expect(await message(6).locator("span.p1").count()).toBe(4000);
+    expect(await message(6).locator("span.p1").count()).toBe(4002);
     expect(troubles).toEqual([]);
   });
 

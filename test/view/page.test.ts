@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { chromium, type TabOptions } from "../support/browser.ts";
@@ -37,7 +37,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect.poll(async () => await count.innerText()).toBe("20 of 20 groups");
     await page.getByRole("link", { name: /with a mean of 0 and a spread of 0/ }).click();
     await expect.poll(async () => await count.innerText()).toBe("8 of 20 groups");
-    await page.getByRole("link", { name: "mean", exact: true }).click();
+    await page.getByRole("button", { name: "mean", exact: true }).click();
     await expect
       .poll(async () => await page.getByRole("columnheader", { name: "mean" }).getAttribute("aria-sort"))
       .toBe("descending");
@@ -67,18 +67,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
-  it("draws a line for each run, and names the runs", async () => {
-    const folder = dirname(fileOf("notes.txt", ""));
-    for (const [at, file] of ["run-a/step-1", "run-a/step-2", "run-b/step-1", "run-b/step-2"].entries()) {
-      mkdirSync(join(folder, dirname(file)), { recursive: true });
-      writeFileSync(join(folder, `${file}.jsonl`), groupLine([at, at + 1]));
-    }
+  it("draws a line over the files in the order of their numbers", async () => {
+    const folder = dirname(fileOf("step-10.jsonl", groupLine([0, 1])));
+    for (const at of [8, 9]) writeFileSync(join(folder, `step-${at}.jsonl`), groupLine([at, at + 1]));
     const { page, troubles } = await shown([folder]);
     await expect.poll(async () => await page.locator("line.step").count()).toBe(2);
-    expect(await page.getByRole("list", { name: "runs" }).getByRole("listitem").allTextContents()).toEqual([
-      "run-a",
-      "run-b",
-    ]);
+    const chart = page.locator("figure", { has: page.getByRole("group", { name: "mean reward by file" }) });
+    expect(await chart.locator(".axis.x span").allInnerTexts()).toEqual(["step-8.jsonl", "step-10.jsonl"]);
     expect(troubles).toEqual([]);
   });
 
@@ -98,23 +93,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await chart.locator("figcaption").innerText()).toMatch(/0\s+1$/);
     const spread = page.locator("figure", { has: page.getByRole("group", { name: "groups by mean and spread" }) });
     expect(await spread.locator(".axis").allInnerTexts()).toEqual(["0.5\nspread\n0", "0\nmean\n1"]);
-  });
-
-  it("has columns for tokens and cost if they are recorded", async () => {
-    const used = { usage: { total_tokens: 1500, cost: 0.25 } };
-    const { trajectories } = JSON.parse(groupLine([0, 1]));
-    const group = JSON.stringify({ trajectories: trajectories.map((one: object) => ({ ...one, ...used })) });
-    const { page, troubles } = await shown([fileOf("used.jsonl", `${group}\n${groupLine([0, 1])}\n`)]);
-    await page.getByRole("columnheader", { name: "cost" }).waitFor();
-    const [first = "", second = ""] = await page.locator("tbody tr[data-at]").allInnerTexts();
-    expect([first.trimEnd().split("\t").slice(-2), second]).toEqual([
-      ["3,000", "0.5"],
-      expect.not.stringMatching(/yes\t+\S/),
-    ]);
-    const { page: other } = await shown([airline]);
-    await other.locator(".reading").filter({ hasNotText: "measuring" }).waitFor({ state: "attached" });
-    expect(await other.getByRole("columnheader", { name: "cost" }).count()).toBe(0);
-    expect(troubles).toEqual([]);
   });
 
   it("searches from the keyboard, and keeps the search in the URL", async () => {
@@ -218,7 +196,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("group 89 of 200").waitFor();
     expect(await page.title()).toBe("group 89 · rollcall view");
     await page.locator(".column .entry").first().waitFor();
-    await typed(page, "n", "n", "p", "p", "n");
+    await typed(page, "n");
     await page.getByText("group 88 of 200").waitFor();
     await page.locator(".column .entry").first().waitFor();
     await typed(page, "j", "Enter");
@@ -232,9 +210,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       .toBe("trajectory 1 of group 88");
     await typed(page, "Escape");
     await page.getByText("group 88 of 200").waitFor();
-    await typed(page, "?");
-    expect(await page.getByRole("region", { name: "keys" }).innerText()).not.toContain("search");
-    await typed(page, "Escape", "Escape");
+    await typed(page, "Escape");
     await expect
       .poll(async () => await page.evaluate("document.activeElement.closest('tr')?.innerText"))
       .toContain("task 88");
@@ -313,7 +289,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }
     await page.goto(`${served.url}/#/`);
     await page.getByRole("group", { name: "mean reward by file" }).getByRole("link").first().waitFor();
-    await page.getByRole("columnheader", { name: "spread" }).getByRole("link").click();
+    await page.getByRole("columnheader", { name: "spread" }).getByRole("button").click();
     await expect
       .poll(async () => await page.getByRole("columnheader", { name: "spread" }).getAttribute("aria-sort"))
       .toBe("descending");
@@ -354,8 +330,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect((await page.locator(".entry pre").first().boundingBox())?.width).toBeLessThan(1600);
   });
 
-  it("shows the mean reward of groups at 390 pixels without scrolling", async () => {
+  it("shows the problems, then the table with the mean reward at 390 pixels, and the charts below", async () => {
     const { page } = await shown([airline], { width: 390, height: 800 });
+    const tops = await page.evaluate<number[]>(
+      "['.rules', '.rows', '.charts'].map((found) => document.querySelector(found).getBoundingClientRect().top)",
+    );
+    expect(tops).toEqual(tops.toSorted((a, b) => a - b));
+    expect(tops[1]).toBeLessThan(500);
     const [mean, strip, rows] = await Promise.all(
       ["tbody .reward", "tbody .strip", ".rows"].map((found) => page.locator(found).first().boundingBox()),
     );

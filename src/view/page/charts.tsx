@@ -1,17 +1,16 @@
-/** The charts: rewards as bars, groups as dots, and a line for each run. A click filters the table. */
+/** The charts: rewards as bars, and groups and files as dots. A click filters the table. */
 import type { ComponentChildren } from "preact";
-import type { Bar, Dot, FileSummary } from "../answers.ts";
+import type { Dot, FileSummary, RewardCount } from "../answers.ts";
 import { formatQuery, type Query, type Range } from "../query.ts";
 import { relativePosition } from "../select.ts";
 import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
-import { linkTo } from "./navigation.ts";
-import { RewardLegend, useRewardStyle } from "./rewards.tsx";
+import { linkTo, usePage } from "./page-context.ts";
+import { useRewardStyle } from "./rewards.tsx";
 
 interface ChartProps {
   readonly name: string;
   /** Replaces the name above the chart. */
   readonly caption?: string;
-  readonly isMeasured?: boolean;
   /** The texts at the start, in the middle and at the end of the horizontal axis. */
   readonly x: readonly ComponentChildren[];
   /** The name of the vertical axis, and its texts from top to bottom. */
@@ -20,16 +19,15 @@ interface ChartProps {
   readonly children: ComponentChildren;
 }
 
-const Chart = ({ name, caption = name, isMeasured = true, x, y, legend, children }: ChartProps) => (
+const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, children }: ChartProps) => (
   <figure>
     <figcaption>
-      <b>{caption}</b>
-      {!isMeasured && ", measuring…"} {legend}
+      <b>{caption}</b> {legend}
     </figcaption>
     <div class="axis y">
-      {y[1]}
-      <span>{y[0]}</span>
-      {y[2]}
+      {top}
+      <span>{axis}</span>
+      {bottom}
     </div>
     {/* biome-ignore lint/a11y/useSemanticElements: a fieldset contains no drawing, and a picture no links */}
     <svg role="group" aria-label={name}>
@@ -45,13 +43,13 @@ const Chart = ({ name, caption = name, isMeasured = true, x, y, legend, children
 
 interface FilterLinkProps {
   readonly name: string;
-  readonly query: Query;
   readonly filter: Partial<Query>;
   readonly children: ComponentChildren;
 }
 
 /** A shape that adds or removes a filter of the table. */
-const FilterLink = ({ name, query, filter, children }: FilterLinkProps) => {
+const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
+  const { query } = usePage();
   const isActive = formatQuery({ ...query, ...filter }) === formatQuery(query);
   const cleared: Partial<Query> = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
   const url = linkTo({ ...query, page: 1, ...(isActive ? cleared : filter) });
@@ -63,11 +61,9 @@ const FilterLink = ({ name, query, filter, children }: FilterLinkProps) => {
   );
 };
 
-type ChartState = { readonly query: Query; readonly isMeasured: boolean };
-
 /** Positions in percent, with a margin so that dots are inside the chart. */
-const toX = (share: number): string => `${2 + share * 96}%`;
-const toY = (share: number): string => `${90 - share * 76}%`;
+const toX = (value: number, from: number, to: number): string => `${2 + relativePosition(value, from, to) * 96}%`;
+const toY = (value: number, from: number, to: number): string => `${90 - relativePosition(value, from, to) * 76}%`;
 
 const middleOf = ([from, to]: Range): number => from / 2 + to / 2;
 
@@ -78,45 +74,43 @@ const maxCountCharacters = 64;
 const maxNamedBars = 8;
 
 /** The number of trajectories by reward. */
-export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly bars: readonly Bar[] }) => {
+export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] }) => {
+  const { least, most } = usePage().reward;
   const styleOf = useRewardStyle();
-  const most = Math.max(1, ...bars.map(({ count }) => count));
+  const highest = Math.max(1, ...bars.map(({ count }) => count));
   const width = 100 / Math.max(1, bars.length);
   const own = Math.min(width * 0.84, 12);
-  const edges = [formatMeasure(bars[0]?.range[0]), "reward", formatMeasure(bars.at(-1)?.range[1])];
-  const isCounted = bars.length * formatCount(most).length <= maxCountCharacters;
+  const isCounted = bars.length * formatCount(highest).length <= maxCountCharacters;
   const isNamed = bars.length <= maxNamedBars && bars.every(({ range: [from, to] }) => from === to);
+  const legend = (
+    <span>
+      {formatMeasure(least)} <i class="gradient" /> {formatMeasure(most)}
+    </span>
+  );
   return (
     <Chart
       name="trajectories by reward"
-      isMeasured={isMeasured}
-      x={isNamed ? [] : edges}
-      y={["", formatCount(most), "0"]}
-      legend={<RewardLegend />}
+      x={isNamed ? [] : [formatMeasure(bars[0]?.range[0]), "reward", formatMeasure(bars.at(-1)?.range[1])]}
+      y={["", formatCount(highest), "0"]}
+      legend={legend}
     >
       {bars.map(({ range, count }, at) => {
         if (count === 0) return null;
         const title = `${counted(count, "trajectory")} with a reward of ${formatRange(range)}`;
-        const height = Math.max(1.5, (count / most) * 84);
-        const middle = `${(at + 0.5) * width}%`;
+        const height = Math.max(1.5, (count / highest) * 84);
+        const middle = (at + 0.5) * width;
+        const [x, y] = [`${middle - own / 2}%`, `${100 - height}%`];
         return (
-          <FilterLink key={at} name={title} query={query} filter={{ reward: range }}>
+          <FilterLink key={at} name={title} filter={{ reward: range }}>
             <rect fill="transparent" x={`${at * width}%`} y={0} width={`${width}%`} height="100%" />
-            <rect
-              class="bar"
-              style={styleOf(middleOf(range))}
-              x={`${(at + 0.5) * width - own / 2}%`}
-              y={`${100 - height}%`}
-              width={`${own}%`}
-              height={`${height}%`}
-            />
+            <rect class="bar" style={styleOf(middleOf(range))} {...{ x, y }} width={`${own}%`} height={`${height}%`} />
             {isCounted && (
-              <text x={middle} y={`${98 - height}%`}>
+              <text x={`${middle}%`} y={`${98 - height}%`}>
                 {formatCount(count)}
               </text>
             )}
             {isNamed && (
-              <text class="below" x={middle} y="100%" dy="1.3em">
+              <text class="below" x={`${middle}%`} y="100%" dy="1.3em">
                 {formatEdge(range[0])}
               </text>
             )}
@@ -131,7 +125,7 @@ export const RewardChart = ({ bars, query, isMeasured }: ChartState & { readonly
 const maxCountedDots = 24;
 
 /** Groups by the mean (x) and the spread (y) of their rewards. */
-export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly dots: readonly Dot[] }) => {
+export const SpreadChart = ({ dots }: { readonly dots: readonly Dot[] }) => {
   const styleOf = useRewardStyle();
   const means = dots.flatMap(({ mean: [from, to] }) => [from, to]);
   const [least, most] = [Math.min(...means), Math.max(...means)];
@@ -141,26 +135,22 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
     <Chart
       name="groups by mean and spread"
       caption="groups"
-      isMeasured={isMeasured}
       x={[formatMeasure(least), "mean", formatMeasure(most)]}
       y={["spread", formatMeasure(widest), "0"]}
       legend={"larger: more groups, hollow: equal rewards"}
     >
       {dots.map(({ mean, spread, groups }) => {
         const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
-        const title = `${counted(groups, "group")} with ${range}`;
-        const x = toX(relativePosition(middleOf(mean), least, most));
-        const y = toY(relativePosition(middleOf(spread), 0, widest || 1));
+        const [x, y] = [toX(middleOf(mean), least, most), toY(middleOf(spread), 0, widest || 1)];
         const radius = 2.5 + 6 * Math.sqrt(groups / largest);
+        const style = { ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) };
         return (
-          <FilterLink key={`${mean} ${spread}`} name={title} query={query} filter={{ mean, spread }}>
-            <circle
-              class="dot"
-              style={{ ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) }}
-              cx={x}
-              cy={y}
-              r={radius}
-            />
+          <FilterLink
+            key={`${mean} ${spread}`}
+            name={`${counted(groups, "group")} with ${range}`}
+            filter={{ mean, spread }}
+          >
+            <circle class="dot" style={style} cx={x} cy={y} r={radius} />
             {dots.length <= maxCountedDots && (
               <text x={x} y={y} dy={-radius - 3}>
                 {formatCount(groups)}
@@ -173,72 +163,34 @@ export const SpreadChart = ({ dots, query, isMeasured }: ChartState & { readonly
   );
 };
 
-/** Maximum runs in the legend. */
-const maxNamedRuns = 12;
-
-/** The color of a run. Hues a golden angle apart differ for any number of runs. */
-const colorOf = (run: number) => ({ class: "run", style: { "--hue": `${208 + run * 137.5}` } });
-
-/** The mean reward of each file, with a line for each run over its steps. */
-export const RunChart = ({ files, of, query }: { files: readonly FileSummary[]; of: number; query: Query }) => {
+/** The mean reward of each file. `of` is the number of all files. */
+export const FileChart = ({ files, of }: { readonly files: readonly FileSummary[]; readonly of: number }) => {
+  const styleOf = useRewardStyle();
   const means = files.flatMap(({ mean }) => mean ?? []);
   const [least, most] = [Math.min(...means), Math.max(...means)];
-  const steps = files.flatMap(({ step }) => step ?? []);
-  const areSteps = steps.length === files.length && files.length > 0;
-  const runs = [...new Set(files.map(({ run }) => run))].map((run) => files.filter((file) => file.run === run));
-  const [first, last] = areSteps
-    ? [Math.min(...steps), Math.max(...steps)]
-    : [0, Math.max(...runs.map(({ length }) => length - 1))];
-  const lines = runs.map((own) =>
-    own.flatMap(({ mean, ...file }, at) => {
-      if (mean === null) return [];
-      const x = toX(relativePosition((areSteps ? file.step : null) ?? at, first, last));
-      return [{ ...file, mean, x, y: toY(relativePosition(mean, least, most)) }];
-    }),
+  const dots = files.flatMap(({ mean, ...file }, at) =>
+    mean === null ? [] : [{ ...file, mean, x: toX(at, 0, files.length - 1), y: toY(mean, least, most) }],
   );
-  const names = lines.flatMap(([one]) => one?.run ?? []);
-  const nameOf = (file: FileSummary | undefined) => file?.file.split("/").at(-1);
-  const some =
-    files.length > 0 && files.length < of ? `, the first ${formatCount(files.length)} of ${counted(of, "file")}` : "";
+  const isPart = files.length > 0 && files.length < of;
+  const some = isPart ? `, the first ${formatCount(files.length)} of ${counted(of, "file")}` : "";
   return (
-    <div>
-      <Chart
-        name="mean reward by file"
-        caption={`mean reward by file${some}`}
-        x={
-          areSteps
-            ? [formatCount(first), "number in the name", formatCount(last)]
-            : [nameOf(files[0]), nameOf(files.at(-1))]
-        }
-        y={["mean", formatMeasure(most), formatMeasure(least)]}
-      >
-        {lines.map((line, run) => (
-          <g key={line[0]?.file} {...colorOf(run)}>
-            {line.slice(1).map(({ file, x, y }, at) => (
-              <line key={file} class="step" x1={line[at]?.x} y1={line[at]?.y} x2={x} y2={y} />
-            ))}
-            {line.map(({ file, mean, groups, trainable, x, y }) => {
-              const share = `${trainable} of ${counted(groups, "group")} trainable`;
-              const name = `${file}: a mean of ${formatMeasure(mean)}, ${share}`;
-              return (
-                <FilterLink key={file} name={name} query={query} filter={{ file }}>
-                  <circle class="dot" cx={x} cy={y} r={5} />
-                </FilterLink>
-              );
-            })}
-          </g>
-        ))}
-      </Chart>
-      {names.length > 1 && (
-        <ul class="rules" aria-label="runs">
-          {names.slice(0, maxNamedRuns).map((name, at) => (
-            <li key={name} {...colorOf(at)}>
-              {name}
-            </li>
-          ))}
-          {names.length > maxNamedRuns && <li class="quiet">and {formatCount(names.length - maxNamedRuns)} more</li>}
-        </ul>
-      )}
-    </div>
+    <Chart
+      name="mean reward by file"
+      caption={`mean reward by file${some}`}
+      x={[files[0], files.at(-1)].map((file) => file?.file.split("/").at(-1))}
+      y={["mean", formatMeasure(most), formatMeasure(least)]}
+    >
+      {dots.slice(1).map(({ file, x, y }, at) => (
+        <line key={file} class="step" x1={dots[at]?.x} y1={dots[at]?.y} x2={x} y2={y} />
+      ))}
+      {dots.map(({ file, mean, groups, trainable, x, y }) => {
+        const share = `${trainable} of ${counted(groups, "group")} trainable`;
+        return (
+          <FilterLink key={file} name={`${file}: a mean of ${formatMeasure(mean)}, ${share}`} filter={{ file }}>
+            <circle class="dot" style={styleOf(mean)} cx={x} cy={y} r={5} />
+          </FilterLink>
+        );
+      })}
+    </Chart>
   );
 };

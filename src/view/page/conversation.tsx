@@ -6,10 +6,11 @@ import { findValue, formatIndented, isAbsent, itemsOf, type RawJson, tryParseRaw
 import type { Finding } from "../answers.ts";
 import { findDifferences } from "./differences.ts";
 import { formatCount } from "./format.ts";
-import { Markdown, useMarkdown } from "./markdown.tsx";
-import { MarkedText, useSearchedText } from "./match.tsx";
+import { Markdown } from "./markdown.tsx";
+import { MarkedText } from "./match.tsx";
+import { usePage, useSearchedText } from "./page-context.ts";
 import { ProblemList } from "./problems.tsx";
-import { maxTokens, TintedText, type Token, tokensByPart, tokensOf } from "./tokens.tsx";
+import { alignTokens, TintedText, type Token, tokensOf } from "./tokens.tsx";
 
 interface ParsedTrajectory {
   /** The turns from one position up to another. */
@@ -21,9 +22,9 @@ interface ParsedTrajectory {
 
 /** Parses the JSON of a trajectory; undefined if it is not a JSON object. */
 export const useTrajectory = (json: string | undefined): ParsedTrajectory | undefined =>
-  useMemo(() => (json === undefined ? undefined : parseTrajectory(json)), [json]);
+  useMemo(() => parseTrajectory(json), [json]);
 
-const parseTrajectory = (json: string): ParsedTrajectory | undefined => {
+const parseTrajectory = (json = ""): ParsedTrajectory | undefined => {
   const value = tryParseRawJson(json);
   if (value?.kind !== "object") return undefined;
   const items = itemsOf(findValue(value, "messages_and_choices"));
@@ -67,7 +68,7 @@ interface LongTextProps {
 /** A text. A long text is truncated until the user expands it. */
 export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other }: LongTextProps) => {
   const sought = useSearchedText();
-  const isRendered = useMarkdown().isOn && kind === "prose";
+  const isRendered = usePage().isMarkdownOn && kind === "prose";
   const fold = findFold(text, lines);
   const [isWhole, setWhole] = useState(sought !== "" && !text.slice(0, fold).includes(sought) && text.includes(sought));
   const shown = isWhole ? text : text.slice(0, fold);
@@ -83,11 +84,6 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
           {shown.length < text.length && "…"}
         </pre>
       )}
-      {tokens.length > maxTokens && (
-        <p class="quiet">
-          the first {formatCount(maxTokens)} of {formatCount(tokens.length)} tokens are tinted
-        </p>
-      )}
       {fold < text.length && (
         <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${formatCount(text.length)} characters`}
@@ -99,7 +95,7 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
 
 /** A text, or its start, with marks on the words that another text lacks. */
 const Compared = ({ text, other }: { readonly text: string; readonly other: string }) => {
-  const pieces = useMemo(() => findDifferences(text, other.slice(0, text.length * 1.5)), [text, other]);
+  const pieces = useMemo(() => findDifferences(text, other), [text, other]);
   return (
     <>
       {pieces.map(({ isNew, text: own }, at) => {
@@ -110,7 +106,18 @@ const Compared = ({ text, other }: { readonly text: string; readonly other: stri
   );
 };
 
-/** The texts of a part, by which turns are compared and listed. */
+/** A folded text. If it contains the searched text, it is unfolded. */
+export const FoldedText = ({ title, ...shown }: { readonly title: string } & LongTextProps) => {
+  const sought = useSearchedText();
+  return (
+    <details open={sought !== "" && shown.text.includes(sought)}>
+      <summary>{title}</summary>
+      <LongText {...shown} />
+    </details>
+  );
+};
+
+/** The text of a part, by which turns are compared and listed. */
 const textOfPart = (part: Part): string => {
   switch (part.kind) {
     case "said":
@@ -159,6 +166,8 @@ interface ConversationProps {
   readonly compared?: { readonly turns: readonly Turn[]; readonly name: string } | undefined;
 }
 
+const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
+
 export const Conversation = ({ turns, findings = [], isTinted = false, compared }: ConversationProps) => (
   <ol class="conversation">
     {turns.map((turn, position) => {
@@ -175,7 +184,7 @@ export const Conversation = ({ turns, findings = [], isTinted = false, compared 
           class={`entry ${roles.includes(role) ? role : "other"}${isEqual ? " equal" : ""}`}
           aria-label={`message ${turn.at + 1}, ${role}`}
         >
-          <Message turn={turn} role={role} isTinted={isTinted} other={isEqual ? undefined : other}>
+          <Message turn={turn} isTinted={isTinted} other={isEqual ? undefined : other}>
             {isEqual && <span class="same">equal to {compared?.name}</span>}
           </Message>
           <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && about.includes(at))} />
@@ -184,8 +193,6 @@ export const Conversation = ({ turns, findings = [], isTinted = false, compared 
     })}
   </ol>
 );
-
-const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
 
 /** Enter on a message unfolds or folds its details. */
 const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
@@ -197,32 +204,31 @@ const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElem
 
 interface MessageProps {
   readonly turn: Turn;
-  readonly role: string;
   readonly isTinted: boolean;
   readonly other: Turn | undefined;
   readonly children: ComponentChildren;
 }
 
-const Message = ({ turn, role, isTinted, other, children }: MessageProps) => {
-  const { parts, around } = turn;
-  const tokens = isTinted ? tokensOf(turn) : [];
-  const byPart = tokens.length === 0 ? undefined : tokensByPart(parts, tokens);
+const Message = ({ turn, isTinted, other, children }: MessageProps) => {
+  const { role = "?", name, isSampled, parts, around } = turn;
+  const recorded = isTinted ? tokensOf(turn) : [];
+  const said = parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
+  const tokens = recorded.length > 0 && said.length === 1 ? alignTokens(recorded, said.join("")) : [];
   const finish = around.find(({ key }) => key === "finish_reason")?.value;
   const others = around.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
-  const lines = /^(?:system|developer)$/.test(role) ? maxLines.prompt : role === "tool" ? maxLines.result : undefined;
+  const isPrompt = role === "system" || role === "developer";
+  const lines = isPrompt ? maxLines.prompt : role === "tool" ? maxLines.result : maxLines.text;
   return (
     <>
       <p class="who">
         <b>{role}</b>
-        {turn.name !== undefined && <span>{turn.name}</span>}
-        {turn.isSampled && <span>sampled{finish !== undefined && ` · ${formatIndented(finish)}`}</span>}
+        {name !== undefined && <span>{name}</span>}
+        {isSampled && <span>sampled{finish !== undefined && ` · ${formatIndented(finish)}`}</span>}
         {children}
         <span class="at">{turn.at + 1}</span>
       </p>
-      <Parts parts={parts} tokens={byPart} lines={lines} others={other?.parts} />
-      {tokens.length > 0 && byPart === undefined && (
-        <p class="quiet">not tinted, because the tokens do not match the text</p>
-      )}
+      <Parts parts={parts} tokens={tokens} lines={lines} others={other?.parts} />
+      {tokens === undefined && <p class="quiet">not tinted, because the tokens do not match the text</p>}
       {others.length > 0 && <Parts parts={[{ kind: "also", members: others }]} />}
     </>
   );
@@ -230,17 +236,18 @@ const Message = ({ turn, role, isTinted, other, children }: MessageProps) => {
 
 interface PartsProps {
   readonly parts: readonly Part[];
-  readonly tokens?: ReadonlyMap<Part, readonly Token[]> | undefined;
-  readonly lines?: number | undefined;
+  /** The tokens of the text. */
+  readonly tokens?: readonly Token[] | undefined;
+  readonly lines?: number;
   /** The parts of another trajectory. */
   readonly others?: readonly Part[] | undefined;
 }
 
-const Parts = ({ parts, tokens, lines, others }: PartsProps) => (
+const Parts = ({ parts, tokens = [], lines = maxLines.text, others = [] }: PartsProps) => (
   <>
     {parts.map((part, at) => {
-      const other = others?.[at]?.kind === part.kind ? others[at] : undefined;
-      return <PartView key={at} part={part} tokens={tokens?.get(part) ?? []} lines={lines} other={other} />;
+      const other = others[at]?.kind === part.kind ? others[at] : undefined;
+      return <PartView key={at} {...{ part, tokens, lines, other }} />;
     })}
   </>
 );
@@ -248,23 +255,21 @@ const Parts = ({ parts, tokens, lines, others }: PartsProps) => (
 interface PartProps {
   readonly part: Part;
   readonly tokens: readonly Token[];
-  readonly lines: number | undefined;
+  readonly lines: number;
   readonly other: Part | undefined;
 }
 
-const PartView = ({ part, tokens, lines = maxLines.text, other }: PartProps) => {
+const PartView = ({ part, tokens, lines, other }: PartProps) => {
+  if (part.kind === "call") return <Call call={part} other={other?.kind === "call" ? other : undefined} />;
+  if (part.kind === "result") return <Result parts={part.parts} />;
   const text = textOfPart(part);
-  const shown = { text, tokens, lines, other: other && textOfPart(other) };
+  const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
     case "said": {
       const json = tokens.length === 0 ? parseText(part.value) : undefined;
-      if (json !== undefined) return <LongText {...shown} text={formatIndented(json)} other={undefined} />;
-      return <LongText {...shown} {...(part.value.kind === "text" && { kind: "prose" as const })} />;
+      if (json !== undefined) return <LongText text={formatIndented(json)} lines={lines} />;
+      return <LongText {...shown} tokens={tokens} {...(part.value.kind === "text" && { kind: "prose" })} />;
     }
-    case "call":
-      return <Call call={part} other={other?.kind === "call" ? other : undefined} />;
-    case "result":
-      return <Result parts={part.parts} />;
     case "also":
       return <FoldedText title="other fields" text={text} />;
     case "thought":
@@ -291,17 +296,6 @@ const imageSource = ({ url, data, format }: Media): string | undefined => {
   const source = url ?? `data:${format};base64,${data}`;
   const isShown = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source);
   return isShown ? source : undefined;
-};
-
-/** A folded text. If it contains the searched text, it is unfolded. */
-export const FoldedText = ({ title, ...shown }: { title: string } & LongTextProps) => {
-  const sought = useSearchedText();
-  return (
-    <details open={sought !== "" && shown.text.includes(sought)}>
-      <summary>{title}</summary>
-      <LongText {...shown} />
-    </details>
-  );
 };
 
 type CallPart = Extract<Part, { kind: "call" }>;

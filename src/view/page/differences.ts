@@ -1,41 +1,34 @@
 /** Finds the words in which a text differs from another text. */
 
-export interface Piece {
-  readonly text: string;
-  /** True for words that the other text lacks. */
-  readonly isNew: boolean;
-}
-
 /** Maximum product of the numbers of words of two compared texts. */
 const maxComparisons = 500_000;
 
 /** Splits a text into words and signs with the blanks after them. */
 const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_])\s*/gu) ?? [];
 
-/** Splits a text into pieces that another text has and pieces that it lacks. */
-export const findDifferences = (text: string, other: string): readonly Piece[] => {
+const trim = (word: string): string => word.trim();
+
+/** Splits a text into pieces that another text has and pieces that it lacks (`isNew`). */
+export const findDifferences = (text: string, other: string) => {
   const words = splitWords(text);
-  const own = words.map((word) => word.trim());
-  const others = splitWords(other).map((word) => word.trim());
-  const shortest = Math.min(own.length, others.length);
+  const [own, others] = [words.map(trim), splitWords(other).map(trim)];
   let [head, tail] = [0, 0];
-  while (head < shortest && own[head] === others[head]) head++;
-  while (tail < shortest - head && own.at(-1 - tail) === others.at(-1 - tail)) tail++;
-  const middle = own.slice(head, own.length - tail);
-  const shared = findShared(middle, others.slice(head, others.length - tail));
-  const pieces: Piece[] = [];
+  while (head < own.length && own[head] === others[head]) head++;
+  while (tail < Math.min(own.length, others.length) - head && own.at(-1 - tail) === others.at(-1 - tail)) tail++;
+  const shared = findShared(own.slice(head, own.length - tail), others.slice(head, others.length - tail));
+  const pieces: { text: string; readonly isNew: boolean }[] = [];
   for (const [at, word] of words.entries()) {
-    const isNew = at >= head && at < own.length - tail && shared[at - head] !== 1;
+    const isNew = at >= head && at < own.length - tail && !shared.has(at - head);
     const last = pieces.at(-1);
-    if (last !== undefined && last.isNew === isNew) pieces.splice(-1, 1, { isNew, text: last.text + word });
-    else pieces.push({ isNew, text: word });
+    if (last?.isNew === isNew) last.text += word;
+    else pieces.push({ text: word, isNew });
   }
   return pieces;
 };
 
-/** Marks the words of the longest common subsequence with 1. */
-const findShared = (own: readonly string[], others: readonly string[]): Uint8Array => {
-  const shared = new Uint8Array(own.length);
+/** Returns the positions of the words in the longest common subsequence. */
+const findShared = (own: readonly string[], others: readonly string[]): ReadonlySet<number> => {
+  const shared = new Set<number>();
   const width = others.length + 1;
   if (own.length * width > maxComparisons) return shared;
   /** Length of the longest common subsequence from a word of each text on. */
@@ -47,9 +40,9 @@ const findShared = (own: readonly string[], others: readonly string[]): Uint8Arr
       lengths[a * width + b] = isEqual ? lengthAt(a + 1, b + 1) + 1 : Math.max(lengthAt(a + 1, b), lengthAt(a, b + 1));
     }
   }
-  for (let a = 0, b = 0; a < own.length && b < others.length; ) {
+  for (let [a, b] = [0, 0]; a < own.length && b < others.length; ) {
     if (own[a] === others[b]) {
-      shared[a++] = 1;
+      shared.add(a++);
       b++;
     } else if (lengthAt(a + 1, b) >= lengthAt(a, b + 1)) a++;
     else b++;

@@ -7,38 +7,37 @@ import { findNeighbors, type GroupColumns, selectGroups } from "../select.ts";
 
 const textOf = (id: string): string | undefined => document.getElementById(id)?.textContent ?? undefined;
 
-const openEmbeddedAnswers = ({ state, charts, findings: { findings, others }, rows }: PageData): Answers => {
+const openEmbeddedAnswers = ({ state, charts, findings: { findings, others }, rows: all }: PageData): Answers => {
+  const rows = new Map(all.map((one) => [one.row.group, one]));
   // Read now, because the page replaces the content of the document.
-  const blocks = new Map(rows.map(({ row: { group } }) => [group, textOf(`group-${group}`) ?? ""]));
-  const groupOf = (group = 0): GroupData | undefined => {
-    const text = blocks.get(group - 1);
+  const texts = new Map(Array.from(rows.keys(), (group) => [group, textOf(`group-${group}`) ?? ""]));
+  const groupOf = (group: number): GroupData | undefined => {
+    const text = texts.get(group);
     return text === undefined ? undefined : JSON.parse(text);
   };
   const columns: GroupColumns = {
-    count: rows.length,
-    value: (key, at) => {
-      const row = rows[at]?.row;
+    count: state.summary?.groups.read ?? 0,
+    value: (key, group) => {
+      const row = rows.get(group)?.row;
       return key === "trainable" ? Number(row?.untrainable === null) : (row?.[key] ?? Number.NaN);
     },
-    rewardsOf: (at) => rows[at]?.rewards.map((reward) => reward ?? Number.NaN) ?? [],
-    rulesOf: (at) => rows[at]?.rules ?? [],
-    fileOf: (at) => rows[at]?.file ?? "",
+    rewardsOf: (group) => rows.get(group)?.rewards.map((reward) => reward ?? Number.NaN) ?? [],
+    rulesOf: (group) => rows.get(group)?.rules ?? [],
+    fileOf: (group) => rows.get(group)?.file ?? "",
   };
   let searched: { readonly text: string; readonly found: ReadonlySet<number> } | undefined;
   const search = (text: string): ReadonlySet<number> => {
-    if (searched?.text === text) return searched.found;
     const spellings = listSpellings(text);
     const has = (group: number) =>
-      groupOf(group + 1)?.trajectories.some((one) => spellings.some((spelled) => one.includes(spelled)));
-    searched = { text, found: new Set([...blocks.keys()].filter(has)) };
+      groupOf(group)?.trajectories.some((one) => spellings.some((spelled) => one.includes(spelled)));
+    if (searched?.text !== text) searched = { text, found: new Set([...rows.keys()].filter(has)) };
     return searched.found;
   };
   const matchOf = (group: number, { text }: Query) =>
-    text === undefined ? {} : { match: findMatch(groupOf(group + 1)?.trajectories ?? [], text) };
+    text === undefined ? {} : { match: findMatch(groupOf(group)?.trajectories ?? [], text) };
   const orderOf = (query: Query) => {
-    const found = query.text === undefined ? undefined : search(query.text);
-    const order = selectGroups(columns, query, (at) => found?.has(rows[at]?.row.group ?? -1) ?? true);
-    return { order, searched: found === undefined ? null : { share: 1, found: found.size } };
+    const found = query.text === undefined ? rows : search(query.text);
+    return { found, order: selectGroups(columns, query, (group) => found.has(group)) };
   };
   return {
     state: async () => state,
@@ -48,24 +47,22 @@ const openEmbeddedAnswers = ({ state, charts, findings: { findings, others }, ro
       others,
     }),
     rows: async (query) => {
-      const { order, searched: progress } = orderOf(query);
+      const { order, found } = orderOf(query);
       const from = (query.page - 1) * rowsPerPage;
-      const shown = Array.from(order.subarray(from, from + rowsPerPage)).flatMap((at) => {
-        const row = rows[at]?.row;
-        return row === undefined ? [] : { ...row, ...matchOf(row.group, query) };
+      const shown = [...order.subarray(from, from + rowsPerPage)].flatMap((group) => {
+        const row = rows.get(group)?.row;
+        return row === undefined ? [] : { ...row, ...matchOf(group, query) };
       });
-      return { selected: order.length, of: rows.length, rows: shown, searched: progress };
+      const progress = query.text === undefined ? null : { share: 1, found: found.size };
+      return { selected: order.length, of: rows.size, rows: shown, searched: progress };
     },
     group: async (query) => {
-      const detail = groupOf(query.group)?.detail;
-      const own = rows.findIndex(({ row }) => row.group === detail?.group);
-      const { at, before, after } = findNeighbors(orderOf(query).order, own, rows.length);
-      const numberOf = (position: number | null) => (position === null ? null : (rows[position]?.row.group ?? null));
-      return (
-        detail && { ...detail, ...matchOf(detail.group, query), at, before: numberOf(before), after: numberOf(after) }
-      );
+      const { group = 0 } = query;
+      const detail = groupOf(group - 1)?.detail;
+      const neighbors = findNeighbors(orderOf(query).order, group - 1, columns.count);
+      return detail && { ...detail, ...matchOf(detail.group, query), ...neighbors };
     },
-    trajectory: async ({ group, trajectory = 0 }) => groupOf(group)?.trajectories[trajectory - 1],
+    trajectory: async ({ group = 0, trajectory = 0 }) => groupOf(group - 1)?.trajectories[trajectory - 1],
   };
 };
 

@@ -1,28 +1,25 @@
 /** The first view: the summary, the charts, and the table of groups. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { GroupRow, PageState, Summary } from "../answers.ts";
 import { allGroups, formatQuery, type Query, rowsPerPage, type SortKey } from "../query.ts";
-import { RewardChart, RunChart, SpreadChart } from "./charts.tsx";
-import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
+import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
+import { Filters } from "./filters.tsx";
+import { counted, formatCount, formatMeasure, formatPercent } from "./format.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { Snippet } from "./match.tsx";
-import { linkTo, replaceQuery } from "./navigation.ts";
+import { linkTo, replaceQuery, useLink, usePage } from "./page-context.ts";
 import { Reward, RewardStrip } from "./rewards.tsx";
-import { SearchField } from "./search.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-export const Groups = ({ state, query }: { readonly state: PageState; readonly query: Query }) => {
-  const { summary, progress } = state;
-  const isMeasured = progress.phase === "read";
-  const { latest: charts = { runs: [], rewards: [], dots: [] } } = useAnswer("charts", allGroups, {
-    edition: editionOf(state),
-  });
-  if (summary === undefined) return null;
-  const { groups, runs, trajectories } = summary;
+export const Groups = ({ state, summary }: { readonly state: PageState; readonly summary: Summary }) => {
+  const edition = editionOf(state);
+  const { latest: charts = { files: [], rewards: [], dots: [] } } = useAnswer("charts", allGroups, { edition });
+  const { groups, groupFiles, trajectories } = summary;
   return (
     <>
-      <SummaryFacts summary={summary} query={query} />
+      <SummaryFacts summary={summary} />
       <FilteredOut summary={summary} groupsInPage={state.written?.groups ?? groups.read} />
       {groups.read === 0 ? (
         <p class="quiet">the input contains no groups</p>
@@ -30,14 +27,14 @@ export const Groups = ({ state, query }: { readonly state: PageState; readonly q
         <div class="overview">
           {trajectories.read > trajectories.rejected && (
             <div class="charts">
-              <RewardChart bars={charts.rewards} query={query} isMeasured={isMeasured} />
-              <SpreadChart dots={charts.dots} query={query} isMeasured={isMeasured} />
-              {runs > 1 && <RunChart files={charts.runs} of={runs} query={query} />}
+              <RewardChart bars={charts.rewards} />
+              <SpreadChart dots={charts.dots} />
+              {groupFiles > 1 && <FileChart files={charts.files} of={groupFiles} />}
             </div>
           )}
           <div>
-            <Filters query={query} hasWhere={state.written === undefined} />
-            <GroupTable state={state} query={query} />
+            <Filters hasWhere={state.written === undefined} />
+            <GroupTable state={state} />
           </div>
         </div>
       )}
@@ -54,14 +51,13 @@ const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
 
 /** Returns the columns of the table. Optional columns exist if a row has a value. */
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
-  const has = (name: "key" | "split" | "tokens" | "cost") => rows.some((row) => row[name] !== null);
   const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], own = "n"): TableColumn<GroupRow> => {
     const isOn = query.sort === key;
     // Numbers are sorted in descending order first.
     const descending = isOn ? !query.descending : key !== "group";
     const order = query.descending ? ("descending" as const) : ("ascending" as const);
-    const sortAddress = linkTo({ ...query, sort: key, descending, page: 1 });
-    return { name: key, class: own, cell, sortLink: sortAddress, order: isOn ? order : undefined };
+    const sort = () => location.assign(linkTo({ ...query, sort: key, descending, page: 1 }));
+    return { name: key, class: own, cell, sort, order: isOn ? order : undefined };
   };
   const prompt = ({ group, words, match }: GroupRow) => (
     <div class="prompt">
@@ -69,8 +65,8 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
       {match && <Snippet match={match} />}
     </div>
   );
-  const tokens = column("tokens", (row) => row.tokens !== null && formatCount(row.tokens));
-  const cost = column("cost", (row) => row.cost !== null && Number(row.cost.toPrecision(6)));
+  const key = { name: "key", class: "why", cell: (row: GroupRow) => <span title={row.key ?? ""}>{row.key}</span> };
+  const split = { name: "split", class: "n", cell: (row: GroupRow) => row.split };
   return [
     column("group", ({ group }) => formatCount(group + 1)),
     { name: "prompt", class: "words", cell: prompt },
@@ -78,14 +74,10 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
     { name: "rewards", class: "strips", cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
     column("spread", ({ spread }) => formatMeasure(spread)),
     column("size", ({ size }) => formatCount(size)),
-    ...(has("key")
-      ? [{ name: "key", class: "why", cell: ({ key }: GroupRow) => <span title={key ?? ""}>{key}</span> }]
-      : []),
-    ...(has("split") ? [{ name: "split", class: "n", cell: ({ split }: GroupRow) => split }] : []),
+    ...(rows.some((row) => row.key !== null) ? [key] : []),
+    ...(rows.some((row) => row.split !== null) ? [split] : []),
     column("trainable", ({ untrainable }) => untrainable ?? "yes", "why"),
     column("problems", ({ problems }) => (problems === 0 ? "" : formatCount(problems))),
-    ...(has("tokens") ? [tokens] : []),
-    ...(has("cost") ? [cost] : []),
   ];
 };
 
@@ -96,7 +88,8 @@ export const rememberGroup = (group: number): void => {
   lastTable.group = group;
 };
 
-const GroupTable = ({ state, query }: { readonly state: PageState; readonly query: Query }) => {
+const GroupTable = ({ state }: { readonly state: PageState }) => {
+  const { query } = usePage();
   const { latest, error } = useAnswer("rows", query, {
     isComplete: ({ searched }) => searched === null || searched.share === 1,
     edition: editionOf(state),
@@ -109,12 +102,11 @@ const GroupTable = ({ state, query }: { readonly state: PageState; readonly quer
   const turned = useRef<1 | -1 | undefined>(undefined);
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
-  const turnPage = (by: 1 | -1): void => {
-    if (query.page + by < 1 || query.page + by > pages) return;
+  const go = (by: 1 | -1) => () => {
+    if (moveFocus(body.current, "a", by) || query.page + by < 1 || query.page + by > pages) return;
     turned.current = by;
     replaceQuery({ ...query, page: query.page + by });
   };
-  const go = (by: 1 | -1) => () => moveFocus(body.current, "a", by) || turnPage(by);
   useKeys({ j: go(1), k: go(-1) });
   const table = formatQuery({ ...query, page: 1 });
   const isBack = useRef(lastTable.table === table);
@@ -157,38 +149,40 @@ const GroupTable = ({ state, query }: { readonly state: PageState; readonly quer
           </p>
         )}
       </div>
-      {pages > 1 && <Pages query={query} pages={pages} />}
+      {pages > 1 && <Pages pages={pages} />}
     </section>
   );
 };
 
-const Pages = ({ query, pages }: { query: Query; pages: number }) => {
-  const { page } = query;
+const Pages = ({ pages }: { readonly pages: number }) => {
+  const { page } = usePage().query;
+  const link = useLink();
   return (
     <nav class="pages" aria-label="pages">
-      {page > 1 && <a href={linkTo({ ...query, page: page - 1 })}>‹ previous</a>}
+      {page > 1 && <a href={link({ page: page - 1 })}>‹ previous</a>}
       page {formatCount(page)} of {formatCount(pages)}
-      {page < pages && <a href={linkTo({ ...query, page: page + 1 })}>next ›</a>}
+      {page < pages && <a href={link({ page: page + 1 })}>next ›</a>}
     </nav>
   );
 };
 
-const SummaryFacts = ({ summary, query }: { readonly summary: Summary; readonly query: Query }) => {
+const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
+  const link = useLink();
   const { files, groups, trajectories, rules, trainable, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const [first = "nothing", ...others] = files;
   const invalid = [
-    ...(groups.rejected > 0 ? [counted(groups.rejected, "group")] : []),
-    ...(trajectories.rejected > 0 ? [counted(trajectories.rejected, "trajectory")] : []),
-  ];
-  const facts = [
-    ...(trajectories.read > trajectories.rejected
-      ? [["mean reward", `${formatMeasure(reward.mean)} ± ${formatMeasure(reward.spread)}`]]
-      : []),
-    ...(groups.read > 0 ? [["trainable", `${formatCount(trainable)} of ${counted(groups.read, "group")}`]] : []),
-    ["trajectories", formatCount(trajectories.read)],
-    ...(invalid.length > 0 ? [["invalid", invalid.join(", ")]] : []),
-  ];
+    groups.rejected > 0 ? counted(groups.rejected, "group") : [],
+    trajectories.rejected > 0 ? counted(trajectories.rejected, "trajectory") : [],
+  ].flat();
+  const fact = (name: string, value: ComponentChildren, isShown = true) =>
+    isShown && (
+      <div>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    );
+  const moments = `${formatMeasure(reward.mean)} ± ${formatMeasure(reward.spread)}`;
   return (
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>
@@ -196,24 +190,17 @@ const SummaryFacts = ({ summary, query }: { readonly summary: Summary; readonly 
         {others.length > 0 && <span class="quiet"> and {counted(others.length, "other file")}</span>}
       </h1>
       <dl>
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-        <div>
-          <dt>problems</dt>
-          <dd>
-            {problems === 0 ? "none" : <a href={linkTo({ ...query, problems: "any" })}>{formatCount(problems)}</a>}
-          </dd>
-        </div>
+        {fact("invalid", <span class="trouble">{invalid.join(", ")}</span>, invalid.length > 0)}
+        {fact("problems", problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>)}
+        {fact("mean reward", moments, trajectories.read > trajectories.rejected)}
+        {fact("trainable", `${formatCount(trainable)} of ${counted(groups.read, "group")}`, groups.read > 0)}
+        {fact("trajectories", formatCount(trajectories.read))}
       </dl>
       {problems > 0 && (
         <ul class="rules">
           {rules.map(({ rule, severity, count }) => (
             <li key={rule} class={severity}>
-              <a href={linkTo({ ...query, problems: rule })}>{rule}</a> {formatCount(count)}
+              <a href={link({ problems: rule })}>{rule}</a> {formatCount(count)}
             </li>
           ))}
         </ul>
@@ -222,49 +209,17 @@ const SummaryFacts = ({ summary, query }: { readonly summary: Summary; readonly 
   );
 };
 
-const FilteredOut = ({ summary, groupsInPage: held }: { readonly summary: Summary; readonly groupsInPage: number }) => {
-  const left = summary.leftOut.map(({ by, trajectories, groups }) => {
-    const complete = groups === 0 ? "" : ` and ${counted(groups, "group")}`;
-    return `--${by} filtered out ${counted(trajectories, "trajectory")}${complete}`;
-  });
-  const { read } = summary.groups;
-  if (held < read) left.push(`this page contains ${formatCount(held)} of ${counted(read, "group")}`);
-  return left.length === 0 ? null : <p class="quiet">{left.join(", ")}</p>;
-};
+interface FilteredOutProps {
+  readonly summary: Summary;
+  readonly groupsInPage: number;
+}
 
-/** The filters. An exported page has no filter by an expression. */
-const Filters = ({ query, hasWhere: withWhere }: { query: Query; hasWhere: boolean }) => {
-  const { reward, mean, spread, trainable, rule, file, text, where } = query;
-  const link = (name: string, changed: Partial<Query>, isOn = true) => (
-    <a class={isOn ? "on" : ""} href={linkTo({ ...query, page: 1, ...changed })}>
-      {name}
-    </a>
-  );
-  const search = (changed: Partial<Query>) => replaceQuery({ ...query, page: 1, ...changed });
-  return (
-    <nav class="filters" aria-label="filters">
-      {link("trainable", { trainable: trainable === true ? undefined : true }, trainable === true)}
-      {link("not trainable", { trainable: trainable === false ? undefined : false }, trainable === false)}
-      {link("with problems", { rule: rule === "any" ? undefined : "any" }, rule === "any")}
-      <SearchField
-        label="search text"
-        keyName="/"
-        sought={text}
-        search={(typed) => search({ text: typed || undefined })}
-      />
-      {withWhere && (
-        <SearchField
-          label="where (CEL), such as reward > 0.5, then Enter"
-          isExpression
-          sought={where}
-          search={(typed) => search({ where: typed || undefined })}
-        />
-      )}
-      {file !== undefined && link(`${file.split("/").at(-1)} ×`, { file: undefined })}
-      {reward !== undefined && link(`a reward of ${formatRange(reward)} ×`, { reward: undefined })}
-      {mean !== undefined &&
-        spread !== undefined &&
-        link(`mean ${formatRange(mean)}, spread ${formatRange(spread)} ×`, { mean: undefined, spread: undefined })}
-    </nav>
-  );
+const FilteredOut = ({ summary: { leftOut, groups }, groupsInPage }: FilteredOutProps) => {
+  const left = leftOut.map(({ by, trajectories, groups: complete }) => {
+    const more = complete === 0 ? "" : ` and ${counted(complete, "group")}`;
+    return `--${by} filtered out ${counted(trajectories, "trajectory")}${more}`;
+  });
+  const isPart = groupsInPage < groups.read;
+  if (isPart) left.push(`this page contains ${formatCount(groupsInPage)} of ${counted(groups.read, "group")}`);
+  return left.length === 0 ? null : <p class="quiet">{left.join(", ")}</p>;
 };

@@ -1,6 +1,5 @@
 /** The keys of the page, and their list. */
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { selectView } from "../query.ts";
 
 /** Runs actions by key, except in a text field. */
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
@@ -9,13 +8,13 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>): void => 
   // A layout effect, so that a key pressed right after the drawing has its effect.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      const { target } = event;
+      const { target, key, ctrlKey, metaKey, altKey } = event;
+      if (ctrlKey || metaKey || altKey || event.defaultPrevented) return;
       if (target instanceof HTMLInputElement) {
-        if (event.key === "Escape") target.blur();
+        if (key === "Escape") target.blur();
         return;
       }
-      const action = current.current[event.key];
+      const action = current.current[key];
       if (action === undefined) return;
       event.preventDefault();
       action();
@@ -25,40 +24,31 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>): void => 
   }, []);
 };
 
-type View = ReturnType<typeof selectView>;
-
-/** Keys, and the views that have them. Default: all views. */
-const keyBindings: readonly (readonly [keys: readonly string[], does: string, views?: readonly View[]])[] = [
-  [["j", "k"], "next or previous row or message", ["groups", "group", "trajectory"]],
-  [["Enter"], "open", ["groups", "group"]],
-  [["Enter"], "unfold or fold the message", ["trajectory"]],
-  [["n", "p"], "next or previous group or trajectory", ["group", "trajectory"]],
-  [["/"], "search", ["groups"]],
+const keyBindings: readonly (readonly [keys: readonly string[], does: string])[] = [
+  [["j", "k"], "next or previous row or message"],
+  [["Enter"], "open, or unfold the message"],
+  [["n", "p"], "next or previous group or trajectory"],
+  [["/"], "search"],
   [["Escape"], "back to the parent view"],
-  [["m"], "render Markdown", ["group", "trajectory"]],
-  [["r"], "show the JSON", ["trajectory"]],
+  [["m"], "render Markdown"],
+  [["r"], "show the JSON"],
   [["?"], "show the keys"],
 ];
 
-export const KeyHelp = ({ view, onClose }: { readonly view: View; readonly onClose: () => void }) => (
+export const KeyHelp = () => (
   <section class="help" aria-label="keys">
     <dl>
-      {keyBindings
-        .filter(([, , views]) => views?.includes(view) !== false)
-        .map(([names, does]) => (
-          <div key={does}>
-            <dt>
-              {names.map((name) => (
-                <kbd key={name}>{name}</kbd>
-              ))}
-            </dt>
-            <dd>{does}</dd>
-          </div>
-        ))}
+      {keyBindings.map(([names, does]) => (
+        <div key={does}>
+          <dt>
+            {names.map((name) => (
+              <kbd key={name}>{name}</kbd>
+            ))}
+          </dt>
+          <dd>{does}</dd>
+        </div>
+      ))}
     </dl>
-    <button type="button" onClick={onClose}>
-      close
-    </button>
   </section>
 );
 

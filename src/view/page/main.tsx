@@ -3,16 +3,13 @@ import { render } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
 import type { PageState } from "../answers.ts";
-import { allGroups, type Query, selectView } from "../query.ts";
+import { allGroups, parentQuery, selectView } from "../query.ts";
 import { formatCount, formatPercent } from "./format.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { KeyHelp, useKeys } from "./keys.tsx";
-import { MarkdownProvider } from "./markdown.tsx";
-import { SearchedTextProvider } from "./match.tsx";
-import { navigateUp, useQuery } from "./navigation.ts";
+import { linkTo, PageProvider, useQuery } from "./page-context.ts";
 import { ProblemsView } from "./problems.tsx";
-import { RewardScaleProvider } from "./rewards.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { storeToken, useAnswer } from "./use-answer.ts";
 
@@ -24,14 +21,21 @@ const App = () => {
   const { value: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isMarkdownOn, setMarkdownOn] = useState(false);
+  const toggleHelp = () => setHelpOpen(!isHelpOpen);
   const toggleMarkdown = () => setMarkdownOn(!isMarkdownOn);
+  const goUp = () => {
+    const above = parentQuery(query);
+    if (above !== undefined) location.assign(linkTo(above));
+  };
   const main = useRef<HTMLElement>(null);
-  useKeys({
-    "?": () => setHelpOpen(!isHelpOpen),
-    m: toggleMarkdown,
-    Escape: () => (isHelpOpen ? setHelpOpen(false) : navigateUp(query)),
-  });
-  const title = titleOf(query);
+  useKeys({ "?": toggleHelp, m: toggleMarkdown, Escape: isHelpOpen ? toggleHelp : goUp });
+  const { group, trajectory } = query;
+  const title = {
+    groups: undefined,
+    problems: "problems",
+    group: `group ${group}`,
+    trajectory: `trajectory ${trajectory} of group ${group}`,
+  }[view];
   useLayoutEffect(() => {
     document.title = title === undefined ? "rollcall view" : `${title} · rollcall view`;
     main.current?.focus({ preventScroll: true });
@@ -44,11 +48,11 @@ const App = () => {
           <b>rollcall view</b>
         </a>
         {error === undefined && <ReadingProgress state={state} />}
-        <button type="button" onClick={() => setHelpOpen(!isHelpOpen)} aria-expanded={isHelpOpen}>
+        <button type="button" onClick={toggleHelp} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
       </header>
-      {isHelpOpen && <KeyHelp view={view} onClose={() => setHelpOpen(false)} />}
+      {isHelpOpen && <KeyHelp />}
       <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
         {error !== undefined && (
           <p role="alert" class="trouble">
@@ -57,32 +61,16 @@ const App = () => {
         )}
         {error === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
         {state?.summary !== undefined && (
-          <SearchedTextProvider value={query.text ?? ""}>
-            <MarkdownProvider value={{ isOn: isMarkdownOn, toggle: toggleMarkdown }}>
-              <RewardScaleProvider value={state.summary.reward}>
-                <View query={query} state={state} />
-              </RewardScaleProvider>
-            </MarkdownProvider>
-          </SearchedTextProvider>
+          <PageProvider value={{ query, reward: state.summary.reward, isMarkdownOn, toggleMarkdown }}>
+            {view === "groups" && <Groups state={state} summary={state.summary} />}
+            {view === "problems" && <ProblemsView />}
+            {view === "group" && <Group />}
+            {view === "trajectory" && <Trajectory />}
+          </PageProvider>
         )}
       </main>
     </>
   );
-};
-
-const View = ({ query, state }: { readonly query: Query; readonly state: PageState }) => {
-  const view = selectView(query);
-  if (view === "group") return <Group query={query} />;
-  if (view === "trajectory") return <Trajectory query={query} />;
-  return view === "problems" ? <ProblemsView query={query} /> : <Groups query={query} state={state} />;
-};
-
-/** The title of a view; undefined for the first view. */
-const titleOf = (query: Query): string | undefined => {
-  const { group, trajectory } = query;
-  const view = selectView(query);
-  if (view === "groups" || view === "problems") return view === "groups" ? undefined : view;
-  return view === "group" ? `group ${group}` : `trajectory ${trajectory} of group ${group}`;
 };
 
 const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) => {

@@ -1,19 +1,12 @@
 /** Markdown that is rendered on request: blocks, code, emphasis. Links are text, and nothing is loaded. */
-import { type ComponentChildren, createContext, Fragment } from "preact";
-import { useContext } from "preact/hooks";
+import { type ComponentChildren, Fragment } from "preact";
 import { MarkedText } from "./match.tsx";
-
-/** True if texts are rendered, and a function that switches between text and rendering. */
-const Rendering = createContext({ isOn: false, toggle: (): void => undefined });
-
-export const MarkdownProvider = Rendering.Provider;
-
-export const useMarkdown = () => useContext(Rendering);
+import { usePage } from "./page-context.ts";
 
 export const MarkdownButton = () => {
-  const { isOn, toggle } = useMarkdown();
+  const { isMarkdownOn, toggleMarkdown } = usePage();
   return (
-    <button type="button" aria-pressed={isOn} onClick={toggle}>
+    <button type="button" aria-pressed={isMarkdownOn} onClick={toggleMarkdown}>
       render Markdown <kbd>m</kbd>
     </button>
   );

@@ -1,38 +1,15 @@
-/** The searched text: its marks in texts, and its first match. */
-import { createContext } from "preact";
-import { useContext } from "preact/hooks";
+/** The searched text: its marks in texts, and the first match of a group. */
 import type { SearchMatch } from "../answers.ts";
-
-const SearchedText = createContext("");
-
-/** Provides the searched text to all texts of a view. */
-export const SearchedTextProvider = SearchedText.Provider;
-
-/** Returns the searched text; empty without a search. */
-export const useSearchedText = (): string => useContext(SearchedText);
-
-/** Returns the starts of the searched text in a text. */
-export const findStarts = (text: string, sought: string): readonly number[] => {
-  const starts: number[] = [];
-  if (sought === "") return starts;
-  for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + sought.length)) starts.push(at);
-  return starts;
-};
+import { useSearchedText } from "./page-context.ts";
 
 /** A text in which the searched text is marked. */
 export const MarkedText = ({ text }: { readonly text: string }) => {
   const sought = useSearchedText();
-  if (sought === "" || !text.includes(sought)) return <>{text}</>;
-  const [first, ...others] = text.split(sought);
+  const [first, ...others] = sought === "" ? [text] : text.split(sought);
   return (
     <>
       {first}
-      {others.map((other, at) => (
-        <span key={at}>
-          <mark>{sought}</mark>
-          {other}
-        </span>
-      ))}
+      {others.map((other, at) => [<mark key={at}>{sought}</mark>, other])}
     </>
   );
 };
@@ -47,4 +24,4 @@ export const Snippet = ({ match: { trajectory, before, text, after } }: { readon
 );
 
 /** Returns the first mark of a view. */
-export const findMark = (view: ParentNode): Element | null => view.querySelector("mark, .found");
+export const findMark = (view: ParentNode | null): Element | null => view?.querySelector("mark, .found") ?? null;

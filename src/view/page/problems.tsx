@@ -1,34 +1,42 @@
 /** Problems of the input, as `rollcall check` reports them. */
 import type { Finding } from "../answers.ts";
-import type { Query } from "../query.ts";
 import { formatCount } from "./format.ts";
-import { linkTo } from "./navigation.ts";
+import { useLink, usePage } from "./page-context.ts";
 import { useAnswer } from "./use-answer.ts";
 
-/** A list of problems. With a query, they link to their group or trajectory. */
-export const ProblemList = ({ findings, query }: { readonly findings: readonly Finding[]; readonly query?: Query }) => (
-  <>
-    {findings.map(({ severity, rule, message, advice, place, group, trajectory }, at) => {
-      const where = place === null ? "" : [place.file, place.line, place.column ?? []].flat().join(":");
-      const about = { group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 };
-      return (
-        <div key={at} class={`problem ${severity}`}>
-          <b>{severity}</b>{" "}
-          {query === undefined || group === null ? where : <a href={linkTo({ ...query, ...about })}>{where}</a>}{" "}
-          {message} <span class="quiet">[{rule}]</span>
-          {advice !== "" && <div class="advice">{advice}</div>}
-        </div>
-      );
-    })}
-  </>
-);
+interface ProblemsProps {
+  readonly findings: readonly Finding[];
+  /** True if problems link to their group or trajectory. */
+  readonly isLinked?: boolean;
+}
+
+export const ProblemList = ({ findings, isLinked = false }: ProblemsProps) => {
+  const link = useLink();
+  return (
+    <>
+      {findings.map(({ severity, rule, message, advice, place, group, trajectory }, at) => {
+        const where = place === null ? "" : [place.file, place.line, place.column ?? []].flat().join(":");
+        const about = { group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 };
+        return (
+          <div key={at} class={`problem ${severity}`}>
+            <b>{severity}</b> {isLinked && group !== null ? <a href={link(about)}>{where}</a> : where} {message}{" "}
+            <span class="quiet">[{rule}]</span>
+            {advice !== "" && <div class="advice">{advice}</div>}
+          </div>
+        );
+      })}
+    </>
+  );
+};
 
 /** Replaces a missing answer. */
-export const PendingAnswer = ({ error }: { error: string | undefined }) =>
+export const PendingAnswer = ({ error }: { readonly error: string | undefined }) =>
   error === undefined ? <p class="quiet">reading…</p> : <p role="alert">{error}</p>;
 
 /** The view of the problems of one rule, or of all rules. */
-export const ProblemsView = ({ query }: { readonly query: Query }) => {
+export const ProblemsView = () => {
+  const { query } = usePage();
+  const link = useLink();
   const { problems: rule } = query;
   const { value, error } = useAnswer("problems", query);
   if (value === undefined) return <PendingAnswer error={error} />;
@@ -36,12 +44,12 @@ export const ProblemsView = ({ query }: { readonly query: Query }) => {
   return (
     <section>
       <div class="position">
-        <a href={linkTo({ ...query, problems: undefined })}>groups</a>
-        {rule !== "any" && <a href={linkTo({ ...query, problems: "any" })}>all rules</a>}
+        <a href={link({ problems: undefined })}>groups</a>
+        {rule !== "any" && <a href={link({ problems: "any" })}>all rules</a>}
       </div>
       <h1>problems{rule === "any" ? "" : ` of the rule ${rule}`}</h1>
       {findings.length === 0 && <p>no problems</p>}
-      <ProblemList findings={findings} query={query} />
+      <ProblemList findings={findings} isLinked />
       {others > 0 && <p class="quiet">{formatCount(others)} more problems are not listed</p>}
     </section>
   );

@@ -1,17 +1,11 @@
 /** Rewards in one scale of colors and heights, from the least to the most reward of the input. */
-import { createContext } from "preact";
-import { useContext } from "preact/hooks";
 import { relativePosition } from "../select.ts";
 import { formatMeasure } from "./format.ts";
-
-const Scale = createContext({ least: 0, most: 1 });
-
-/** Provides the least and the most reward of the input. */
-export const RewardScaleProvider = Scale.Provider;
+import { usePage } from "./page-context.ts";
 
 /** Returns the style of a reward: its share of the scale, from which the style sheet makes the color. */
 export const useRewardStyle = () => {
-  const { least, most } = useContext(Scale);
+  const { least, most } = usePage().reward;
   return (reward: number) => ({ "--share": relativePosition(reward, least, most).toFixed(3) });
 };
 
@@ -35,15 +29,6 @@ export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }
       {rewards.map((reward, at) => (
         <i key={at} style={styleOf(reward)} />
       ))}
-    </span>
-  );
-};
-
-export const RewardLegend = () => {
-  const { least, most } = useContext(Scale);
-  return (
-    <span>
-      {formatMeasure(least)} <i class="gradient" /> {formatMeasure(most)}
     </span>
   );
 };

@@ -1,14 +1,12 @@
-/** One page of a table. */
+/** A table whose columns sort it. */
 import type { ComponentChildren, RefObject } from "preact";
 
 export interface TableColumn<Row> {
   readonly name: string;
   readonly class?: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** The URL that sorts the table by the column. Default: not sortable. */
-  readonly sortLink?: string | undefined;
-  /** Sorts the table by the column, if it has no URL. */
-  readonly onSort?: () => void;
+  /** Sorts the table by the column. Default: not sortable. */
+  readonly sort?: () => void;
   /** The order if the table is sorted by the column. */
   readonly order?: "ascending" | "descending" | undefined;
 }
@@ -24,49 +22,37 @@ interface TableProps<Row> {
   readonly classOf?: (row: Row) => string;
 }
 
-export const Table = <Row,>({
-  name,
-  columns,
-  rows,
-  body,
-  first = 0,
-  count = rows.length,
-  classOf,
-}: TableProps<Row>) => (
-  <table aria-label={name} aria-rowcount={count + 1}>
-    <thead>
-      <tr aria-rowindex={1}>
-        {columns.map(({ name: title, class: own, sortLink, onSort, order }) => (
-          <th
-            key={title}
-            scope="col"
-            class={own}
-            aria-sort={sortLink === undefined && onSort === undefined ? undefined : (order ?? "none")}
-          >
-            {onSort !== undefined ? (
-              <button type="button" class="sort" onClick={onSort}>
-                {title}
-              </button>
-            ) : sortLink !== undefined ? (
-              <a href={sortLink}>{title}</a>
-            ) : (
-              title
-            )}
-            {order !== undefined && <span aria-hidden="true">{order === "descending" ? " ↓" : " ↑"}</span>}
-          </th>
-        ))}
-      </tr>
-    </thead>
-    <tbody ref={body}>
-      {rows.map((row, at) => (
-        <tr key={first + at} data-at={first + at} aria-rowindex={first + at + 2} class={classOf?.(row)}>
-          {columns.map(({ name: title, class: own, cell }) => (
-            <td key={title} class={own}>
-              {cell(row)}
-            </td>
+export const Table = <Row,>(props: TableProps<Row>) => {
+  const { name, columns, rows, body, first = 0, count = rows.length, classOf } = props;
+  return (
+    <table aria-label={name} aria-rowcount={count + 1}>
+      <thead>
+        <tr aria-rowindex={1}>
+          {columns.map(({ name: title, class: own, sort, order }) => (
+            <th key={title} scope="col" class={own} aria-sort={sort && (order ?? "none")}>
+              {sort === undefined ? (
+                title
+              ) : (
+                <button type="button" class="sort" onClick={sort}>
+                  {title}
+                </button>
+              )}
+              {order !== undefined && <span aria-hidden="true">{order === "descending" ? " ↓" : " ↑"}</span>}
+            </th>
           ))}
         </tr>
-      ))}
-    </tbody>
-  </table>
-);
+      </thead>
+      <tbody ref={body}>
+        {rows.map((row, at) => (
+          <tr key={first + at} data-at={first + at} aria-rowindex={first + at + 2} class={classOf?.(row)}>
+            {columns.map(({ name: title, class: own, cell }) => (
+              <td key={title} class={own}>
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+};

@@ -2,8 +2,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail } from "../answers.ts";
-import type { Query } from "../query.ts";
-import { Bar } from "./bar.tsx";
 import { Conversation, FoldedText, hasError, LongText, summarizeTurn, useTrajectory } from "./conversation.tsx";
 import { Command, CopyButton, Position } from "./copy.tsx";
 import { formatMeasure } from "./format.ts";
@@ -11,7 +9,8 @@ import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { findMark } from "./match.tsx";
-import { linkTo, replaceQuery } from "./navigation.ts";
+import { NavigationBar } from "./navigation-bar.tsx";
+import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { formatAdvantage, Reward } from "./rewards.tsx";
 import { tokensOf } from "./tokens.tsx";
@@ -23,33 +22,22 @@ const maxRawLines = 1000;
 /** Width in pixels from which the outline is next to the conversation. */
 const wideScreen = 1000;
 
-export const Trajectory = ({ query }: { readonly query: Query }) => {
-  const { group = 1, trajectory = 1 } = query;
+export const Trajectory = () => {
+  const { query } = usePage();
   const detail = useAnswer("group", { ...query, trajectory: undefined });
   const json = useAnswer("trajectory", query);
-  const count = detail.value?.members.length ?? 0;
-  rememberGroup(group);
-  const step = (by: 1 | -1) => () => {
-    const to = trajectory + by;
-    if (to >= 1 && to <= count) replaceQuery({ ...query, trajectory: to });
-  };
-  useKeys({ n: step(1), p: step(-1) });
+  rememberGroup(query.group ?? 1);
   if (detail.value === undefined || json.value === undefined) {
     return <PendingAnswer error={detail.error ?? json.error} />;
   }
-  return <TrajectoryView detail={detail.value} json={json.value} query={query} at={trajectory - 1} step={step} />;
+  return <TrajectoryView detail={detail.value} json={json.value} />;
 };
 
-interface TrajectoryProps {
-  readonly detail: GroupDetail;
-  readonly json: string;
-  readonly query: Query;
-  readonly at: number;
-  readonly step: (by: 1 | -1) => () => void;
-}
-
-const TrajectoryView = ({ detail, json, query, at, step }: TrajectoryProps) => {
+const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readonly json: string }) => {
   const { group, words, members } = detail;
+  const { query } = usePage();
+  const link = useLink();
+  const at = (query.trajectory ?? 1) - 1;
   const member = members[at];
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const parsed = useTrajectory(json);
@@ -60,25 +48,25 @@ const TrajectoryView = ({ detail, json, query, at, step }: TrajectoryProps) => {
   const [isRaw, setRaw] = useState(false);
   const [isTinted, setTinted] = useState(true);
   const talk = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (talk.current !== null) findMark(talk.current)?.scrollIntoView({ block: "center" });
-  }, []);
+  useEffect(() => findMark(talk.current)?.scrollIntoView({ block: "center" }), []);
+  const toggleRaw = () => setRaw(!isRaw);
   useKeys({
     j: () => moveFocus(talk.current, ".entry", 1),
     k: () => moveFocus(talk.current, ".entry", -1),
-    r: () => setRaw(!isRaw),
+    r: toggleRaw,
   });
   const show = (position: number) => {
     const entry = talk.current?.querySelectorAll<HTMLElement>(".entry")[position];
     entry?.focus({ preventScroll: true });
     entry?.scrollIntoView({ block: "start" });
   };
+  const neighbor = (to: number) => (members[to] === undefined ? undefined : { ...query, trajectory: to + 1 });
   return (
     <article>
-      <Bar step={step} hasBefore={at > 0} hasAfter={at + 1 < members.length}>
+      <NavigationBar before={neighbor(at - 1)} after={neighbor(at + 1)}>
         <p class="way">
-          <a href={linkTo({ ...query, group: undefined, trajectory: undefined })}>groups</a> ›{" "}
-          <a href={linkTo({ ...query, trajectory: undefined })} title={words}>
+          <a href={link({ group: undefined, trajectory: undefined })}>groups</a> ›{" "}
+          <a href={link({ trajectory: undefined })} title={words}>
             group {group + 1}
           </a>{" "}
           ›
@@ -87,7 +75,7 @@ const TrajectoryView = ({ detail, json, query, at, step }: TrajectoryProps) => {
           trajectory {at + 1} of {members.length} <span class="quiet">reward</span> <Reward value={member?.reward} />{" "}
           <span class="quiet">advantage</span> {formatAdvantage(member?.advantage)}
         </h1>
-      </Bar>
+      </NavigationBar>
       <div class="reader">
         <Outline turns={turns} show={show} />
         <div class="talk" ref={talk}>
@@ -104,7 +92,7 @@ const TrajectoryView = ({ detail, json, query, at, step }: TrajectoryProps) => {
           )}
           <p class="tools">
             <MarkdownButton />
-            <button type="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+            <button type="button" aria-pressed={isRaw} onClick={toggleRaw}>
               raw JSON <kbd>r</kbd>
             </button>
             <CopyButton text={json} name="the JSON" />

@@ -1,0 +1,64 @@
+/** The query in the page's URL, and the state that all parts of the page use. */
+import { createContext } from "preact";
+import { useContext, useEffect, useState } from "preact/hooks";
+import { allGroups, formatQuery, parseQuery, type Query } from "../query.ts";
+
+interface PageContext {
+  readonly query: Query;
+  /** The least and the most reward of the input. */
+  readonly reward: { readonly least: number; readonly most: number };
+  /** True if texts are rendered as Markdown. */
+  readonly isMarkdownOn: boolean;
+  readonly toggleMarkdown: () => void;
+}
+
+const Context = createContext<PageContext>({
+  query: allGroups,
+  reward: { least: 0, most: 1 },
+  isMarkdownOn: false,
+  toggleMarkdown: () => undefined,
+});
+
+export const PageProvider = Context.Provider;
+
+export const usePage = () => useContext(Context);
+
+/** Returns the searched text; empty without a search. */
+export const useSearchedText = (): string => usePage().query.text ?? "";
+
+/** Returns a function that makes the URL of the query with changes. */
+export const useLink = () => {
+  const { query } = usePage();
+  return (changes: Partial<Query>): string => linkTo({ ...query, ...changes });
+};
+
+export const linkTo = (query: Query): string => {
+  const json = formatQuery(query);
+  return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
+};
+
+/** Parses the query in the URL. An invalid one selects all groups. */
+const parseHash = (hash: string): Query => {
+  try {
+    return parseQuery(decodeURIComponent(hash.replace(/^#\/?/, ""))) ?? allGroups;
+  } catch {
+    return allGroups;
+  }
+};
+
+/** Shows a query and replaces the current one in the history. */
+export const replaceQuery = (query: Query): void => {
+  history.replaceState(null, "", linkTo(query));
+  dispatchEvent(new HashChangeEvent("hashchange"));
+};
+
+/** Returns the query of the current URL. */
+export const useQuery = (): Query => {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const onChange = () => setHash(location.hash);
+    addEventListener("hashchange", onChange);
+    return () => removeEventListener("hashchange", onChange);
+  }, []);
+  return parseHash(hash);
+};
