@@ -106,48 +106,28 @@ const LatestReply = z.object({
   /** Milliseconds since 1970. */
   checkedAt: z.number(),
   digest: z.string(),
-  validators: z.record(z.string(), z.string()),
 });
-
-/** The latest reply of a catalog. */
-export interface CachedCatalog {
-  /** The validators of the reply (RFC 9110, 8.8). */
-  readonly validators: { readonly etag?: string; readonly lastModified?: string };
-  /** Milliseconds since 1970. */
-  readonly checkedAt: number;
-  /** Returns undefined if the bytes were changed. */
-  read(): Uint8Array | undefined;
-}
 
 const latestPath = (folder: string, id: CatalogId): string => join(historyFolder(folder, id), "latest.json");
 
-export const readCachedCatalog = (folder: string, id: CatalogId): CachedCatalog | undefined => {
+/** Finds the latest reply of a catalog. `read` returns undefined if the bytes were changed. */
+export const readCachedCatalog = (folder: string, id: CatalogId) => {
   try {
     const { data } = LatestReply.safeParse(parseJson(readFileSync(latestPath(folder, id), "utf8"))?.value);
     const read = () => {
       const file = listFiles(historyFolder(folder, id)).findLast((one) => one.digest === data?.digest);
       return file && readReply(file);
     };
-    return data && { validators: data.validators, checkedAt: data.checkedAt, read };
+    return data && { checkedAt: data.checkedAt, read };
   } catch {
     return undefined;
   }
 };
 
-/** A reply of the service. */
-interface FetchedCatalog extends Pick<CachedCatalog, "validators"> {
-  readonly bytes: Uint8Array;
-  /** The cached catalog, if the service answered that it is current. */
-  readonly current: CachedCatalog | undefined;
-  readonly now: number;
-}
-
-/** Saves a reply and its facts. @throws an error of the file system */
-export const cacheCatalog = (folder: string, id: CatalogId, fetched: FetchedCatalog): void => {
-  const { bytes, current, now } = fetched;
-  if (current === undefined) saveCatalog(folder, id, { bytes, fetchedAt: now });
-  const validators = { ...current?.validators, ...fetched.validators };
-  const latest = { version: 3, ...id, checkedAt: now, digest: digestOf(bytes), validators };
+/** Saves a reply and its time. @throws an error of the file system */
+export const cacheCatalog = (folder: string, id: CatalogId, fetched: SavedCatalog): void => {
+  saveCatalog(folder, id, fetched);
+  const latest = { version: 3, ...id, checkedAt: fetched.fetchedAt, digest: digestOf(fetched.bytes) };
   writeFileAtomically(latestPath(folder, id), [`${JSON.stringify(latest)}\n`]);
 };
 

@@ -1,6 +1,5 @@
 /** Catalogs as values: filters, prices, differences and lock files. Nothing here prints or sends. */
 export {
-  type CachedCatalog,
   type CatalogId,
   type CatalogName,
   cacheCatalog,

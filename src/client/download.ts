@@ -5,10 +5,10 @@ import { type Host, withSignal } from "../host.ts";
 import type { Connection, Connections } from "./connections.ts";
 import { isRetryable, type OutgoingRequest, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
 import { connectionFailed, isTransientStatus } from "./failures.ts";
-import type { ClientOptions, RetryBudget } from "./index.ts";
+import type { ClientOptions } from "./index.ts";
 import { type Headers, traceRequest, userAgent } from "./request.ts";
 import { findRoute, parseBaseUrl } from "./route.ts";
-import { openRetryBudget, parseRetryAfter, readSilenceMs, triesBeforeNotice } from "./send.ts";
+import { openRetryBudget, parseRetryAfter, type RetryBudget, readSilenceMs, triesBeforeNotice } from "./send.ts";
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "waitsForHost" | "onRetry" | "trace"> {
@@ -41,7 +41,7 @@ export interface Downloads {
 }
 
 export const openDownloads = (options: DownloadOptions): Downloads => {
-  const { maxWaitMs, waitsForHost, onRetry, timeoutMs: silenceMs = readSilenceMs, setting, method = "GET" } = options;
+  const { maxWaitMs, waitsForHost, onRetry, setting } = options;
   let opened: Promise<Connections> | undefined;
   let isRetryAnnounced = false;
   const reachedOrigins = new Set<string>();
@@ -49,6 +49,7 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
     if (!isRetryAnnounced) onRetry?.(why, maxWaitMs);
     isRetryAnnounced = true;
   };
+  const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
   const createDownloads = (host: Host): Downloads => ({
     retryBudget: () => openRetryBudget({ host, maxWaitMs }),
     announce,
@@ -92,11 +93,11 @@ interface FileRequest extends Pick<OutgoingRequest, "method" | "route" | "header
 
 const requestFile = async (
   { host, trace }: Pick<DownloadOptions, "host" | "trace">,
-  { connection, url, method, route, silenceMs, tries, toFailure, headers: ownHeaders }: FileRequest,
+  { connection, url, tries, toFailure, ...request }: FileRequest,
 ): Promise<DownloadReply | TransportError> => {
   host.signal.throwIfAborted();
-  const headers = [...ownHeaders, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
-  const traceReply = traceRequest({ trace, host }, { method, url: withoutQuery(url), headers });
+  const headers = [...request.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
+  const traceReply = traceRequest({ trace, host }, { method: request.method, url: withoutQuery(url), headers });
   const stopping = new AbortController();
   let resume = (): void => undefined;
   const body = new Readable({
@@ -110,10 +111,9 @@ const requestFile = async (
   // An error may come before the body is read.
   body.on("error", () => undefined);
   const { signal } = withSignal(host, stopping.signal);
-  const path = `${url.pathname}${url.search}`;
   const reply = await new Promise<DownloadReply | TransportError>((resolve) => {
-    const request: OutgoingRequest = {
-      ...{ method, route, path, headers, silenceMs, signal, maxBytes: 0 },
+    const exchange = runExchange(connection, {
+      ...{ ...request, path: `${url.pathname}${url.search}`, headers, signal, maxBytes: 0 },
       onHead(status, headers) {
         traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
         const retryAfterMs = parseRetryAfter(headers, host.now());
@@ -123,8 +123,8 @@ const requestFile = async (
         resume = resumeReply;
         return body.push(piece);
       },
-    };
-    void runExchange(connection, request).then(({ error }) => {
+    });
+    void exchange.then(({ error }) => {
       if (error === undefined) return body.push(null);
       trace?.(`* ${error.code}`);
       body.destroy(host.signal.aborted ? host.signal.reason : toFailure(error));

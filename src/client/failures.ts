@@ -1,6 +1,6 @@
 /** Failures of requests to the service, of its replies, and of connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
-import { Failure, type FailureDetails } from "../failure.ts";
+import { Failure, type FailureCode, type FailureDetails } from "../failure.ts";
 import { fieldPrefix, skipRefusedHint } from "../sentences.ts";
 import { connectTimeoutMs, type ReplyHeaders, type TransportError } from "./exchange.ts";
 import { findMessage } from "./reply-message.ts";
@@ -38,7 +38,6 @@ interface StatusReply {
   readonly headers: ReplyHeaders;
   /** Decoded; may be incomplete. */
   readonly bytes: Uint8Array;
-  /** The wait that the service asks for; undefined without a valid `Retry-After`. */
   readonly retryAfterMs: number | undefined;
   readonly credential: Credential | undefined;
 }
@@ -57,8 +56,8 @@ const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: str
   http: { method: endpoint.method, url, status, said },
 });
 
-const appendMessage = (sentence: string, message: string | undefined): string =>
-  message === undefined ? sentence : `${sentence}: ${message}`;
+/** The message of a service after a sentence. */
+const saying = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
 
 const formatSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
 const formatTries = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
@@ -68,20 +67,28 @@ export const isTransientStatus = (status: number): boolean => status === 408 || 
 
 /** Returns the failure for a reply that is not a success. */
 export const toStatusFailure = (request: RequestContext, reply: StatusReply): Failure => {
-  const { endpoint, url } = request;
+  const { endpoint, url, tries, encoding } = request;
   const { status, retryAfterMs } = reply;
   const { kind, message } = findMessage(reply.bytes);
   const details = toDetails(request, status, message);
+  const fail = (code: FailureCode, name: string, text: string, hint: string): Failure =>
+    new Failure(code, name, text, { hint, ...details });
   const urlSetting = urlSettings[endpoint.host];
   if (status === 401 || status === 403) return credentialRefused(request, reply, details);
-  if (status === 404 && kind !== "json") {
-    const text = appendMessage(`cannot ${endpoint.name}: ${url} not found (404)`, message);
-    return new Failure("refused", "endpoint-not-found", text, { hint: `check ${urlSetting}`, ...details });
-  }
   if (status === 404) {
-    const text = appendMessage(`cannot ${endpoint.name}: not found (404)`, message);
-    const hint = `check the arguments and ${urlSetting}`;
-    return new Failure("not_found", "resource-not-found", text, { hint, ...details });
+    return kind === "json"
+      ? fail(
+          "not_found",
+          "resource-not-found",
+          `cannot ${endpoint.name}: not found (404)${saying(message)}`,
+          `check the arguments and ${urlSetting}`,
+        )
+      : fail(
+          "refused",
+          "endpoint-not-found",
+          `cannot ${endpoint.name}: ${url} not found (404)${saying(message)}`,
+          `check ${urlSetting}`,
+        );
   }
   if (status >= 300 && status < 400) {
     const { location = "" } = reply.headers;
@@ -90,15 +97,18 @@ export const toStatusFailure = (request: RequestContext, reply: StatusReply): Fa
     const target = to === undefined ? "an invalid location" : `${to.origin}${to.pathname}`;
     const text = `${url} redirects to ${target} (${status}), which rollcall does not follow`;
     const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
-    return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
+    return fail("refused", "unexpected-redirect", text, hint);
   }
-  if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? request.encoding : undefined);
-  const text = appendMessage(`the service answered ${status}${formatTries(request.tries)}`, message);
-  const hint =
+  if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
+  const text = `the service answered ${status}${formatTries(tries)}${saying(message)}`;
+  return fail(
+    "unavailable",
+    "service-unavailable",
+    text,
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
-      : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`;
-  return new Failure("unavailable", "service-unavailable", text, { hint, ...details });
+      : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`,
+  );
 };
 
 const credentialRefused = (
@@ -106,13 +116,11 @@ const credentialRefused = (
   { status, credential }: StatusReply,
   details: FailureDetails,
 ): Failure => {
-  const refused = (text: string, more: FailureDetails): Failure => {
-    const message = appendMessage(`${text} (${status})`, details.http?.said);
-    return new Failure("auth", "credential-refused", message, { ...details, ...more });
-  };
+  const end = `(${status})${saying(details.http?.said)}`;
   if (credential === undefined) {
+    const text = `the service requires a credential for an operation that has none ${end}`;
     const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
-    return refused("the service requires a credential for an operation that has none", { hint });
+    return new Failure("auth", "credential-refused", text, { ...details, hint });
   }
   const { from } = credential;
   const hasProject = endpoint.projectHeader || endpoint.use === "calls";
@@ -124,8 +132,9 @@ const credentialRefused = (
     variable === undefined
       ? "save another key with `rollcall auth login`"
       : `unset ${variable}, which overrides the saved key`;
-  const text = `the service refused the credential from ${from}${hasProject ? withProject : ""}`;
-  return refused(text, { hint: `check ${checked}, or ${other}`, credentialSource: from });
+  const text = `the service refused the credential from ${from}${hasProject ? withProject : ""} ${end}`;
+  const hint = `check ${checked}, or ${other}`;
+  return new Failure("auth", "credential-refused", text, { ...details, hint, credentialSource: from });
 };
 
 const proxyHint = (variable: string): string =>
@@ -134,21 +143,19 @@ const proxyHint = (variable: string): string =>
 /** @param encoding the compression of the request, if the service does not accept it */
 export const requestRefused = (status: number, details: FailureDetails, encoding?: string): Failure => {
   const { problems = [], http } = details;
-  const message = http?.said;
   const [first] = problems;
   const refused = (text: string, hint: string): Failure =>
     new Failure("refused", "request-refused", text, { ...details, hint });
   if (encoding !== undefined) {
-    const text = `the service does not accept requests compressed with ${encoding} (${status})`;
-    return refused(appendMessage(text, message), "pass --compress none, or run `rollcall config unset compress`");
+    const text = `the service does not accept requests compressed with ${encoding} (${status})${saying(http?.said)}`;
+    return refused(text, "pass --compress none, or run `rollcall config unset compress`");
   }
   const text = `the service refused the request (${status})`;
-  if (first === undefined) return refused(appendMessage(text, message), refusalHint(status, message));
+  if (first === undefined) return refused(text + saying(http?.said), refusalHint(status, http?.said));
   const only = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const why = problems.length === 1 ? only : `, for ${problems.length} reasons`;
   const hasLine = problems.some(({ line }) => line !== undefined);
-  const hint = hasLine ? `fix the named values, or ${skipRefusedHint}` : refusalHint(status, first.message);
-  return refused(text + why, hint);
+  return refused(text + why, hasLine ? `fix the named values, or ${skipRefusedHint}` : refusalHint(status, ""));
 };
 
 /** The hint for a refusal without a position in the input. A proxy answers 407 if it requires its own credential. */
@@ -190,7 +197,8 @@ export const replyTooLarge = (request: RequestTarget, status: number | undefined
   return new Failure("refused", "reply-too-large", text, { hint, ...toDetails(request, status) });
 };
 
-const networkTexts: Readonly<Record<string, string>> = {
+/** Texts for codes of the system, of TLS and of the HTTP parser. */
+const systemTexts: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host was not found",
   EAI_AGAIN: "name resolution failed for now",
   ECONNREFUSED: "the connection was refused",
@@ -224,29 +232,27 @@ const connectCodes = /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|P
 const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)_/;
 const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 
-type Peer = Pick<ParsedUrl, "hostAndPort">;
-
 interface ConnectionContext extends Pick<RequestContext, "silenceMs" | "tries"> {
-  readonly route: { readonly to: Peer; readonly proxy: Peer | undefined };
+  readonly route: Readonly<Record<"to" | "proxy", Pick<ParsedUrl, "hostAndPort"> | undefined>>;
   readonly setting: string;
 }
 
-type NetworkError = Pick<TransportError, "code" | "status">;
-
 /** Returns the failure for a transport error on the way to a URL. */
 export const connectionFailed = (
-  error: NetworkError,
-  context: ConnectionContext,
+  error: Pick<TransportError, "code" | "status">,
+  { route: { to, proxy }, setting, silenceMs, tries }: ConnectionContext,
   details: FailureDetails = {},
 ): Failure => {
   const { code } = error;
-  const { to, proxy } = context.route;
-  const target = `${to.hostAndPort}${proxy === undefined ? "" : ` through the proxy ${proxy.hostAndPort}`}`;
+  const target = `${to?.hostAndPort}${proxy === undefined ? "" : ` through the proxy ${proxy.hostAndPort}`}`;
   const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
-  const reason = describeError(error, context);
-  const hint = connectionHint(code, context);
-  const text = `${event}: ${reason}${formatTries(context.tries)}`;
+  const reason = describeError(error, silenceMs);
+  const location = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
+  const variables = proxy === undefined ? "" : " and the proxy variables";
+  const hint =
+    connectionHint(code, setting) ?? `check ${location}${variables}, and rerun the same command, which is safe`;
+  const text = `${event}: ${reason}${formatTries(tries)}`;
   const all = { hint, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, all);
 };
@@ -255,21 +261,18 @@ export const connectionFailed = (
 export const toTransportFailure = (request: RequestContext, error: TransportError, status?: number): Failure =>
   connectionFailed(error, { ...request, setting: urlSettingName(request.endpoint.host) }, toDetails(request, status));
 
-const describeError = ({ code, status }: NetworkError, { silenceMs }: ConnectionContext): string => {
+const describeError = ({ code, status }: Pick<TransportError, "code" | "status">, silenceMs: number): string => {
   if (code === "SILENT") return `no data arrived for ${formatSeconds(silenceMs)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthorityCodes.test(code)) return `its certificate is signed by an unknown authority (${code})`;
-  return clientTexts[code] ?? `${networkTexts[code] ?? "the connection failed"} (${code})`;
+  return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = (code: string, { setting, route }: ConnectionContext): string => {
+const connectionHint = (code: string, setting: string): string | undefined => {
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED") return proxyHint("HTTPS_PROXY");
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `try http:// in ${setting}`;
   if (code === "NOT_HTTP") return `try https:// in ${setting}`;
   if (code === "SILENT") return "increase --timeout";
-  if (code === "ENDLESS") return "increase --max-wait for a read, or --timeout for a log";
-  const location = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
-  const variables = route.proxy === undefined ? "" : " and the proxy variables";
-  return `check ${location}${variables}, and rerun the same command, which is safe`;
+  return code === "ENDLESS" ? "increase --max-wait for a read, or --timeout for a log" : undefined;
 };

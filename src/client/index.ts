@@ -7,6 +7,7 @@ import { buildHeaders, findTarget, toShownHeaders } from "./request.ts";
 import { attemptOnce, openRetryBudget, type Session, send } from "./send.ts";
 
 export type { DownloadOptions, DownloadReply, Downloads } from "./download.ts";
+export type { RetryBudget } from "./send.ts";
 
 /** Loads downloads and probes, which no request of the interface needs. */
 export const loadDownloads = () => import("./download.ts");
@@ -37,24 +38,9 @@ export interface ClientOptions {
 
 /** A checked reply and the bytes it was read from (decoded, UTF-8). */
 export interface Reply<Value> {
-  /** 304 if the cached reply is unchanged. Value and bytes are then from the cache. */
   readonly status: number;
   readonly value: Value;
   readonly bytes: Uint8Array;
-  readonly validators: Validators;
-}
-
-/** The validators of a reply (RFC 9110, 8.8) that can be sent in a header. */
-export interface Validators {
-  readonly etag?: string;
-  readonly lastModified?: string;
-}
-
-/** An earlier reply to the same request. */
-export interface CachedReply {
-  readonly validators: Validators;
-  /** Returns its bytes; undefined if they cannot be read, so the request is repeated without conditions. */
-  read(): Uint8Array | undefined;
 }
 
 /** A body in pieces. The memory of a piece may be reused when the next piece is requested. */
@@ -90,19 +76,9 @@ export interface RetryWait {
   readonly leftMs: number;
 }
 
-/** The remaining time of `--max-wait` for all waits together. */
-export interface RetryBudget {
-  /**
-   * Waits before another attempt, with exponential backoff and full jitter, but at least `minMs`, as the service asked.
-   * Returns false immediately if the budget does not allow it. Calls `onWait` before the wait.
-   */
-  wait(minMs: number | undefined, onWait?: (wait: RetryWait) => void): Promise<boolean>;
-}
-
 export interface EndpointRequest<P extends Schema, B extends Schema> {
   readonly parameters: SchemaInput<P>;
   readonly body: SchemaInput<B>;
-  readonly cached?: CachedReply;
 }
 
 export interface StreamedRequest<P extends Schema> {
@@ -113,37 +89,8 @@ export interface StreamedRequest<P extends Schema> {
   readonly signal?: AbortSignal;
 }
 
-export interface Client {
-  /**
-   * Calls an endpoint and checks its reply. Repeats the request within `--max-wait` if the endpoint is repeatable.
-   * Reads `cached` if the service answers that it is unchanged.
-   * @throws Failure auth, unavailable, refused, not_found, usage
-   */
-  send<P extends Schema, B extends Schema, R>(
-    endpoint: Endpoint<P, B, R>,
-    request: EndpointRequest<P, B>,
-  ): Promise<Reply<R>>;
-  /**
-   * Tries a streamed request once, on a separate connection.
-   * @throws Failure for settings and credentials, before anything is sent; and what the body throws
-   */
-  attempt<P extends Schema, B extends Schema, R>(
-    endpoint: Endpoint<P, B, R>,
-    request: StreamedRequest<P>,
-  ): Promise<Attempt>;
-  /** Returns the destination of a request, and its headers as `--debug` shows them. Requests no credential. */
-  target<P extends Schema, B extends Schema, R>(
-    endpoint: Endpoint<P, B, R>,
-    request: Pick<StreamedRequest<P>, "parameters" | "headers">,
-  ): { readonly method: string; readonly url: string; readonly headers: readonly string[] };
-  retryBudget(): RetryBudget;
-  close(): Promise<void>;
-}
-
-const placeholder: Credential = { secret: "-", from: "" };
-
 /** Opens a client. Nothing connects, and no credential is requested, before a request needs it. */
-export const openClient = (options: ClientOptions): Client => {
+export const openClient = (options: ClientOptions) => {
   let connections: Promise<Connections> | undefined;
   const session: Session = {
     options,
@@ -151,13 +98,20 @@ export const openClient = (options: ClientOptions): Client => {
       connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(options.host));
       return connections;
     },
-    pausedUntilMs: new Map(),
     announcedReasons: new Set(),
   };
   return {
-    send: async (endpoint, request) => await send(session, endpoint, request),
-    attempt: async (endpoint, request) => await attemptOnce(session, endpoint, request),
-    target: (endpoint, { parameters, headers: own }) => {
+    send: async <P extends Schema, B extends Schema, R>(
+      endpoint: Endpoint<P, B, R>,
+      request: EndpointRequest<P, B>,
+    ): Promise<Reply<R>> => await send(session, endpoint, request),
+    attempt: async <P extends Schema>(endpoint: Endpoint<P>, request: StreamedRequest<P>): Promise<Attempt> =>
+      await attemptOnce(session, endpoint, request),
+    /** Returns the destination of a request, and its headers as `--debug` shows them. Requests no credential. */
+    target: <P extends Schema>(
+      endpoint: Endpoint<P>,
+      { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
+    ) => {
       const { url } = findTarget(options, endpoint, parameters);
       const headers = buildHeaders(options, endpoint, { credential: endpoint.use && placeholder, own });
       return { method: endpoint.method, url, headers: toShownHeaders(headers, options.project?.header) };
@@ -166,3 +120,7 @@ export const openClient = (options: ClientOptions): Client => {
     close: async () => (await connections)?.close(),
   };
 };
+
+export type Client = ReturnType<typeof openClient>;
+
+const placeholder: Credential = { secret: "-", from: "" };

@@ -1,22 +1,18 @@
 /** Finds the message in the body of an error (interface 7). It is not safe to print yet. */
 import { getMember, isObject, parseJson } from "../json/walk.ts";
 
-/** The kind of a body, and its message; undefined without one. */
-interface ReplyMessage {
-  readonly kind: "json" | "html" | "text" | "empty";
-  readonly message: string | undefined;
-}
-
 /** Characters of a message. The screen shortens it further, after redaction. */
 const maxMessageLength = 128 * 1024;
 
 /** Bytes of a body that are searched: echoed inputs can be as large as a request. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
-/** Finds the kind and the message of a body. */
-export const findMessage = (bytes: Uint8Array): ReplyMessage => {
+/** Finds the kind of a body, and its message; undefined without one. */
+export const findMessage = (
+  bytes: Uint8Array,
+): { readonly kind: "json" | "html" | "text" | "empty"; readonly message?: string | undefined } => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
-  if (text === "") return { kind: "empty", message: undefined };
+  if (text === "") return { kind: "empty" };
   if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: truncate(findTitle(text)) };
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
   if (parsed === undefined) return { kind: "text", message: truncate(text) };

@@ -72,7 +72,7 @@ const buildAuthorization = (scheme: AuthScheme, { secret, username = "api" }: Cr
 };
 
 /** True for visible ASCII with spaces and tabs inside. */
-export const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
+const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
 /** Returns a target's credential. After a 401 to `refused`, returns another one; undefined if there is none. */
 export const findCredential = async (

@@ -20,24 +20,13 @@ import {
   toStatusFailure,
   toTransportFailure,
 } from "./failures.ts";
-import type {
-  Attempt,
-  CachedReply,
-  ClientOptions,
-  EndpointRequest,
-  Reply,
-  RetryBudget,
-  StreamedRequest,
-  Validators,
-} from "./index.ts";
-import { buildHeaders, findCredential, findTarget, isHeaderValue, traceRequest } from "./request.ts";
+import type { Attempt, ClientOptions, EndpointRequest, Reply, RetryWait, StreamedRequest } from "./index.ts";
+import { buildHeaders, findCredential, findTarget, traceRequest } from "./request.ts";
 
 export interface Session {
   readonly options: ClientOptions;
   /** Loads undici. */
   readonly connections: () => Promise<Connections>;
-  /** Monotonic time of the next request to an origin whose service asked to wait. */
-  readonly pausedUntilMs: Map<string, number>;
   /** Reasons for retries that were announced. */
   readonly announcedReasons: Set<string>;
 }
@@ -59,7 +48,7 @@ const maxReplyBytes = 256 * 1024 * 1024;
 export const triesBeforeNotice = 3;
 
 interface RequestContent extends Pick<OutgoingRequest, "body" | "totalMs" | "signal" | "maxBytes"> {
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A reply that can be incomplete or missing. Its bytes are decoded. */
@@ -96,10 +85,13 @@ const tryOnce = async (
   return { ...reply, ...decoded, retryAfterMs: parseRetryAfter(reply.headers, options.host.now()), credential };
 };
 
-/** Tries a log request once. @throws as `Client.attempt` */
-export const attemptOnce = async <P extends Schema, B extends Schema, R>(
+/**
+ * Tries a streamed request once, on a separate connection.
+ * @throws Failure for settings and credentials, before anything is sent; and what the body throws
+ */
+export const attemptOnce = async <P extends Schema>(
   session: Session,
-  endpoint: Endpoint<P, B, R>,
+  endpoint: Endpoint<P>,
   { parameters, body, headers = {}, signal = session.options.host.signal }: StreamedRequest<P>,
 ): Promise<Attempt> => {
   const silenceMs = session.options.timeoutMs ?? logSilenceMs;
@@ -118,13 +110,16 @@ export const attemptOnce = async <P extends Schema, B extends Schema, R>(
   return { kind: "answered", status, retryAfterMs, idempotencyKey, body: bytes, isCut, isBodySent, failure };
 };
 
-/** Calls an endpoint and checks its reply. @throws as `Client.send` */
+/**
+ * Calls an endpoint and checks its reply. Repeats the request within `--max-wait` if the endpoint is repeatable.
+ * @throws Failure auth, unavailable, refused, not_found, usage
+ */
 export const send = async <P extends Schema, B extends Schema, R>(
   session: Session,
   endpoint: Endpoint<P, B, R>,
   request: EndpointRequest<P, B>,
 ): Promise<Reply<R>> => {
-  const { options, pausedUntilMs, announcedReasons } = session;
+  const { options, announcedReasons } = session;
   const { host, maxWaitMs, trace } = options;
   const { signal } = host;
   const silenceMs = options.timeoutMs ?? readSilenceMs;
@@ -135,23 +130,13 @@ export const send = async <P extends Schema, B extends Schema, R>(
   const budget = openRetryBudget(options);
   // With a short --max-wait, silence must still be reported before the end of the total time.
   const endMs = host.elapsed() + Math.max(maxWaitMs, 2 * silenceMs);
-  const pausedUntil = (): number => pausedUntilMs.get(origin) ?? 0;
   let firstEndMs: number | undefined;
-  let { cached } = request;
   for (let tries = 1; ; tries++) {
-    // Another request may extend the pause in the meantime.
-    while (pausedUntil() > host.elapsed()) await host.sleep(pausedUntil() - host.elapsed(), signal);
     const totalMs = Math.max(1, endMs - host.elapsed());
     const context = { ...target, silenceMs, tries };
-    const content = { body, headers: buildConditions(cached), totalMs, maxBytes: maxReplyBytes, signal };
+    const content = { body, totalMs, maxBytes: maxReplyBytes, signal };
     const tried = await tryRequest(session, context, content);
     signal.throwIfAborted();
-    if (isUnchanged(tried, cached)) {
-      const bytes = cached.read();
-      if (bytes !== undefined) return readReply(context, endpoint, { ...tried, bytes });
-      cached = undefined;
-      continue;
-    }
     const { status, fault, retryAfterMs } = tried;
     const isRefused = status !== undefined && !isSuccess(status);
     const isComplete = status !== undefined && tried.error === undefined && fault !== "cut";
@@ -173,12 +158,7 @@ export const send = async <P extends Schema, B extends Schema, R>(
       announcedReasons.add(`${origin} ${reason}`);
       options.onRetry?.(failure, maxWaitMs);
     }
-    const minMs = isRefused ? retryAfterMs : undefined;
-    // The service would ask parallel requests to wait, too.
-    if (minMs !== undefined && minMs <= maxWaitMs) {
-      pausedUntilMs.set(origin, Math.max(pausedUntil(), host.elapsed() + minMs));
-    }
-    if (!(await budget.wait(minMs))) throw failure;
+    if (!(await budget.wait(isRefused ? retryAfterMs : undefined))) throw failure;
   }
 };
 
@@ -197,24 +177,10 @@ const readReply = <R>(
   const bytes = tried.bytes.subarray(bomLength(tried.bytes));
   const found = fault === undefined ? reply(bytes) : undefined;
   if (found !== undefined && "value" in found) {
-    return { status, value: found.value, bytes, validators: readValidators(tried.headers) };
+    return { status, value: found.value, bytes };
   }
   throw invalidReply(context, { status, bytes, fault, at: found?.invalidPath });
 };
-
-const buildConditions = ({ validators: { etag, lastModified } = {} }: Partial<CachedReply> = {}) => ({
-  ...(etag !== undefined && { "If-None-Match": etag }),
-  ...(lastModified !== undefined && { "If-Modified-Since": lastModified }),
-});
-
-/** True if the service answers that a cached reply is unchanged. A 304 to a request without conditions is an error. */
-const isUnchanged = ({ status, error }: TryResult, cached: CachedReply | undefined): cached is CachedReply =>
-  status === 304 && error === undefined && cached !== undefined && Object.keys(cached.validators).length > 0;
-
-const readValidators = ({ etag = "", "last-modified": lastModified = "" }: TryResult["headers"]): Validators => ({
-  ...(/^(W\/)?"[^"]*"$/.test(etag) && isHeaderValue(etag) ? { etag } : {}),
-  ...(isHeaderValue(lastModified) ? { lastModified } : {}),
-});
 
 /** Decodes a body by its `Content-Encoding`, to at most `maxBytes`. Services compress once. */
 const decodeBody = async (
@@ -250,12 +216,18 @@ const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
 
-/** Opens the retry budget of one run. */
-export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" | "maxWaitMs">): RetryBudget => {
+/** The remaining time of `--max-wait` for all waits together. */
+export type RetryBudget = ReturnType<typeof openRetryBudget>;
+
+export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" | "maxWaitMs">) => {
   let leftMs = maxWaitMs;
   let tries = 0;
   return {
-    async wait(minMs = 0, onWait) {
+    /**
+     * Waits before another attempt, with exponential backoff and full jitter, but at least `minMs`, as the service
+     * asked. Returns false immediately if the budget does not allow it. Calls `onWait` before the wait.
+     */
+    async wait(minMs = 0, onWait?: (wait: RetryWait) => void): Promise<boolean> {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** tries));
       // Retries pause even if the service asks for no wait.
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));

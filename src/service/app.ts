@@ -1,7 +1,6 @@
 /** The interface as a web application: operations at their paths, credentials first, errors in its shapes. */
 import { randomUUID } from "node:crypto";
 import { Hono } from "hono";
-import { etag } from "hono/etag";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
 import type { Host } from "../host.ts";
@@ -88,7 +87,6 @@ export const createApp = (options: AppOptions) => {
   for (const { endpoint, errorFormat, answer } of operations) {
     const { method } = endpoint;
     const path = routePath(endpoint);
-    if (method === "GET") app.use(path, etag());
     app.on(method, path, async ({ req, env, var: { exchange } }) => {
       try {
         // Before anything is read.

@@ -112,24 +112,20 @@ export const readCatalog = async (
     return { ...id, models, asOf: cached.checkedAt };
   }
   if (offline) throw catalogNotCached(id);
-  const reply = await requestCatalog(context, { settings, id, cached });
-  const now = host.now();
-  const fetched = { ...reply, current: reply.status === 304 ? cached : undefined, now };
-  if (folder !== undefined) context.runAtEnd(async () => catalogs.cacheCatalog(folder, id, fetched));
-  noteNulls(screen, reply.value, title);
-  return { ...id, models: reply.value, asOf: now };
+  const { bytes: fetched, value: models } = await requestCatalog(context, settings, id);
+  const fetchedAt = host.now();
+  if (folder !== undefined)
+    context.runAtEnd(async () => catalogs.cacheCatalog(folder, id, { bytes: fetched, fetchedAt }));
+  noteNulls(screen, models, title);
+  return { ...id, models, asOf: fetchedAt };
 };
 
-const requestCatalog = async (
-  context: Context,
-  { settings, id, cached }: { settings: Settings; id: catalogs.CatalogId; cached: catalogs.CachedCatalog | undefined },
-) => {
+const requestCatalog = async (context: Context, settings: Settings, { catalog, provider }: catalogs.CatalogId) => {
   const client = await openClient(context, settings);
-  const { catalog, provider } = id;
-  const request = { body: undefined, ...(cached === undefined ? {} : { cached }) };
+  const body = undefined;
   return catalog === "analysis"
-    ? await client.send(listAnalysisModels, { ...request, parameters: { analysis_provider: provider } })
-    : await client.send(listRouterModels, { ...request, parameters: { router_provider: provider } });
+    ? await client.send(listAnalysisModels, { body, parameters: { analysis_provider: provider } })
+    : await client.send(listRouterModels, { body, parameters: { router_provider: provider } });
 };
 
 /** Formats a time for a person: `2026-10-01 12:00 UTC`. */
