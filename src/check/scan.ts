@@ -260,8 +260,6 @@ const scanList = async (
   const found = newScanResult(problems.strictness, { fullRules: problems.fullRules, hasDigests: parts.hasDigests });
   const checker = new Checker(file, { index, groupBy, result: found });
   if (!(await scanElements(bytes, list, { checker, signal }))) return false;
-  // These groups are inside a request, so they are not a shape of the input.
-  if (list.path.length > 0) found.shapes.delete("groups");
   mergeScanResult(before, toScanResultData(found));
   return true;
 };

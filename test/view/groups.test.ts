@@ -223,17 +223,27 @@ describe("the API of the page for groups", () => {
     expect(all.findings).toContainEqual(expect.objectContaining({ group: 1, trajectory: 0, message_at: 0 }));
   });
 
-  it("gives the problems of other tools' files at their messages, also for selected trajectories", async () => {
-    const message = { role: "robot", content: "beep" };
-    const row = (reward: number, completion: unknown) =>
-      JSON.stringify({ prompt: [{ role: "user", content: "hi" }], completion, reward, example_id: 0, task: "t" });
-    const said = [{ role: "assistant", content: "hi" }, message];
-    const file = fileOf("results.jsonl", `${row(0, said)}\n${row(1, said)}\n${row(1, said.slice(0, 1))}\n`);
+  it("gives the problems of gathered lines and other tools' files at their messages, also if selected", async () => {
+    const prompt = [{ role: "user", content: "hi" }];
+    const said = [
+      { role: "assistant", content: "hi" },
+      { role: "robot", content: "beep" },
+    ];
+    const linesOf = (toRow: (completion: typeof said) => object): string =>
+      [said, said, said.slice(0, 1)]
+        .map((completion, at) => `${JSON.stringify({ reward: Math.min(1, at), ...toRow(completion) })}\n`)
+        .join("");
+    const results = linesOf((completion) => ({ prompt, completion, example_id: 0, task: "t" }));
+    const lines = linesOf((completion) => ({ messages_and_choices: [...prompt, ...completion], group_id: "a" }));
+    const other = [fileOf("results.jsonl", results), "--from", "verifiers-v0"];
+    const where = ["--where", "reward > 0.5"];
     for (const [words, expected] of [
-      [[], [0, 1]],
-      [["--where", "reward > 0.5"], [0]],
+      [other, [0, 1]],
+      [[...other, ...where], [0]],
+      [[fileOf("lines.jsonl", lines)], [0, 1]],
+      [[fileOf("lines.jsonl", lines), ...where], [0]],
     ] as const) {
-      const page = await viewing([file, "--from", "verifiers-v0", ...words]);
+      const page = await viewing(words);
       await whenRead(page);
       const { findings }: Findings = JSON.parse((await page.ask("/api/problems", { problems: "unknown-role" })).body);
       expect(findings.map(({ group, trajectory, message_at }) => [group, trajectory, message_at])).toEqual(
