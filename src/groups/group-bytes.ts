@@ -57,6 +57,11 @@ export class ReadWindow {
     return requireUnchanged(await this.read(own.source, own.part.start, own.part.length), own);
   }
 
+  /** @throws Failure `input-changed` */
+  readPartNow(own: GroupPart): Buffer {
+    return requireUnchanged(this.readNow(own.source, own.part.start, own.part.length), own);
+  }
+
   #has(source: Source, start: number, length: number): boolean {
     const isAfter = this.#source === source && start >= this.#start;
     return isAfter && start + length <= this.#start + this.#bytes.length;
@@ -96,19 +101,34 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
 const comma = Buffer.from(",");
 const lineEnd = Buffer.from("\n");
 
+/** Reads a valid group as a line. `positions`: the trajectories to read. @throws Failure `input-changed` */
+export const composeGroup = (
+  dataset: IndexedGroups,
+  group: number,
+  { window, positions }: { readonly window: ReadWindow; readonly positions?: readonly number[] | undefined },
+): Buffer => {
+  const parts = listParts(dataset, group).map((own) => window.readPartNow(own));
+  const [whole = lineEnd] = parts;
+  const isBare = dataset.groups.isBare(group);
+  const spans = isBare || positions === undefined ? [] : findTrajectorySpans(whole, { kind: "group" });
+  const trajectories = isBare ? parts : spans.map(({ start, end }) => whole.subarray(start, end));
+  const wanted = positions?.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
+  // Without positions, the opening of a group on one line is the whole group.
+  const opening = isBare ? groupOpening : whole.subarray(0, spans[0]?.start);
+  const closing = isBare ? groupClosing : whole.subarray(spans.at(-1)?.end ?? whole.length);
+  const joined = wanted.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
+  return Buffer.concat([replaceLineEnds(Buffer.concat([opening, ...joined, closing])), lineEnd]);
+};
+
 /** Reads the valid groups as lines. @throws Failure `input-changed` */
 export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
-  const { groups } = dataset;
   const window = new ReadWindow();
-  for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
-    const pieces: Buffer[] = [];
-    for (const own of listParts(dataset, group)) {
-      if (groups.isBare(group)) pieces.push(pieces.length === 0 ? groupOpening : comma);
-      pieces.push(await window.readPart(own));
-    }
-    if (groups.isBare(group)) pieces.push(groupClosing);
-    yield Buffer.concat([replaceLineEnds(Buffer.concat(pieces)), lineEnd]);
+  for (let group = 0; group < dataset.groups.count; group++) {
+    const [first] = dataset.groups.isValid(group) ? listParts(dataset, group) : [];
+    if (first === undefined) continue;
+    // Yields to other tasks before each read.
+    await window.readPart(first);
+    yield composeGroup(dataset, group, { window });
   }
 }
 

@@ -1,4 +1,4 @@
-/** Exact sums and deviations of doubles, rounded once, in any order. */
+/** Exact sums of doubles, rounded once, and deviations, in any order. */
 
 /** 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023, and for at least 64 bits of carries. */
 const limbCount = 69;
@@ -101,95 +101,21 @@ export const computeMoments = (values: Doubles) => {
   const { least, most } = findBounds(values);
   const sum = newSum();
   for (let at = 0; at < values.length; at++) addToSum(sum, values[at] ?? 0);
-  return {
-    mean: least === most ? least : meanOfSum(sum, values.length),
-    deviation: standardDeviation(values),
-    least,
-    most,
-  };
+  const mean = least === most ? least : meanOfSum(sum, values.length);
+  return { mean, deviation: standardDeviation(values), least, most };
 };
 
-/** Bounds of magnitudes whose squares, with rounding errors, neither overflow nor underflow. */
-const maxSquarable = 2 ** 400;
-const minSquarable = 2 ** -400;
-
+/** Returns the population standard deviation; 0 if empty. */
 export const standardDeviation = (values: Doubles): number => {
+  // Sorted, so that the order changes nothing. Halves, because a distance can exceed a double.
+  const shares = new Float64Array(values).sort();
+  const least = (shares[0] ?? 0) / 2;
+  const range = (shares.at(-1) ?? 0) / 2 - least;
+  if (range === 0) return 0;
   let sum = 0;
-  let most = 0;
-  let isEqual = true;
-  let isUsual = true;
-  for (let at = 0; at < values.length; at++) {
-    const value = values[at] ?? 0;
-    const size = Math.abs(value);
-    isEqual &&= value === values[0];
-    isUsual &&= size <= maxSquarable && (size >= minSquarable || size === 0);
-    if (size > most) most = size;
-    sum += value;
-  }
-  if (isEqual) return 0;
-  if (isUsual) return directDeviation(values, sum / values.length);
-  // Two divisions scale the values to about 1, because one divisor could exceed a double.
-  const step = 2 ** Math.round(Math.log2(most) / 2);
-  const near = Float64Array.from(values, (value) => value / step / step);
-  return directDeviation(near, near.reduce((all, value) => all + value) / near.length) * step * step;
-};
-
-/** √(n·Σd² − (Σd)²) / n, where d is the distance from about the mean, to avoid cancellation. */
-const directDeviation = (values: Doubles, middle: number): number => {
-  let [sum, sumLow] = [0, 0];
-  let [squares, squaresLow] = [0, 0];
-  for (let at = 0; at < values.length; at++) {
-    const value = values[at] ?? 0;
-    const high = value - middle;
-    const low = roundingError(value, -middle);
-    sumLow += roundingError(sum, high) + low;
-    sum += high;
-    product(high, high);
-    const square = pair.high;
-    const squareLow = pair.low + 2 * high * low;
-    squaresLow += roundingError(squares, square) + squareLow;
-    squares += square;
-  }
-  const count = values.length;
-  product(squares, count);
-  const all = pair.high;
-  const allLow = pair.low + squaresLow * count;
-  product(sum, sum);
-  const taken = pair.high;
-  const takenLow = pair.low + 2 * sum * sumLow;
-  return rootDividedBy({ high: all - taken, low: roundingError(all, -taken) + allLow - takenLow, count });
-};
-
-/** √(high + low) / count in double-double precision, then rounded. */
-const rootDividedBy = ({ high, low, count }: { high: number; low: number; count: number }): number => {
-  const root = Math.sqrt(high);
-  product(root, root);
-  const rest = (high - pair.high - pair.low + low) / (2 * root);
-  const quotient = root / count;
-  product(quotient, count);
-  return quotient + (root - pair.high - pair.low + rest) / count;
-};
-
-/** Rounding error of a + b (Knuth's two-sum). */
-const roundingError = (a: number, b: number): number => {
-  const sum = a + b;
-  const part = sum - a;
-  return a - (sum - part) + (b - part);
-};
-
-/** Result of `product`: value and rounding error. */
-const pair = { high: 0, low: 0 };
-
-/** Veltkamp's constant: splits a double into halves with exact products. */
-const splitter = 2 ** 27 + 1;
-
-/** a · b and its rounding error (Dekker). */
-const product = (a: number, b: number): void => {
-  const value = a * b;
-  const aHigh = splitter * a - (splitter * a - a);
-  const bHigh = splitter * b - (splitter * b - b);
-  const aLow = a - aHigh;
-  const bLow = b - bHigh;
-  pair.low = aLow * bLow - (value - aHigh * bHigh - aLow * bHigh - aHigh * bLow);
-  pair.high = value;
+  for (let at = 0; at < shares.length; at++) sum += shares[at] = ((shares[at] ?? 0) / 2 - least) / range;
+  const mean = sum / shares.length;
+  let squares = 0;
+  for (let at = 0; at < shares.length; at++) squares += ((shares[at] ?? 0) - mean) ** 2;
+  return Math.sqrt(squares / shares.length) * range * 2;
 };

@@ -252,9 +252,6 @@ interface FilteredGroup {
   readonly wanted: readonly number[];
 }
 
-/** Matches an expression that can read a group's exceptions. */
-const mentionsExceptions = /\bgroup\b(?!\s*\.\s*(?:number|size|reward_))/;
-
 /** Opens a filter of valid groups; by default all trajectories match. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
@@ -265,7 +262,7 @@ const openFilter = (
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
   if (isNamed("messages")) members.push("messages_and_choices");
-  const needsExceptions = mentionsExceptions.test(where);
+  const needsExceptions = isNamed("exceptions");
   const toObject = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
   const needsOnlyRewards = members.length === 1 && !needsExceptions && !isNamed("trajectory");
   const window = new ReadWindow();

@@ -4,10 +4,8 @@ import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Host } from "../../host.ts";
 import { type Bytes, fileOf, findText, type Origin, type Source } from "../../input/index.ts";
-import { replaceLineEnds } from "../../json/walk.ts";
-import { findPart, findTrajectorySpans, listParts, ReadWindow } from "../group-bytes.ts";
+import { composeGroup, findPart, listParts, ReadWindow } from "../group-bytes.ts";
 import { Column, countWhile } from "../parts/column.ts";
-import { groupClosing, groupOpening } from "../parts/groups.ts";
 import { findProblemSubject, locateGroup, locateValue } from "../positions.ts";
 import { countUnreadable, type Dataset, mapProblemsToSource, type ReadOptions, readSources } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
@@ -27,7 +25,6 @@ export const selectDataset = async (
   const { sources, lineOf } = await composeSources(dataset, selection, signal);
   const options = { groupBy: undefined, split: dataset.split, splitNeeded: false };
   const read = await readSources(sources, { ...options, strictness, signal, onProgress });
-  await requireGroupsUnchanged(dataset, kept);
   const { problems } = read;
   await mapProblemsToSource(read);
   const errors = new Problems(dataset.problems.strictness);
@@ -57,22 +54,8 @@ export const selectDataset = async (
   };
 };
 
-/** @throws Failure `input-changed` if groups changed since they were read */
-const requireGroupsUnchanged = async (dataset: Dataset, kept: SelectedGroups["kept"]): Promise<void> => {
-  const window = new ReadWindow();
-  for (const group of kept) {
-    for (const part of dataset.groups.isValid(group) ? listParts(dataset, group) : []) await window.readPart(part);
-  }
-};
-
-/** Bytes, or a range of a source whose line ends become blanks. */
-type Piece = Buffer | { readonly source: Source; readonly start: number; readonly length: number };
-
-const comma = Buffer.from(",");
-const lineEnd = Buffer.from("\n");
-
 /** Line of an invalid group, which is not read again. */
-const invalidLine = [Buffer.from("!"), lineEnd];
+const invalidLine = Buffer.from("!\n");
 
 /** Composed lines of a source: the group of each line, ascending, and the offset of the line. */
 interface ComposedLines {
@@ -90,20 +73,23 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
   });
   const composedOf = (group: number) => all[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
-  const piecesOf = openPieceReader(dataset, partial, window);
+  const composeLine = (group: number): Buffer =>
+    groups.isValid(group) ? composeGroup(dataset, group, { window, positions: partial.get(group) }) : invalidLine;
   for (const group of kept) {
     signal.throwIfAborted();
     const lines = composedOf(group)?.lines;
-    // Read here asynchronously, so that the pieces are in memory.
-    for (const part of partial.has(group) ? listParts(dataset, group) : []) await window.readPart(part);
-    lines?.groups.push(group);
-    lines?.starts.push(lines.size);
-    if (lines !== undefined) lines.size += piecesOf(group).reduce((size, { length }) => size + length, 0);
+    if (lines === undefined) continue;
+    lines.groups.push(group);
+    lines.starts.push(lines.size);
+    // The length of an uncut group is known without reading it.
+    const isCut = partial.has(group);
+    if (isCut) await setImmediate();
+    lines.size += isCut || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
   }
   return {
     sources: all.flatMap(({ source, lines }): readonly Source[] => {
       const origin = createOrigin(dataset, { source, lines, partial });
-      return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, piecesOf), origin }];
+      return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
     }),
     lineOf: (group: number): string => {
       const { source, lines } = composedOf(group) ?? {};
@@ -112,55 +98,13 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
   };
 };
 
-const readPiece = (piece: Piece, window: ReadWindow): Buffer =>
-  Buffer.isBuffer(piece) ? piece : window.readNow(piece.source, piece.start, piece.length);
-
-/** Opens a reader of the pieces of a group's line. Reads the part of a line that loses trajectories. */
-const openPieceReader = (dataset: Dataset, partial: SelectedGroups["partial"], window: ReadWindow) => {
-  const { groups } = dataset;
-  const joined = (pieces: readonly Piece[]): readonly Piece[] =>
-    pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
-  return (group: number): readonly Piece[] => {
-    if (!groups.isValid(group)) return invalidLine;
-    const positions = partial.get(group);
-    const parts = listParts(dataset, group);
-    const ranges = parts.map(({ source, part: { start, length } }) => ({ source, start, length }));
-    const [whole] = ranges;
-    if (groups.isBare(group) || whole === undefined) {
-      const own = positions?.flatMap((at) => ranges[at] ?? []) ?? ranges;
-      return [groupOpening, ...joined(own), groupClosing, lineEnd];
-    }
-    if (positions === undefined) return [whole, lineEnd];
-    const spans = findTrajectorySpans(readPiece(whole, window), { kind: "group" });
-    const rangeOf = (from = 0, to = 0) => ({ ...whole, start: whole.start + from, length: Math.max(0, to - from) });
-    return [
-      rangeOf(0, spans[0]?.start),
-      ...joined(positions.map((at) => rangeOf(spans[at]?.start, spans[at]?.end))),
-      rangeOf(spans.at(-1)?.end, whole.length),
-      lineEnd,
-    ];
-  };
-};
-
-const openLines = ({ groups, starts, size }: ComposedLines, piecesOf: (group: number) => readonly Piece[]): Bytes => {
-  const window = new ReadWindow();
+const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group: number) => Buffer): Bytes => {
+  let last: { readonly line: number; readonly bytes: Buffer } = { line: -1, bytes: invalidLine };
   const readNow = (into: Buffer, at: number): number => {
     let filled = 0;
     for (let line = findLastUpTo(starts, at); line < starts.length && filled < into.length; line++) {
-      let end = starts.at(line);
-      for (const piece of piecesOf(groups.at(line))) {
-        const from = at + filled - end;
-        end += piece.length;
-        const length = Math.min(piece.length - from, into.length - filled);
-        if (length <= 0) continue;
-        const range = Buffer.isBuffer(piece)
-          ? piece.subarray(from, from + length)
-          : { ...piece, start: piece.start + from, length };
-        const copied = readPiece(range, window).copy(into, filled);
-        if (!Buffer.isBuffer(piece)) replaceLineEnds(into.subarray(filled, filled + copied));
-        filled += copied;
-        if (copied < length) return filled;
-      }
+      if (last.line !== line) last = { line, bytes: composeLine(groups.at(line)) };
+      filled += last.bytes.subarray(at + filled - starts.at(line)).copy(into, filled);
     }
     return filled;
   };
@@ -197,11 +141,9 @@ const createOrigin = (
     locationOf: async (line, path) => {
       const group = groupAt(line);
       const [list, at, ...inside] = path;
-      const kept = partial.get(group);
-      const position = list === "trajectories" && typeof at === "number" ? (kept?.[at] ?? at) : undefined;
-      const parts = listParts(dataset, group);
+      const position = list === "trajectories" && typeof at === "number" ? (partial.get(group)?.[at] ?? at) : undefined;
       const isBare = groups.isBare(group);
-      const own = parts[isBare ? (position ?? 0) : 0];
+      const own = listParts(dataset, group)[isBare ? (position ?? 0) : 0];
       if (own === undefined) return {};
       const ownPath = position === undefined ? path : ["trajectories", position, ...inside];
       return await locateValue(own.source, { part: own.part, path: isBare ? inside : ownPath });
