@@ -1,14 +1,6 @@
 /** Checks a trajectory (interface 2.1), and collects facts for the metrics. */
 import { isDateTime } from "../contract/date-time.ts";
-import {
-  isCalculated,
-  withChoice,
-  withLogprobs,
-  withoutChoice,
-  withoutLogprobs,
-  withoutTools,
-  withTools,
-} from "../groups/metrics/metrics.ts";
+import { isCalculated, trainingBits } from "../groups/metrics/metrics.ts";
 import { nodeSize } from "../json/reader.ts";
 import {
   findMemberNode,
@@ -159,11 +151,12 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   if (final < initial)
     report("policy-versions-reversed", { initial, final }, shape.at(text, slots.final_policy_version));
   const { choices, choicesWithLogprobs, speaks, callsTools } = facts;
+  const bits = trainingBits;
   facts.training =
-    (choices > 0 ? withChoice : speaks ? withoutChoice : 0) |
-    (choicesWithLogprobs > 0 ? withLogprobs : 0) |
-    (choicesWithLogprobs < choices ? withoutLogprobs : 0) |
-    (kinds.tools === Kind.array ? withTools : callsTools ? withoutTools : 0);
+    (choices > 0 ? bits.choice : speaks ? 2 * bits.choice : 0) |
+    (choicesWithLogprobs > 0 ? bits.logprobs : 0) |
+    (choicesWithLogprobs < choices ? 2 * bits.logprobs : 0) |
+    (kinds.tools === Kind.array ? bits.tools : callsTools ? 2 * bits.tools : 0);
 };
 
 /** Returns a policy version of the trajectory read last; NaN if it has none. */

@@ -6,15 +6,7 @@ import { formatLine, type Path } from "../check/rules/positions.ts";
 import { readRange } from "../input/index.ts";
 import { getMember, isObject, parseJson } from "../json/walk.ts";
 import { findPart, findTrajectorySpans, readPartValue, recheckBytes } from "./group-bytes.ts";
-import {
-  rewardTolerance,
-  withChoice,
-  withLogprobs,
-  withoutChoice,
-  withoutLogprobs,
-  withoutTools,
-  withTools,
-} from "./metrics/metrics.ts";
+import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type RewardExtremes, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
 import { type Column, DigestTable } from "./parts/column.ts";
@@ -137,7 +129,8 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
 
 /** True if a group has no sampled turn although other groups have. If no group has one, another report says so once. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
-  tally.sampled.choices > 0 && groups.partsOf(group).every((at) => (parts.columns.training.at(at) & withChoice) === 0);
+  tally.sampled.choices > 0 &&
+  groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
 
 export const reportUnsortedParts = async (dataset: IndexedGroups, unsorted: readonly UnsortedPart[]): Promise<void> => {
   const { parts, problems } = dataset.found;
@@ -215,16 +208,15 @@ const reportOutliers = async (
   for (const { reward, part, trajectory } of [...below, ...above]) {
     const group = groups.groupOf(part);
     if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
-    const path = found.parts.kindOf(part) === "group" ? ["trajectories", trajectory, "reward"] : ["reward"];
+    const path = [...pathOf(found.parts, part, trajectory), "reward"];
     await reportGroup(dataset, "reward-outlier", { data: { reward, median }, group, part, path });
   }
 };
 
-/** A rule about missing training data: bits of trajectories that have or lack the data, and the path of the value. */
+/** A rule about missing training data: the bit of trajectories that have it, and the path of the missing value. */
 interface MissingFeature {
   readonly rule: "no-sampled-turns" | "missing-logprobs" | "missing-tools";
   readonly has: number;
-  readonly lacks: number;
   readonly pathIn: (trajectory: Buffer) => Path;
 }
 
@@ -236,34 +228,33 @@ const findMissingLogprobs = (trajectory: Buffer): Path => {
 };
 
 const missingFeatures: readonly MissingFeature[] = [
-  { rule: "no-sampled-turns", has: withChoice, lacks: withoutChoice, pathIn: () => ["messages_and_choices"] },
-  { rule: "missing-logprobs", has: withLogprobs, lacks: withoutLogprobs, pathIn: findMissingLogprobs },
-  { rule: "missing-tools", has: withTools, lacks: withoutTools, pathIn: () => ["tools"] },
+  { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
+  { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
+  { rule: "missing-tools", has: trainingBits.tools, pathIn: () => ["tools"] },
 ];
 
+const lacks = (training: number, { has }: MissingFeature): boolean => (training & (has << 1)) !== 0;
+
 /** Reports missing choices, logprobs or tools: once if all trajectories lack them, otherwise each. */
-const reportMissingFeature = async (dataset: IndexedGroups, lack: MissingFeature): Promise<void> => {
-  const { found, groups } = dataset;
+const reportMissingFeature = async (dataset: IndexedGroups, feature: MissingFeature): Promise<void> => {
+  const { groups, found } = dataset;
   const { parts, problems } = found;
   const { source, training } = parts.columns;
   const { strict, allowed } = problems.strictness;
-  const { rule } = lack;
-  if (allowed.has(rule)) return;
+  const { rule, has } = feature;
+  if (allowed.has(rule) || training.hasOnlyDefaults) return;
   const filesWithFeature = new Set<number>();
-  let isLacking = false;
-  for (let at = 0; at < training.length; at++) {
-    if ((training.at(at) & lack.has) !== 0) filesWithFeature.add(source.at(at));
-    isLacking ||= (training.at(at) & lack.lacks) !== 0;
-  }
+  for (let at = 0; at < parts.count; at++) if ((training.at(at) & has) !== 0) filesWithFeature.add(source.at(at));
   const isOfAll = filesWithFeature.size === 0;
   let reportedFile: number | undefined;
-  for (let at = 0; isLacking && at < parts.count; at++) {
-    if ((training.at(at) & lack.lacks) === 0 || !groups.isValid(groups.groupOf(at))) continue;
+  for (let at = 0; at < parts.count; at++) {
+    if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
     const isOfFile = !filesWithFeature.has(file);
     // With --strict, every file has an error, because none of its groups is valid.
     if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
-      const spot = await locateIfKept(dataset, { rule, part: at, path: () => locateMissingFeature(dataset, at, lack) });
+      const path = () => locateMissingFeature(dataset, at, feature);
+      const spot = await locateIfKept(dataset, { rule, part: at, path });
       problems.report(rule, { all: isOfFile }, () => spot);
     }
     reportedFile = file;
@@ -279,83 +270,67 @@ const reportMissingFeature = async (dataset: IndexedGroups, lack: MissingFeature
 const maxSearchedBytes = 2 ** 20;
 
 /** Finds the path of the missing value; empty for a long part. */
-const locateMissingFeature = async (dataset: IndexedGroups, position: number, lack: MissingFeature): Promise<Path> => {
-  const own = findPart(dataset, position);
-  if (own === undefined || own.part.length > maxSearchedBytes) return [];
-  try {
-    const bytes = await readRange(own.source.bytes, own.part);
-    for (const [at, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
-      const trajectory = bytes.subarray(start, end);
-      const { parts } = recheckBytes(trajectory, dataset.found);
-      if ((parts.columns.training.at(0) & lack.lacks) === 0) continue;
-      return [...(own.part.kind === "group" ? ["trajectories", at] : []), ...lack.pathIn(trajectory)];
-    }
-  } catch {
-    // The file has changed.
+const locateMissingFeature = async (dataset: IndexedGroups, part: number, feature: MissingFeature): Promise<Path> => {
+  const { parts } = dataset.found;
+  const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
+  for (const [at, trajectory] of isShort ? (await readTrajectories(dataset, part)).entries() : []) {
+    const { columns } = recheckBytes(trajectory, dataset.found).parts;
+    if (lacks(columns.training.at(0), feature)) return [...pathOf(parts, part, at), ...feature.pathIn(trajectory)];
   }
   return [];
+};
+
+/** Returns the path of a trajectory in its part. */
+const pathOf = (parts: Parts, part: number, at: number): Path =>
+  parts.kindOf(part) === "group" ? ["trajectories", at] : [];
+
+/** Reads the trajectories of a part; none if the file has changed. */
+const readTrajectories = async (dataset: IndexedGroups, position: number): Promise<readonly Buffer[]> => {
+  const own = findPart(dataset, position);
+  const bytes = own && (await readRange(own.source.bytes, own.part).catch(() => undefined));
+  if (own === undefined || bytes === undefined) return [];
+  return findTrajectorySpans(bytes, own.part).map(({ start, end }) => bytes.subarray(start, end));
 };
 
 /** Bytes that are read again to compare trajectories with equal fingerprints. */
 const maxReread = 2 ** 26;
 
-interface TrajectoryPosition {
-  readonly part: number;
-  readonly at: number;
-}
-
 /** Reports duplicates: equal fingerprints, then equal bytes. @throws the signal's reason */
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): Promise<void> => {
   const { groups, found } = dataset;
   const { parts } = found;
+  const { fingerprint, trajectories, length } = parts.columns;
+  const repeated = findRepeatedNumbers(fingerprint);
   const inOrder = { ...dataset, find: openOrderedLocator() };
   const firsts = new Map<string, string>();
   let bytesRead = 0;
-  let digests: { readonly part: number; readonly all: readonly string[] } | undefined;
-  for (const { part, at } of findRepeatedTrajectories(parts)) {
+  for (let [part, first] = [0, 0]; repeated.size > 0 && part < parts.count; first += trajectories.at(part++)) {
     const group = groups.groupOf(part);
-    if (!groups.isValid(group)) continue;
-    if (digests?.part !== part) {
-      signal?.throwIfAborted();
-      bytesRead += parts.columns.length.at(part);
-      if (bytesRead > maxReread) return;
-      // A changed file has no duplicates.
-      digests = { part, all: await readDigests(dataset, part).catch(() => []) };
+    const isRepeated = (at: number): boolean => repeated.has(fingerprint.at(first + at));
+    const positions = Array.from({ length: trajectories.at(part) }, (_, at) => at).filter(isRepeated);
+    if (positions.length === 0 || !groups.isValid(group)) continue;
+    signal?.throwIfAborted();
+    bytesRead += length.at(part);
+    if (bytesRead > maxReread) return;
+    const all = await readTrajectories(dataset, part);
+    for (const at of positions) {
+      const trajectory = all[at];
+      if (trajectory === undefined || !groups.isValid(group)) continue;
+      const digest = hash("sha256", trajectory);
+      const path = pathOf(parts, part, at);
+      const place = firsts.get(digest);
+      if (place !== undefined)
+        await reportGroup(inOrder, "duplicate-trajectory", { data: { place }, group, part, path });
+      else firsts.set(digest, [formatLine(locatePart(dataset, part)), ...listPath(path)].join(", "));
     }
-    const digest = digests.all[at];
-    if (digest === undefined) continue;
-    const path = parts.kindOf(part) === "group" ? ["trajectories", at] : [];
-    const place = firsts.get(digest);
-    if (place !== undefined) await reportGroup(inOrder, "duplicate-trajectory", { data: { place }, group, part, path });
-    else
-      firsts.set(
-        digest,
-        [formatLine(locatePart(dataset, part)), ...(path.length > 0 ? [path.join(".")] : [])].join(", "),
-      );
   }
 };
 
-function* findRepeatedTrajectories(parts: Parts): Generator<TrajectoryPosition, void> {
-  const { fingerprints } = parts;
-  const repeated = findRepeatedNumbers(fingerprints);
-  let first = 0;
-  for (let part = 0; repeated.size > 0 && part < parts.count; part++) {
-    const count = parts.columns.trajectories.at(part);
-    for (let at = 0; at < count; at++) if (repeated.has(fingerprints.at(first + at))) yield { part, at };
-    first += count;
-  }
-}
+const listPath = (path: Path): readonly string[] => (path.length > 0 ? [path.join(".")] : []);
 
 const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
   const sorted = numbers.values().sort();
   return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
-};
-
-const readDigests = async (dataset: IndexedGroups, position: number): Promise<readonly string[]> => {
-  const own = findPart(dataset, position);
-  if (own === undefined) return [];
-  const bytes = await readRange(own.source.bytes, own.part);
-  return findTrajectorySpans(bytes, own.part).map(({ start, end }) => hash("sha256", bytes.subarray(start, end)));
 };
 
 /** Reports groups with the same bytes as a group of another dataset. */

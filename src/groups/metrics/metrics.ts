@@ -6,13 +6,8 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** Rewards that differ by no more are equal (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** Bits of training data that trajectories have or lack. */
-export const withChoice = 1;
-export const withoutChoice = 2;
-export const withLogprobs = 4;
-export const withoutLogprobs = 8;
-export const withTools = 16;
-export const withoutTools = 32;
+/** Bits of training data that trajectories have. The next higher bit of each means that they lack it. */
+export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 /** Fields that metrics use (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
