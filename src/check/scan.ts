@@ -105,7 +105,7 @@ export class Scan {
         this.#checker.check(block, root);
         continue;
       }
-      const lineEnd = isJson ? endOf(text, root) : nodeAfter(text, root + nodeSize);
+      const lineEnd = isJson ? endOf(text, root) : endOf(text, root + nodeSize);
       this.#checkText(block, {
         node: isJson ? root : undefined,
         start: startOf(text, root),

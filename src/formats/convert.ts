@@ -250,7 +250,7 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, sta
     const keys = value.isText ? undefined : value.members().map(([key]) => key);
     const error = result instanceof ConversionError ? result : undefined;
     if (fault !== undefined) {
-      const [word] = /^-?[A-Za-z]*/.exec(cut.bytes.toString("latin1", fault.token, fault.token + 9)) ?? [];
+      const [word] = /^-?[A-Za-z]*/.exec(cut.bytes.toString("latin1", fault.at, fault.at + 9)) ?? [];
       for (const key of listGroups(result)) {
         breakGroup(key, at, { reason: `${word} is not JSON`, location: locateByte(cut, fault.at) });
       }

@@ -179,7 +179,7 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
     const records = function* (): Generator<RawRecord, void> {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        const bytes = trimEnd(table.bytes, start, endOf(table, root) || nodeAfter(table, root + nodeSize));
+        const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
         yield { bytes, line: places.mark(start), start: base + start, label, within };
       }
     };

@@ -30,16 +30,13 @@ export type Fault = (typeof faults)[number];
 export interface SyntaxFault {
   readonly at: number;
   readonly fault: Fault;
-  /** Offset of the string, number or word that contains the fault; `at` if there is none. */
-  readonly token: number;
 }
 
 /** Words of a node. */
 export const nodeSize = 4;
 
 /** Returns the fault of bytes that `JSON.parse` refused. */
-export const requireFault = (bytes: Uint8Array): SyntaxFault =>
-  findFault(bytes) ?? { at: 0, fault: "character", token: 0 };
+export const requireFault = (bytes: Uint8Array): SyntaxFault => findFault(bytes) ?? { at: 0, fault: "character" };
 
 /** Returns the first fault in bytes that should be one JSON value; undefined if there is none. */
 export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
@@ -85,7 +82,7 @@ interface KernelExports {
 
 /** The results of reading, and the words that describe the text (src/json/kernel/index.ts). */
 const [isJson, isOutOfMemory, isIncomplete] = [1, 2, 3];
-const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, token: 4, rest: 5, generation: 6 };
+const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
 /** A piece of a list that was read. */
 interface ListResult {
@@ -230,13 +227,12 @@ export class JsonReader {
 
   /** Returns the fault of the last text, which is not JSON. */
   fault(): SyntaxFault {
-    return toFault(this.#result("fault"), this.#result("faultAt"), this.#result("token"));
+    return toFault(this.#result("fault"), this.#result("faultAt"));
   }
 
   /** Returns the fault of a line or element that is not JSON, so its node has no end. */
   faultAt({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
-    const [number = 0, at = 0, token = 0] = words.subarray(root + nodeSize - 1);
-    return toFault(number, at, token);
+    return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }
 
   #result(field: keyof typeof resultFields): number {
@@ -275,11 +271,7 @@ export class JsonReader {
   }
 }
 
-const toFault = (number: number, at: number, token: number): SyntaxFault => ({
-  at,
-  fault: faults[number - 1] ?? "character",
-  token,
-});
+const toFault = (number: number, at: number): SyntaxFault => ({ at, fault: faults[number - 1] ?? "character" });
 
 const memoryUnavailable = (reason: string): Failure =>
   new Failure("internal", "memory-unavailable", `cannot reserve virtual memory to read JSON: ${reason}`, {

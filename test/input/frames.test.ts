@@ -17,7 +17,7 @@ const readInPieces = (text: string, { lengths, isTolerant }: { lengths: readonly
     const read = reader.readElements(own, { isLast: base + length === bytes.length, isTolerant });
     const table = reader.viewTable();
     for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
-      const end = endOf(table, root) || nodeAfter(table, root + nodeSize);
+      const end = endOf(table, root) || endOf(table, root + nodeSize);
       elements.push(own.toString("utf8", startOf(table, root), end));
     }
     const { fault, isEnd } = read;

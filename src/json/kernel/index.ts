@@ -1,7 +1,7 @@
 /** The kernel that reads JSON for src/json/reader.ts. */
 import { fault, faultAt } from "./faults";
 import { generation } from "./shapes";
-import { input, readElements, readLines, readText, rest, table, tableEnd, token } from "./table";
+import { input, readElements, readLines, readText, rest, table, tableEnd } from "./table";
 
 export { fingerprint } from "./fingerprint";
 export { addKey, keyAddress, setKeyUse } from "./keys";
@@ -9,7 +9,7 @@ export { findRun } from "./runs";
 export { beginElements, input } from "./table";
 
 /** The words that describe a text (`resultFields` in src/json/reader.ts). A call for each would take too long. */
-const fields: usize = memory.data(28, 4);
+const fields: usize = memory.data(24, 4);
 
 export function results(): usize {
   return fields;
@@ -32,8 +32,7 @@ function setResults(result: u32): u32 {
   store<u32>(fields, u32(tableEnd - table), 4);
   store<u32>(fields, fault, 8);
   store<u32>(fields, u32(faultAt - input()), 12);
-  store<u32>(fields, u32(token - input()), 16);
-  store<u32>(fields, u32(rest - input()), 20);
-  store<u32>(fields, generation, 24);
+  store<u32>(fields, u32(rest - input()), 16);
+  store<u32>(fields, generation, 20);
   return result;
 }

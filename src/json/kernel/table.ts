@@ -74,9 +74,6 @@ let open: usize = 0;
 let stop: usize = 0;
 let next: u32 = valueNext;
 
-/** Start of the token that contains the fault. */
-export let token: usize = 0;
-
 /** The closing bracket of a list, or the first byte of its next piece. */
 export let rest: usize = 0;
 
@@ -110,7 +107,7 @@ export function readText(length: usize, isSkipping: bool): u32 {
 
 /**
  * Reads the lines of a block, one root after the other. A line that is not JSON has two nodes. The first has its start,
- * 0, the next root, and its fault. The second has the positions of the fault, of its token, and of the line's end.
+ * 0, the next root, and its fault. The second has the positions of the fault and of the line's end.
  */
 export function readLines(length: usize): u32 {
   const start = input();
@@ -149,7 +146,7 @@ function putFault(root: usize, start: usize, end: usize): bool {
   newNode(start);
   const second = newNode(faultAt);
   putNode(root, 0, wordCount(), fault);
-  putNode(second, u32(token - input()), u32(end - input()), 0);
+  putNode(second, u32(end - input()), 0, 0);
   return true;
 }
 
@@ -181,10 +178,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
     if (isFull) return isOutOfMemory;
     if (after === 0 || (byteAt(after) !== comma && byteAt(after) !== closeBracket)) {
       if (after === 0) findStop(0, end);
-      else {
-        token = after;
-        findFault(token, end, commaNext);
-      }
+      else findFault(after, end, commaNext);
       tableEnd = root;
       // An element that may be cut off is read again with the next piece.
       if (!isLast && faultAt + readAheadBytes >= end) return isIncomplete;
@@ -219,8 +213,7 @@ function endOfElement(from: usize, end: usize): usize {
 /** Finds the fault of a text that ends at `end`: after its value, or where the pass stopped if `after` is 0. */
 function findStop(after: usize, end: usize): u32 {
   if (isFull) return isOutOfMemory;
-  token = min(end, after === 0 ? stop : after);
-  findFault(token, end, after === 0 ? next : endNext);
+  findFault(min(end, after === 0 ? stop : after), end, after === 0 ? next : endNext);
   return isFaulty;
 }
 
