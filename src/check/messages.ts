@@ -67,35 +67,20 @@ const functionShape = new Shape(["name", "arguments"], onlyKinds);
 
 const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 
-interface MessagesOptions {
-  readonly list: number;
-  /** Receives the counts; undefined for a history, which is only checked. */
-  readonly turns?: TurnCounts;
-  /** Names of the offered tools; undefined if unknown. */
-  readonly toolNames?: ReadonlySet<string> | undefined;
-}
-
 /** Reports problems of messages, and counts them. */
-export const inspectMessages = (
-  text: JsonTable,
-  { list, turns, toolNames: listed }: MessagesOptions,
-  report: Report,
-): void => {
+export const inspectMessages = (text: JsonTable, list: number, turns: TurnCounts, report: Report): void => {
   checkElements(text, list, messages, report);
-  if (turns !== undefined) {
-    turns.turns = countNumbers(text, list);
-    turns.characters = 0;
-    turns.choices = 0;
-    turns.choicesWithLogprobs = 0;
-    turns.speaks = false;
-    turns.callsTools = false;
-  }
+  turns.turns = countNumbers(text, list);
+  turns.characters = 0;
+  turns.choices = 0;
+  turns.choicesWithLogprobs = 0;
+  turns.speaks = false;
+  turns.callsTools = false;
   eventCount = 0;
-  /** Index of the first event of the last message. */
-  let last: number | undefined;
+  lastEvents = -1;
   const end = nodeAfter(text, list);
   for (let entry = list + nodeSize; entry < end; entry = nodeAfter(text, entry)) {
-    if (turns !== undefined) turns.turns++;
+    turns.turns++;
     if (kindAt(text, entry) !== Kind.object) continue;
     let facts = messageShape.read(text, entry);
     const { isChoice, hasLogprobs } = facts;
@@ -105,7 +90,6 @@ export const inspectMessages = (
     for (let at = 0; at < reports.length; at++) reports[at]?.(text, message, report);
     // In a choice, null is usual.
     if (calls === Kind.null && !isChoice) report("tool-calls-null", undefined, messageShape.at(text, slots.tool_calls));
-    if (turns === undefined) continue;
     if (isChoice) turns.choices++;
     if (isChoice && hasLogprobs) turns.choicesWithLogprobs++;
     if (content === Kind.string) turns.characters += detailOf(text, messageShape.at(text, slots.content));
@@ -113,12 +97,10 @@ export const inspectMessages = (
     if (role === assistant) turns.speaks = true;
     if (role === tool) addResult(text, messageShape.at(text, slots.tool_call_id));
     if (calls !== Kind.array) continue;
-    if (nodeAfter(text, entry) === end) last = eventCount;
+    if (nodeAfter(text, entry) === end) lastEvents = eventCount;
     addCalls(text, messageShape.at(text, slots.tool_calls), turns);
   }
-  if (turns === undefined) return;
-  if (eventCount > 0) inspectCalls(text, { listed, last: last ?? eventCount }, report);
-  if (!turns.speaks && turns.choices === 0) report("no-assistant-turn", undefined, list);
+  if (lastEvents < 0) lastEvents = eventCount;
 };
 
 const reportRole: MessageCheck = (text, message, report) => {
@@ -161,6 +143,8 @@ const countCharacters = (text: JsonTable, content: number): number => {
  */
 const events: number[] = [];
 let eventCount = 0;
+/** Index of the first event of the last message. */
+let lastEvents = 0;
 const [eventSize, resultMark] = [3, -1];
 
 const addEvent = (node: number, id: number, name: number): void => {
@@ -196,12 +180,12 @@ const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, 
 /** The most tools that a mistyped name is compared with. */
 const maxComparedTools = 200;
 
-/** Reports calls of undeclared tools and calls without a result. `last`: index of the last message's first event. */
-const inspectCalls = (
-  text: JsonTable,
-  { listed, last }: { readonly listed: ReadonlySet<string> | undefined; readonly last: number },
-  report: Report,
-): void => {
+/**
+ * Reports calls of undeclared tools and calls without a result in the messages inspected last.
+ * @param listed names of the offered tools; undefined if unknown
+ */
+export const inspectCalls = (text: JsonTable, listed: ReadonlySet<string> | undefined, report: Report): void => {
+  const last = lastEvents;
   for (let at = 0; listed !== undefined && at < eventCount; at += eventSize) {
     const node = events[at + 2] ?? 0;
     const name = node > 0 ? readString(text, node) : undefined;

@@ -13,7 +13,7 @@ import {
   readString,
 } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
-import { inspectMessages } from "./messages.ts";
+import { inspectCalls, inspectMessages } from "./messages.ts";
 import { shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
 import {
@@ -137,7 +137,10 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   if (!Number.isFinite(facts.reward)) report("reward-not-finite", undefined, reward);
   if (more.isFailedCandidate) inspectExceptions(text, report);
   const listed = kinds.tools === Kind.array ? inspectTools(text, shape.at(text, slots.tools), report) : undefined;
-  inspectMessages(text, { list: shape.at(text, slots.messages_and_choices), toolNames: listed, turns: facts }, report);
+  const turns = shape.at(text, slots.messages_and_choices);
+  inspectMessages(text, turns, facts, report);
+  inspectCalls(text, listed, report);
+  if (!facts.speaks && facts.choices === 0) report("no-assistant-turn", undefined, turns);
   if (kinds.additional_histories === Kind.array) {
     inspectHistories(text, shape.at(text, slots.additional_histories), report);
   }
@@ -195,13 +198,16 @@ const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySe
 
 const histories = { kind: Kind.object, of: { rule: "history-type" } } as const;
 
+/** Facts of histories, which no metric uses. */
+const historyFacts = newTrajectoryFacts();
+
 const inspectHistories = (text: JsonTable, list: number, report: Report): void => {
   checkElements(text, list, histories, report);
   const end = nodeAfter(text, list);
   for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
     const own = findMemberNode(text, node, "messages_and_choices") ?? 0;
-    if (kindOf(text, own) === Kind.array) inspectMessages(text, { list: own }, report);
+    if (kindOf(text, own) === Kind.array) inspectMessages(text, own, historyFacts, report);
     else report("history-type", { found: describeValue(text, node) }, node);
   }
 };
