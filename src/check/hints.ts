@@ -12,9 +12,6 @@ const fieldAliases: Readonly<Record<string, string>> = {
   trajectory_groups: "groups data",
 };
 
-/** Pairs of keys for the input and output of a model, which no --from format reads. */
-const promptResponseKeys = ["prompt response", "prompt output", "prompts responses"].map((keys) => keys.split(" "));
-
 const trajectoryKeys: readonly string[] = ["messages_and_choices", "messages"];
 
 const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject =>
@@ -38,7 +35,10 @@ export const hintForMissingField = (field: string, holder: unknown): string | un
   // A list of rewards, or an object of scores, is not a reward by another name.
   const isAlias = alias !== undefined && !(field === "reward" && typeof holder[alias] === "object");
   if (isAlias) return `rename ${alias} to ${field}`;
-  if (field === "reward") return hintForReward(holder);
+  if (field === "reward") {
+    const outer = Object.keys(holder).find((name) => hasAny(holder[name], "reward"));
+    return outer === undefined ? undefined : `move reward from ${shortName(outer)} next to messages_and_choices`;
+  }
   // The Responses API and Anthropic store in a tool what the interface stores in its function.
   const isFlatTool = (field === "function" || field === "type") && typeof holder.name === "string";
   if (!isFlatTool || hasAny(holder, "function")) return undefined;
@@ -75,20 +75,10 @@ const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefin
 
 const hintForMessages = (holder: JsonObject, alias: string | undefined): string | undefined => {
   const format = detectFormat(holder);
-  if (format !== undefined) {
-    return `read the file with --from ${format}, or convert it first with rollcall convert`;
-  }
-  if (alias !== undefined) {
-    const sampled = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";
-    return `rename ${alias} to messages_and_choices${sampled}`;
-  }
-  if (hasAny(holder, "chosen", "preferred_output") && hasAny(holder, "rejected", "non_preferred_output")) {
-    return "write the two sides of a preference pair as two trajectories, each with the prompt and its own reward";
-  }
-  const [prompt, response] = promptResponseKeys.find((keys) => keys.every((key) => hasTurns(holder, key))) ?? [];
-  return prompt === undefined
-    ? undefined
-    : `combine ${prompt} and ${response} into messages_and_choices, and make each assistant turn a choice`;
+  if (format !== undefined) return `read the file with --from ${format}, or convert it first with rollcall convert`;
+  if (alias === undefined) return undefined;
+  const sampled = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";
+  return `rename ${alias} to messages_and_choices${sampled}`;
 };
 
 const hasAssistant = (value: unknown): boolean => areObjects(value) && value.some(({ role }) => role === "assistant");
@@ -124,14 +114,6 @@ const hintForWrapper = (holder: JsonObject): string | undefined => {
   return hasAny(holder, ...trajectoryKeys)
     ? undefined
     : 'write {"messages_and_choices": […], "reward": 1} or a group {"trajectories": […]} on each line';
-};
-
-const hintForReward = (holder: JsonObject): string | undefined => {
-  const keys = Object.keys(holder);
-  const outer = keys.find((name) => hasAny(holder[name], "reward"));
-  if (outer !== undefined) return `move reward from ${shortName(outer)} next to messages_and_choices`;
-  const part = keys.find((name) => /(?:^|_)(?:rewards?|scores?)(?:_|$)/i.test(name));
-  return part === undefined ? undefined : `add reward, one number for the whole trajectory, next to ${shortName(part)}`;
 };
 
 /** Returns advice for a value of the wrong type that looks like one of the right type. */
@@ -177,31 +159,16 @@ const roleAliases: Readonly<Record<string, string>> = {
   system: "instruction",
 };
 
-/** Length of an unknown role that is compared with the known roles. */
-const maxRoleLength = 20;
-
 /** Returns the role that was probably meant. */
 export const suggestRole = (role: unknown): string | undefined => {
   if (typeof role !== "string") return undefined;
   const alias = Object.entries(roleAliases).find(([, names]) => names.split(" ").includes(role.toLowerCase()));
-  return alias?.[0] ?? findNearest(role.slice(0, maxRoleLength), roles);
+  return alias?.[0] ?? findNearest(role.slice(0, maxNameLength), roles);
 };
-
-/** Items of the Responses API that are not messages. */
-const responsesItemHints: ReadonlyMap<unknown, string> = new Map([
-  ["function_call", "write the Responses API item as tool_calls of an assistant message, with call_id as the id"],
-  [
-    "function_call_output",
-    "write the Responses API item as a tool message, with call_id as tool_call_id and output as content",
-  ],
-  ["reasoning", "leave the Responses API item out, or move it into the next assistant message"],
-]);
 
 /** Returns advice for a message in another framework's shape, without a role. */
 export const hintForMissingRole = (message: unknown): string | undefined => {
   const { from, type } = isObject(message) ? message : {};
-  const item = responsesItemHints.get(type);
-  if (item !== undefined) return item;
   const isFrom = typeof from === "string";
   const sender = isFrom ? from : type;
   const role = suggestRole(sender);

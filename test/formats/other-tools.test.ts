@@ -28,17 +28,6 @@ describe("the advice for a row of another tool", () => {
   });
 
   const shapes: readonly (readonly [value: unknown, advice: string])[] = [
-    ...[
-      { prompt: [asked], response: [said], reward: 1 },
-      { prompt: [asked], response: "yo", reward: 1 },
-    ].map((row): readonly [value: unknown, advice: string] => [
-      row,
-      "combine prompt and response into messages_and_choices, and make each assistant turn a choice",
-    ]),
-    [
-      { prompt: "hi", output: "yo", reward: 1 },
-      "combine prompt and output into messages_and_choices, and make each assistant turn a choice",
-    ],
     [
       { history: [asked, said], reward: 1 },
       "rename history to messages_and_choices, and make each assistant turn a choice",
@@ -54,10 +43,6 @@ describe("the advice for a row of another tool", () => {
     [{ split: "train", data: [{ trajectories: [trajectory] }] }, "rename data to trajectory_groups"],
     [{ item: trajectory }, "move the members of item one level up"],
     [
-      { prompt: [asked], chosen: [said], rejected: [said] },
-      "write the two sides of a preference pair as two trajectories, each with the prompt and its own reward",
-    ],
-    [
       { steps: [{ source: "user", message: "hi" }] },
       'write {"messages_and_choices": […], "reward": 1} or a group {"trajectories": […]} on each line',
     ],
@@ -71,29 +56,10 @@ describe("the advice for a row of another tool", () => {
       { ...trajectory, tools: [{ type: "function", name: "f", parameters: {} }] },
       'move the members of the tool into its function: {"type": "function", "function": {"name": …}}',
     ],
-    [
-      { messages_and_choices: [asked], accuracy_reward: 1 },
-      "add reward, one number for the whole trajectory, next to accuracy_reward",
-    ],
   ];
 
   it.each(shapes)("explains how to convert %j", async (value, advice) => {
     expect(await adviceFor(value)).toBe(advice);
-  });
-
-  it.each([
-    [
-      { type: "function_call", call_id: "1", name: "f", arguments: "{}" },
-      "write the Responses API item as tool_calls of an assistant message",
-    ],
-    [
-      { type: "function_call_output", call_id: "1", output: "x" },
-      "write the Responses API item as a tool message, with call_id as tool_call_id",
-    ],
-    [{ type: "reasoning", summary: [] }, "leave the Responses API item out"],
-  ])("explains how to convert the item of the Responses API %j", async (item, advice) => {
-    const row = { messages_and_choices: [asked, item, said], reward: 1 };
-    expect(await adviceFor(row)).toContain(advice);
   });
 
   it("names Pydantic's option that leaves out null", async () => {

@@ -146,8 +146,14 @@ export const fileRules = {
   }),
 };
 
-const rewardRequired = "write a finite reward, or leave out the trajectory";
-const findNaN = "(in Python, json.dumps(…, allow_nan=False) finds it)";
+const nonFiniteRule = (example: string, advice: string, why: string) =>
+  error<{ word: string; key: string | undefined }>({
+    message: ({ word }) => `${word} is not JSON`,
+    advice: ({ key }) =>
+      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) finds it)`,
+    why,
+    example: trajectory(example),
+  });
 
 /** A fault without a special rule, with its word or character and the character before it. */
 interface SyntaxProblem {
@@ -179,19 +185,16 @@ const syntaxFaults: Readonly<
 
 /** Text that is not JSON. */
 export const jsonRules = {
-  "json-nan": error<{ word: string; key: string | undefined }>({
-    message: ({ word }) => `${word} is not JSON`,
-    advice: ({ key }) => `${key === "reward" ? rewardRequired : "leave the key out, or write null"} ${findNaN}`,
-    why: "Python's json.dumps writes NaN by default. JSON has no NaN, and services refuse it.",
-    example: trajectory("NaN"),
-  }),
-  "json-infinity": error<{ word: string; key: string | undefined }>({
-    message: ({ word }) => `${word} is not JSON`,
-    advice: ({ key }) =>
-      `${key === "reward" ? rewardRequired : "write a finite number, or leave the key out"} ${findNaN}`,
-    why: "Python's json.dumps writes Infinity by default. JSON has no infinity.",
-    example: trajectory("-Infinity"),
-  }),
+  "json-nan": nonFiniteRule(
+    "NaN",
+    "leave the key out, or write null",
+    "Python's json.dumps writes NaN by default. JSON has no NaN, and services refuse it.",
+  ),
+  "json-infinity": nonFiniteRule(
+    "-Infinity",
+    "write a finite number, or leave the key out",
+    "Python's json.dumps writes Infinity by default. JSON has no infinity.",
+  ),
   "json-python": error<{ word: string }>({
     message: ({ word }) => `${word} is Python, not JSON`,
     redactedMessage: "found Python, not JSON",
