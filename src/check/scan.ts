@@ -1,6 +1,5 @@
 /** Reads and checks the records of a source: lines, a document, elements of a long list. */
 import { isUtf8 } from "node:buffer";
-import { countWhile } from "../groups/parts/column.ts";
 import {
   mergeScanResult,
   newScanResult,
@@ -238,10 +237,11 @@ const formatCharacter = (bytes: Buffer, at: number): string => {
 
 /** Returns the offset of the first byte that is not UTF-8. */
 const findInvalidByte = (bytes: Buffer): number => {
-  // A prefix can end inside a character, so up to three of its last bytes are ignored.
-  const isWhole = (end: number) => [0, 1, 2, 3].some((back) => end >= back && isUtf8(bytes.subarray(0, end - back)));
-  let end = countWhile(bytes.length, (at) => isWhole(at + 1));
-  while (end > 0 && !isUtf8(bytes.subarray(0, end))) end--;
+  const decoded = Buffer.from(bytes.toString("utf8"));
+  let end = 0;
+  while (bytes[end] === decoded[end]) end++;
+  // The bytes can differ inside a character.
+  while (!isUtf8(bytes.subarray(0, end))) end--;
   return end;
 };
 

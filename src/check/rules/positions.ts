@@ -21,34 +21,38 @@ interface PositionedBytes {
   readonly unitsBefore?: () => number;
 }
 
+/** UTF-16 units between the start of a line and an offset in it. */
+interface Count {
+  readonly from: number;
+  readonly to: number;
+  readonly units: number;
+}
+
 /** Counts positions from a mark that moves forward, so that a long text is counted once. */
 export class PositionCounter {
   readonly #text: PositionedBytes;
-  readonly #bytes: Buffer;
   #at = 0;
-  /** The first line end at or after the mark. */
+  /** The first line end at or after the mark, and the start of the mark's line. */
   #next: number | undefined;
+  #lineStart = 0;
   #line: number;
-  /** UTF-16 units from the start of the mark's line to `#counted`. */
-  #units = 0;
-  #counted = 0;
-  /** The range counted last: a long line can have many problems. */
-  #last = { from: -1, to: 0, units: 0 };
+  #marked: Count = { from: 0, to: 0, units: 0 };
+  /** The position counted last: a long line can have many problems. */
+  #last = this.#marked;
 
   constructor(text: PositionedBytes) {
     this.#text = text;
-    this.#bytes = text.bytes;
     this.#line = text.line;
   }
 
   /** Moves the mark forward and returns its line. */
   mark(at: number): number {
     if (at === this.#at) return this.#line;
-    this.#next ??= endOfLine(this.#bytes, this.#at);
-    for (; this.#next < at; this.#next = endOfLine(this.#bytes, this.#next + 1)) {
+    const { bytes } = this.#text;
+    this.#next ??= endOfLine(bytes, this.#at);
+    for (; this.#next < at; this.#next = endOfLine(bytes, this.#lineStart)) {
       this.#line++;
-      this.#units = 0;
-      this.#counted = this.#next + 1;
+      this.#lineStart = this.#next + 1;
     }
     this.#at = at;
     return this.#line;
@@ -56,27 +60,23 @@ export class PositionCounter {
 
   /** Returns the position of a byte at or after the mark. */
   of(at: number): Position {
-    this.#units += this.#bytes.toString("utf8", this.#counted, this.#at).length;
-    this.#counted = this.#at;
-    let line = this.#line;
-    let from = this.#at;
-    this.#next ??= endOfLine(this.#bytes, from);
-    for (let end = this.#next; end < at; end = endOfLine(this.#bytes, from)) {
+    const { bytes, start, line: first, unitsBefore } = this.#text;
+    this.#marked = this.#count(this.#marked, this.#lineStart, this.#at);
+    let [line, from] = [this.#line, this.#lineStart];
+    this.#next ??= endOfLine(bytes, this.#at);
+    for (let end = this.#next; end < at; end = endOfLine(bytes, from)) {
       line++;
       from = end + 1;
     }
-    const { start, line: first, unitsBefore } = this.#text;
-    const before = (from === this.#at ? this.#units : 0) + (line === first ? (unitsBefore?.() ?? 0) : 0);
-    return { line, column: before + this.#countUnits(from, at) + 1, offset: start + at };
+    this.#last = this.#count(this.#last.from === from && this.#last.to <= at ? this.#last : this.#marked, from, at);
+    const before = line === first ? (unitsBefore?.() ?? 0) : 0;
+    return { line, column: before + this.#last.units + 1, offset: start + at };
   }
 
-  #countUnits(from: number, to: number): number {
-    const last = this.#last;
-    const isNext = last.from === from && last.to <= to;
-    const counted = isNext ? last : { to: from, units: 0 };
-    const units = counted.units + this.#bytes.toString("utf8", counted.to, to).length;
-    if (isNext || last.from !== from) this.#last = { from, to, units };
-    return units;
+  /** Counts the units up to an offset, after those of a known offset of the same line. */
+  #count(known: Count, from: number, to: number): Count {
+    const { to: at, units } = known.from === from ? known : { to: from, units: 0 };
+    return { from, to, units: units + this.#text.bytes.toString("utf8", at, to).length };
   }
 }
 
