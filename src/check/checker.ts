@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { rewardTolerance } from "../groups/metrics/metrics.ts";
-import { addReward } from "../groups/metrics/sketch.ts";
+import { addToSketch } from "../groups/metrics/sketch.ts";
 import type { Part } from "../groups/parts/parts.ts";
 import type { ScanResult } from "../groups/parts/scan-result.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
@@ -281,7 +281,7 @@ export class Checker {
 
   /** Adds the valid trajectories of the next part to the metrics. */
   #addToMetrics(count: number): PartMeasures {
-    const { extremes, parts, tally } = this.result;
+    const { rewards, parts, tally } = this.result;
     const { text } = this.#value;
     const { reader } = this.#block;
     let newest = Number.NaN;
@@ -295,7 +295,7 @@ export class Checker {
       const { reward, version, node } = facts;
       this.#rewards[at] = reward;
       tally.addMeasured(facts);
-      if (Number.isFinite(reward)) addReward(extremes, reward, parts.count, at);
+      if (Number.isFinite(reward)) addToSketch(rewards, reward);
       parts.fingerprints.push(reader.fingerprintOf(startOf(text, node), endOf(text, node)));
       training |= facts.training;
       if (Number.isNaN(newest) || version > newest) newest = version;

@@ -5,9 +5,9 @@ import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { formatLine, type Path } from "../check/rules/positions.ts";
 import { readRange } from "../input/index.ts";
 import { getMember, isObject, parseJson } from "../json/walk.ts";
-import { findPart, findTrajectorySpans, readPartValue, recheckBytes } from "./group-bytes.ts";
+import { findPart, findTrajectorySpans, parseRewards, ReadWindow, readPartValue, recheckBytes } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
-import { countWeights, median, type RewardExtremes, toWeights } from "./metrics/sketch.ts";
+import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
 import { type Column, DigestTable } from "./parts/column.ts";
 import type { UnsortedPart } from "./parts/groups.ts";
@@ -21,13 +21,12 @@ import {
   reportGroup,
 } from "./positions.ts";
 
-interface DatasetComparison {
-  readonly outliers: readonly RewardOutliers[];
-  readonly signal?: AbortSignal;
-}
-
 /** Reports problems of whole groups; an error makes the group invalid. @throws the signal's reason */
-export const reportGroupProblems = async (dataset: IndexedGroups, comparison: DatasetComparison): Promise<void> => {
+export const reportGroupProblems = async (
+  dataset: IndexedGroups,
+  rewards: readonly Sketch[],
+  signal: AbortSignal,
+): Promise<void> => {
   const { groups } = dataset;
   const report = openGroupReporter(dataset);
   for (let group = 0; group < groups.count; group++) {
@@ -38,16 +37,20 @@ export const reportGroupProblems = async (dataset: IndexedGroups, comparison: Da
       bareGroupVersions(dataset, group).length > 0;
     if (isUnusual && groups.isValid(group)) await report(group);
   }
-  await reportDatasetProblems(dataset, comparison);
+  await reportDatasetProblems(dataset, rewards, signal);
 };
 
-/** Reports problems that a comparison with other groups shows. @throws the signal's reason */
+/**
+ * Reports problems that a comparison with other groups shows. @throws the signal's reason
+ * @param rewards those of each source
+ */
 export const reportDatasetProblems = async (
   dataset: IndexedGroups,
-  { outliers, signal }: DatasetComparison,
+  rewards: readonly Sketch[],
+  signal?: AbortSignal,
 ): Promise<void> => {
   await reportStaleGroups(dataset);
-  for (const far of outliers) await reportOutliers(dataset, far);
+  for (const [source, own] of rewards.entries()) await reportOutliers(dataset, source, own);
   for (const feature of missingFeatures) await reportMissingFeature(dataset, feature);
   await reportDuplicates(dataset, signal);
 };
@@ -174,17 +177,10 @@ const outlierFactor = 30;
 /** Maximum share of outliers. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
-/** Outliers of a source: rewards further than `distance` from the median. */
-export interface RewardOutliers {
-  readonly median: number;
-  readonly distance: number;
-  readonly extremes: RewardExtremes;
-}
-
-/** Finds outliers; none if there are too few rewards. */
-export const findRewardOutliers = ({ extremes }: { readonly extremes: RewardExtremes }): readonly RewardOutliers[] => {
-  if (extremes.rewards.count < minRewards) return [];
-  const weights = toWeights(extremes.rewards);
+/** Returns the median of rewards, and the distance from it beyond which the few outliers are; undefined without any. */
+const findOutlierBound = (rewards: Sketch): { readonly middle: number; readonly distance: number } | undefined => {
+  if (rewards.count < minRewards) return undefined;
+  const weights = toWeights(rewards);
   const middle = median(weights);
   const distances = weights
     .map(({ value, count }) => ({ value: Math.abs(value - middle), count }))
@@ -193,23 +189,27 @@ export const findRewardOutliers = ({ extremes }: { readonly extremes: RewardExtr
   const others = distances.filter(({ value }) => value > 0);
   const distance = (median(distances) || median(others)) * outlierFactor;
   const outside = countWeights(others.filter(({ value }) => value > distance));
-  const isFew = outside > 0 && outside <= extremes.rewards.count * maxOutlierShare + 1;
-  return isFew ? [{ median: middle, distance, extremes }] : [];
+  return outside > 0 && outside <= rewards.count * maxOutlierShare + 1 ? { middle, distance } : undefined;
 };
 
-const reportOutliers = async (
-  dataset: IndexedGroups,
-  { median, distance, extremes }: RewardOutliers,
-): Promise<void> => {
+/** Reads the rewards of a source again if it has outliers. */
+const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: Sketch): Promise<void> => {
   const { found, groups } = dataset;
-  // If there are few rewards, a reward can be in both lists.
-  const below = extremes.smallest.filter(({ reward }) => reward < median);
-  const above = extremes.largest.filter(({ reward }) => reward > median);
-  for (const { reward, part, trajectory } of [...below, ...above]) {
+  const { parts } = found;
+  const { middle, distance } = findOutlierBound(rewards) ?? {};
+  if (middle === undefined || distance === undefined) return;
+  const window = new ReadWindow();
+  for (let part = 0; part < parts.count; part++) {
     const group = groups.groupOf(part);
-    if (Math.abs(reward - median) <= distance || !groups.isValid(group)) continue;
-    const path = [...pathOf(found.parts, part, trajectory), "reward"];
-    await reportGroup(dataset, "reward-outlier", { data: { reward, median }, group, part, path });
+    const own = parts.columns.source.at(part) === source && groups.isValid(group) ? findPart(dataset, part) : undefined;
+    if (own === undefined) continue;
+    const all = parseRewards(await window.read(own.source, own.part.start, own.part.length), own.part);
+    for (const [at, reward] of all.entries()) {
+      const isOutlier = Number.isFinite(reward) && Math.abs(reward - middle) > distance;
+      if (!isOutlier || !groups.isValid(group)) continue;
+      const path = [...pathOf(parts, part, at), "reward"];
+      await reportGroup(dataset, "reward-outlier", { data: { reward, median: middle }, group, part, path });
+    }
   }
 };
 

@@ -2,7 +2,7 @@
 import { inputChanged } from "../input/index.ts";
 import { hasZeroVariance } from "./dataset-problems.ts";
 import { listParts, readSourceRange, recheckBytes } from "./group-bytes.ts";
-import { median, newSketch, sketchDeviation, toWeights } from "./metrics/sketch.ts";
+import { median, type Sketch, sketchDeviation, toWeights } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
 /** Adds groups to the metrics, and subtracts invalid trajectories. @throws Failure `input-changed` */
@@ -41,7 +41,7 @@ const subtractParts = async (dataset: IndexedGroups, group: number): Promise<voi
   }
 };
 
-const toDistribution = (sketch = newSketch()) => {
+const toDistribution = (sketch: Sketch) => {
   const weights = toWeights(sketch);
   const { count, least, most, mean } = sketch;
   return { count, least, most, mean, spread: sketchDeviation(sketch), median: median(weights), weights };
@@ -52,7 +52,7 @@ export type Distributions = ReturnType<typeof collectDistributions>;
 /** Returns distributions of rewards, lengths and metrics, and counts the trainable groups. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;
-  const { reward, turns, characters, byName, sampled } = found.tally;
+  const { turns, characters, byName, sampled } = found.tally;
   const counts = { withSignal: 0, of: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
@@ -60,7 +60,7 @@ export const collectDistributions = (dataset: IndexedGroups) => {
     if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.withSignal++;
   }
   return {
-    rewards: toDistribution(reward.sketch),
+    rewards: toDistribution(found.rewards),
     groups: counts,
     sampled: { ...sampled, of: turns.count },
     lengths: [

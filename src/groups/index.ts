@@ -4,7 +4,6 @@ import type { Dataset } from "./read-dataset.ts";
 import type { SelectOptions } from "./select/selected-dataset.ts";
 
 export {
-  findRewardOutliers,
   hasNoSampledTurn,
   hasZeroVariance,
   openGroupReporter,

@@ -17,17 +17,11 @@ import {
   ShrunkSourceError,
   type Source,
 } from "../input/index.ts";
-import {
-  findRewardOutliers,
-  type RewardOutliers,
-  reportAmbiguousGroups,
-  reportGroupProblems,
-  reportUnsortedParts,
-} from "./dataset-problems.ts";
+import { reportAmbiguousGroups, reportGroupProblems, reportUnsortedParts } from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
 import { findPart, readPartValue } from "./group-bytes.ts";
 import { finalizeGroups } from "./group-metrics.ts";
-import { newExtremes } from "./metrics/sketch.ts";
+import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type UnsortedPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
@@ -163,7 +157,8 @@ export const readSources = async (
     if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
   };
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
-  const outliers: RewardOutliers[] = [];
+  /** By source. */
+  const rewards: Sketch[] = [];
   const unsorted: UnsortedPart[] = [];
   let before = 0;
   let grouping = openGrouping({ found, groups, byKey });
@@ -178,7 +173,7 @@ export const readSources = async (
       options.onProgress({ bytes: before + bytes, of });
     };
     problems.setInput(source.name);
-    const own = { ...found, extremes: newExtremes() };
+    const own = { ...found, rewards: newSketch() };
     await scanSource(source, { index, result: own, groupBy, sharing, meanwhile, signal, onRead }).catch(
       (thrown: unknown) => {
         throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
@@ -186,7 +181,8 @@ export const readSources = async (
     );
     if (hasDigests) setOriginDigests(parts, source, first);
     if (parts.count === first) problems.report("input-empty", undefined, () => ({ file: source.name }));
-    outliers.push(...findRewardOutliers(own));
+    rewards.push(own.rewards);
+    mergeSketch(found.rewards, own.rewards);
     if (!byKey) unsorted.push(...grouping.unsorted);
     before += source.bytes.size;
   }
@@ -197,7 +193,7 @@ export const readSources = async (
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
   await reportUnsortedParts(read, unsorted);
   await reportAmbiguousGroups(read, byKey);
-  await reportGroupProblems(read, { outliers, signal });
+  await reportGroupProblems(read, rewards, signal);
   // Needed only to find duplicates.
   parts.fingerprints.reset();
   await finalizeGroups(read);

@@ -73,7 +73,7 @@ export class Tally {
   trainable = 0;
   /** Failed rollouts. */
   exceptions = 0;
-  readonly reward = newSeries(newSketch());
+  readonly reward = newSeries();
   readonly deviations = newSeries();
   readonly byName = new Map<string, Series>();
   readonly turns = newSketch();
@@ -103,7 +103,7 @@ export class Tally {
   /** Adds a trajectory with distributions. */
   addMeasured({ reward, names, metrics, turns, characters, choices, choicesWithLogprobs }: TrajectoryMeasures): void {
     this.trajectories++;
-    if (Number.isFinite(reward)) addToDistribution(this.reward, reward);
+    if (Number.isFinite(reward)) addValue(this.reward, reward);
     if (names !== this.#names) {
       this.#names = names;
       this.#named = names.map((name) => this.#series(name));

@@ -3,7 +3,7 @@
 import { type ProblemLocation, Problems, type ProblemsData, shiftLine } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
 import { Tally, type TallyData } from "../metrics/metrics.ts";
-import { mergeExtremes, newExtremes, type RewardExtremes } from "../metrics/sketch.ts";
+import { mergeSketch, newSketch, type Sketch } from "../metrics/sketch.ts";
 import { Parts, type PartsData } from "./parts.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
@@ -16,11 +16,12 @@ export interface ScanResult {
   readonly problems: Problems;
   readonly requests: Requests;
   readonly shapes: Set<InputShape>;
-  readonly extremes: RewardExtremes;
+  /** Finite rewards of the valid trajectories. */
+  readonly rewards: Sketch;
 }
 
 /** A scan result as sent between threads. */
-export interface ScanResultData extends Pick<ScanResult, "extremes"> {
+export interface ScanResultData extends Pick<ScanResult, "rewards"> {
   readonly parts: PartsData;
   readonly tally: TallyData;
   readonly problems: ProblemsData;
@@ -44,7 +45,7 @@ export const newScanResult = (
   problems: new Problems(strictness, fullRules),
   requests: new Requests(),
   shapes: new Set(),
-  extremes: newExtremes(),
+  rewards: newSketch(),
 });
 
 export const toScanResultData = (result: ScanResult): ScanResultData => ({
@@ -54,7 +55,7 @@ export const toScanResultData = (result: ScanResult): ScanResultData => ({
 
 /** Adds the result of a later range, and adds `lines` to its line numbers. */
 export const mergeScanResult = (into: ScanResult, later: ScanResultData, lines = 0): void => {
-  mergeExtremes(into.extremes, later.extremes, into.parts.count);
+  mergeSketch(into.rewards, later.rewards);
   into.parts.append(later.parts, lines);
   into.tally.merge(later.tally);
   into.problems.merge(later.problems, lines);

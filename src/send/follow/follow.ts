@@ -8,7 +8,6 @@ import {
   DigestTable,
   dedupKeyBytes,
   finalizeGroup,
-  findRewardOutliers,
   invalidInput,
   reportDatasetProblems,
 } from "../../groups/index.ts";
@@ -226,8 +225,7 @@ class FollowRun {
     const open = files.flatMap(({ growing }) => growing.incomplete);
     if (!isInputChanged(stop)) for (const group of open) await finalizeGroup(dataset, group);
     // With `--strict`, these would be errors, but the groups are sent already.
-    if (isReadable && !strictness.strict)
-      await reportDatasetProblems(dataset, { outliers: findRewardOutliers(dataset.found) });
+    if (isReadable && !strictness.strict) await reportDatasetProblems(dataset, [dataset.found.rewards]);
     const isUnfinished = !isInputChanged(stop) && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
     this.#reportPriorRuns();
