@@ -198,7 +198,7 @@ export async function* readRewards(
   }
 }
 
-const parseRewards = (bytes: Buffer, part: Part): readonly number[] =>
+export const parseRewards = (bytes: Buffer, part: Part): readonly number[] =>
   listTrajectories(bytes, part).map((trajectory) => {
     const { reward } = pickMembers(trajectory, ["reward"]);
     return typeof reward === "number" ? reward : Number.NaN;

@@ -4,12 +4,6 @@ import { describe, expect, it } from "vitest";
 import { type MeasuredTrajectory, Tally } from "../../src/groups/metrics/metrics.ts";
 import { addToSketch, mergeSketch, newSketch, type Sketch, sketchDeviation } from "../../src/groups/metrics/sketch.ts";
 
-const lines = (name: string): (MeasuredTrajectory & Record<string, string>)[] =>
-  readFileSync(`test/samples/${name}`, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-
 /** Adds a group with its trajectories. */
 const addGroup = (
   tally: Tally,
@@ -90,17 +84,6 @@ describe("the metrics", () => {
       "data/step_num_groups_submitted": 20,
       "data/step_num_groups_trainable": 10,
     });
-  });
-
-  it("are the same for trajectories that are grouped by a key", () => {
-    const tally = new Tally();
-    const groups: Record<string, MeasuredTrajectory[]> = {};
-    for (const line of lines("wordle.trajectories.jsonl")) {
-      const key = line.prompt_id ?? "";
-      groups[key] = [...(groups[key] ?? []), line];
-    }
-    for (const trajectories of Object.values(groups)) addGroup(tally, { trajectories });
-    expect(tally.metrics()).toMatchObject({ reward: 1.2320991181688887, reward_std_dev: 0.2348228268039439 });
   });
 
   it("have the defined names and no others", () => {

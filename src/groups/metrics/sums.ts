@@ -112,10 +112,12 @@ export const standardDeviation = (values: Doubles): number => {
   const least = (shares[0] ?? 0) / 2;
   const range = (shares.at(-1) ?? 0) / 2 - least;
   if (range === 0) return 0;
+  // A power of two keeps all digits.
+  const scale = 2 ** Math.floor(Math.log2(range));
   let sum = 0;
-  for (let at = 0; at < shares.length; at++) sum += shares[at] = ((shares[at] ?? 0) / 2 - least) / range;
+  for (let at = 0; at < shares.length; at++) sum += shares[at] = ((shares[at] ?? 0) / 2 - least) / scale;
   const mean = sum / shares.length;
   let squares = 0;
   for (let at = 0; at < shares.length; at++) squares += ((shares[at] ?? 0) - mean) ** 2;
-  return Math.sqrt(squares / shares.length) * range * 2;
+  return Math.sqrt(squares / shares.length) * scale * 2;
 };
