@@ -81,10 +81,6 @@ describe("a shape of input", () => {
       reward_std_dev: expect.closeTo(0.2348228268039439, 14),
     });
   });
-
-  it("warns of mixed shapes", async () => {
-    expect(await problemsOf(filesOf(`${line}\n${lines[0]}`))).toEqual(["mixed-shapes undefined:undefined"]);
-  });
 });
 
 describe("the findings of several files", () => {
@@ -165,18 +161,6 @@ describe("the findings of several files", () => {
   });
 });
 
-describe("a trajectory that a group has twice", () => {
-  it("is reported at its second place, with the first in the message", async () => {
-    const [one, other] = [1, 2].map((reward) => `{"messages_and_choices":[],"reward":${reward}}`);
-    const file = filesOf(`{"trajectories":[${one},${other},${one}]}\n`);
-    const { problems } = await read(file, { strictness: { strict: false, allowed: new Set() } });
-    const twice = problems.sorted(file).filter(({ rule }) => rule === "duplicate-trajectory");
-    expect(twice).toMatchObject([
-      { line: 1, path: ["trajectories", 2], message: expect.stringContaining("trajectories.0") },
-    ]);
-  });
-});
-
 describe("grouping", () => {
   const with_ = (key: string, value: unknown) => JSON.stringify({ ...plain, [key]: value });
   const sizes = async (texts: readonly string[], groupBy?: string) => {
@@ -204,25 +188,6 @@ describe("grouping", () => {
     const big = (digits: string) => `{"group_id":${digits},${line.slice(1)}`;
     const text = [big("9007199254740993"), big("9007199254740993"), big("9007199254740992"), big("1e400")].join("\n");
     expect(await sizes([text])).toEqual([2, 1, 1]);
-  });
-
-  it("reports a group_id that appears again later, at the position of the key", async () => {
-    const [path = ""] = filesOf(
-      [with_("group_id", "a"), line, ` ${with_("group_id", "a")}`, with_("group_id", "a")].join("\n"),
-    );
-    const reading = await read([path]);
-    expect(reading.problems.sorted([path])).toMatchObject([
-      {
-        file: path,
-        line: 3,
-        column: line.length + ',"group_id":'.length + 1,
-        path: ["group_id"],
-        rule: "group-scattered",
-        severity: "error",
-        message: expect.stringContaining('"a" appears again'),
-        advice: expect.stringContaining("--group-by"),
-      },
-    ]);
   });
 
   it("gathers lines by a key at the top or in metadata, by type and value", async () => {
@@ -265,18 +230,6 @@ describe("grouping", () => {
     expect(await sizes([nested], "info.prompt.id")).toEqual([2, 1]);
   });
 
-  it("rejects the groups next to a line that cannot be read, and all with --group-by if no group has two lines", async () => {
-    const text = [with_("group_id", 1), with_("group_id", 2), "{", with_("group_id", 3), with_("group_id", 4)];
-    const rejectedOf = async (lines: readonly string[], groupBy?: string) => {
-      const [path = ""] = filesOf(lines.join("\n"));
-      const { problems } = await read([path], groupBy === undefined ? {} : { groupBy });
-      return problems.sorted([path]).flatMap(({ rule, line: at }) => (rule === "ambiguous-group" ? at : []));
-    };
-    expect(await rejectedOf(text)).toEqual([2, 4]);
-    expect(await rejectedOf(text, "group_id")).toEqual([1, 2, 4, 5]);
-    expect(await rejectedOf([with_("group_id", 1), ...text], "group_id")).toEqual([3, 5]);
-  });
-
   it("rejects only the group of a line that is cut off after its group_id", async () => {
     const text = [...[1, 2, 1, 3].map((id) => with_("group_id", id)), '{"group_id":3,"mess'];
     const sorted = await read(filesOf(text.slice(2).join("\n")));
@@ -317,28 +270,9 @@ describe("grouping", () => {
   });
 });
 
-describe("a policy version", () => {
-  it("is compared with the versions before it in its own file only", async () => {
-    const ofVersion = (version: number) =>
-      JSON.stringify({ trajectories: [{ ...plain, final_policy_version: version }] });
-    const lagsIn = async (...texts: readonly string[]) =>
-      (await problemsOf(filesOf(...texts), { strictness: defaultStrictness })).filter((problem) =>
-        /^stale-policy/.test(problem),
-      );
-    expect(await lagsIn(`${ofVersion(8)}\n${ofVersion(7)}`)).toEqual(["stale-policy 2:1"]);
-    expect(await lagsIn(ofVersion(8), ofVersion(7))).toEqual([]);
-  });
-});
-
 describe("a whole request in the input", () => {
   const request = (split: string | undefined, more: object = {}) =>
     JSON.stringify({ ...(split === undefined ? {} : { split }), ...more, trajectory_groups: [group(1)] });
-
-  it("is rejected if its split differs from --split", async () => {
-    expect(await problemsOf(filesOf(`${request("train")}\n${request("val")}`), { split: "train" })).toEqual([
-      "split-mismatch 2:10 split",
-    ]);
-  });
 
   it("gives the split if all requests agree, and ends the run if they do not", async () => {
     const failures = [
@@ -349,15 +283,6 @@ describe("a whole request in the input", () => {
       line,
     ].map(async (text) => await refusal(filesOf(text), { splitNeeded: true }));
     for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "missing-split")).toBe(true);
-  });
-
-  it("ends the run if its own keys differ from another request's, except in white space and order", async () => {
-    const a = '{"split":"t","run":{"id": 1},"x":[1, 2],"trajectory_groups":[]}';
-    const b = '{"x":[1,2],"run":{"id":1},"trajectory_groups":[{"trajectories":[]}],"split":"t"}';
-    const c = '{"split":"t","run":{"id":2},"x":[1,2],"trajectory_groups":[{"trajectories":[]}]}';
-    expect((await read(filesOf(`${a}\n${b}`))).problems.errors).toBe(0);
-    expect(await problemsOf(filesOf(`${a}\n${c}`))).toContain("request-key-mismatch 2:20 run");
-    expect(await problemsOf(filesOf(`${a}\n${request("t")}`))).toContain("request-key-mismatch 2:1");
   });
 
   it("is rejected if it has a structural key twice, however the key is spelled", async () => {
@@ -372,15 +297,6 @@ describe("a whole request in the input", () => {
     for (const text of texts) {
       expect((await read(filesOf(text))).problems.counts.map(({ rule }) => rule)).toContain("duplicate-key");
     }
-  });
-
-  it("may contain the names of structural keys anywhere else", async () => {
-    const nested = {
-      ...plain,
-      metadata: { trajectories: "\\u0074", x: '"trajectories":' },
-      logs: ['{"trajectories":1}'],
-    };
-    expect((await read(filesOf(JSON.stringify({ trajectories: [nested] })))).problems.counts).toEqual([]);
   });
 });
 
@@ -570,45 +486,6 @@ describe("an input file", () => {
   });
 });
 
-describe("the warning about sampled turns", () => {
-  const call = '"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]';
-  const given = `{"role":"assistant","content":"4",${call}}`;
-  const sampled = (more = "") =>
-    `{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"4"}${more}}`;
-  const scored = sampled(',"logprobs":{"content":[]}');
-  const unscored = sampled(',"logprobs":null');
-  const of = (...messages: readonly string[]) => `{"messages_and_choices":[${messages.join(",")}],"reward":1}`;
-  const lacks = ["no-sampled-turns", "missing-logprobs", "missing-tools"];
-  const lacking = async (...contents: readonly string[]) => {
-    const files = filesOf(...contents);
-    const { problems, found } = await read(files, { strictness: defaultStrictness });
-    const own = problems.sorted(files).filter(({ rule }) => lacks.includes(rule));
-    const shown = own.map(({ rule, file = "", line, path = [] }) =>
-      [files.indexOf(file) + 1, line, rule, path.join(".")].join(" "),
-    );
-    return { shown, sampled: found.tally.sampled };
-  };
-
-  it("appears once, at the first trajectory, if no trajectory has a choice", async () => {
-    const { shown } = await lacking([of(given), of(given)].join("\n"), of(given));
-    expect(shown).toEqual(["1 1 missing-tools tools", "1 1 no-sampled-turns messages_and_choices"]);
-    expect((await lacking([of(unscored), of(given)].join("\n"))).shown).toContain(
-      "1 1 missing-logprobs messages_and_choices.0.logprobs",
-    );
-  });
-
-  it("appears once for a file without choices, and for each trajectory if others in its file have choices", async () => {
-    const group = `{"trajectories":[${of(scored)},${of('{"role":"assistant","content":"4"}')}]}`;
-    const { shown, sampled } = await lacking([of(scored), of(given), group].join("\n"), `${of(given)}\n${of(given)}`);
-    expect(shown.filter((one) => one.includes("no-sampled-turns"))).toEqual([
-      "1 2 no-sampled-turns messages_and_choices",
-      "1 3 no-sampled-turns trajectories.1.messages_and_choices",
-      "2 1 no-sampled-turns messages_and_choices",
-    ]);
-    expect(sampled).toEqual({ choices: 2, choicesWithLogprobs: 2, trajectories: 2 });
-  });
-});
-
 describe("a request on one line", () => {
   /** Returns the bytes that were searched for newlines while a number of groups was read. */
   const bytesSearched = async (count: number): Promise<number> => {
@@ -632,16 +509,6 @@ describe("a request on one line", () => {
 
   it("takes twice the work for twice the groups", async () => {
     expect(await bytesSearched(400)).toBeLessThan(2.5 * (await bytesSearched(200)));
-  });
-
-  it("gives the columns of its groups, whatever precedes them", async () => {
-    const own = { trajectories: [{ ...plain, logs: ["é😀"] }] };
-    const text = JSON.stringify({ split: "a", trajectory_groups: [own, own, own] });
-    const { problems } = await read(filesOf(text), { strictness: defaultStrictness });
-    const places = problems.sorted([]).filter(({ rule }) => rule === "single-trajectory-group");
-    const first = text.indexOf('{"trajectories"') + 1;
-    const length = JSON.stringify(own).length + 1;
-    expect(places.map(({ line, column }) => [line, column])).toEqual([0, 1, 2].map((at) => [1, first + at * length]));
   });
 });
 
@@ -682,15 +549,6 @@ describe("a line", () => {
     ['[{"messages_and_choices":[{"role":"usr"}],"reward":1}]', "unknown-role 1:35 0.messages_and_choices.0.role"],
   ];
 
-  it.each([
-    ["the last line is truncated", line.slice(0, 30), /delete the line/],
-    ["the line is truncated", `${line.slice(0, 30)}\n${line}`, /write the whole line/],
-    ["the document is truncated", '{\n  "trajectories": [\n', /write the document again/],
-  ])("gives the message: %s", async (message, text, advice) => {
-    const { problems } = await read(filesOf(text));
-    expect(problems.sorted([])[0]).toMatchObject({ message, advice: expect.stringMatching(advice) });
-  });
-
   it.each(cases)("like %j gives %s", async (text, problem) => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });
@@ -729,42 +587,6 @@ describe("a line", () => {
     const at = text.split("\n").findIndex((one) => one.includes('"reward": "1"'));
     expect(await problemsOf(filesOf(text))).toEqual([
       `wrong-type ${at + 1}:21 trajectory_groups.1.trajectories.0.reward`,
-    ]);
-  });
-
-  it("gives warnings for unusual elements", async () => {
-    const odd = {
-      messages_and_choices: [
-        3,
-        { content: "x" },
-        { role: "asistant", content: 1 },
-        { role: "tool", content: null },
-        { role: "assistant", tool_calls: null },
-        { finish_reason: "stop", index: 0, message: { role: "assistant", content: null, tool_calls: null } },
-        { role: "assistant", tool_calls: {} },
-      ],
-      reward: 1,
-      tools: null,
-      additional_histories: [1, { messages_and_choices: [{ role: "human" }] }],
-      metrics: { reward: 1, word: "x", fine: true },
-      metadata: { deep: {}, fine: null },
-      logs: [1, "fine"],
-    };
-    expect((await problemsOf(filesOf(JSON.stringify(odd)))).map((one) => one.replace(/ \d+:\d+/, ""))).toEqual([
-      "message-type messages_and_choices.0",
-      "missing-role messages_and_choices.1",
-      "unknown-role messages_and_choices.2.role",
-      "content-type messages_and_choices.2.content",
-      "missing-tool-call-id messages_and_choices.3",
-      "tool-calls-null messages_and_choices.4.tool_calls",
-      "tool-calls-type messages_and_choices.6.tool_calls",
-      "null-field tools",
-      "history-type additional_histories.0",
-      "unknown-role additional_histories.1.messages_and_choices.0.role",
-      "metric-name metrics.reward",
-      "metric-type metrics.word",
-      "metadata-nested metadata.deep",
-      "log-type logs.0",
     ]);
   });
 

@@ -22,93 +22,7 @@ const fileOf = (content: string): string => {
   return file;
 };
 
-const converted = async (...words: readonly string[]) => {
-  const out = join(newFolder(), "out.jsonl");
-  const { code, stderr } = await runRollcall(["convert", fileOf(text), "--out", out, ...words]);
-  return { code, stderr, lines: code === 0 ? readFileSync(out, "utf8").trimEnd().split("\n") : [] };
-};
-
-const flat = `{"trajectories":[${lines[2]},${lines[3]}]}`;
-
 describe("a selection of trajectories", () => {
-  it("keeps the selected trajectories byte for byte, whatever the input's shape", async () => {
-    expect((await converted()).lines).toEqual([lines[0], lines[1], flat]);
-    expect((await converted("--where", "reward >= 0.5")).lines).toEqual([
-      `{"trajectories":[${trajectory(1, ',"metrics":{"score":2.50}')}],"exceptions":[{"message":"e"}]}`,
-      lines[1],
-      `{"trajectories":[${lines[3]}]}`,
-    ]);
-    expect((await converted("--best", "1")).lines.map((line) => JSON.parse(line).trajectories.length)).toEqual([
-      1, 1, 1,
-    ]);
-  });
-
-  it("keeps the best trajectories in the order of the input", async () => {
-    const out = join(newFolder(), "out.jsonl");
-    const file = fileOf(`{"trajectories":[${[2, 1, 3].map((reward) => trajectory(reward)).join(",")}]}\n`);
-    await runRollcall(["convert", file, "--out", out, "--best", "2"]);
-    expect(readFileSync(out, "utf8")).toBe(`{"trajectories":[${trajectory(2)},${trajectory(3)}]}\n`);
-  });
-
-  it("computes a group's mean and deviation from exact sums, so equal rewards deviate by 0", async () => {
-    const group = (reward: number) => `{"trajectories":[${[1, 2, 3].map(() => trajectory(reward)).join(",")}]}\n`;
-    const file = fileOf(group(0.1) + group(0.7));
-    const words = ["check", file, "--json", "--where", "group.reward_mean == 0.1 && group.reward_std_dev == 0.0"];
-    const { stdout } = await runRollcall(words);
-    expect(JSON.parse(stdout).groups).toEqual({ read: 1, rejected: 0 });
-  });
-
-  it("can use metrics, metadata, messages and the group", async () => {
-    const expressions: Readonly<Record<string, readonly number[]>> = {
-      "has(metrics.score) && metrics.score == 2.5": [1],
-      "has(metadata.seed)": [3],
-      'messages.exists(m, m.role == "assistant" && m.content == "a0.25")': [0.25],
-      "group.size == 2 && group.exceptions == 1": [1, 0],
-      "group.reward_mean == 3.0 && group.reward_std_dev == 0.0": [3, 3],
-      "group.reward_max < 1": [0.25, 0.75],
-      "group.number == 2": [3, 3],
-      'group_id == "flat" && size(additional_histories) == 0': [0.25, 0.75],
-      "has(trajectory.metrics) && trajectory.messages_and_choices[1].index == 0": [1],
-      '"logs" in trajectory && trajectory.logs[0] == "b"': [3],
-    };
-    const rewards = (line: string) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward);
-    const kept: Record<string, readonly number[]> = {};
-    for (const expression of Object.keys(expressions)) {
-      kept[expression] = (await converted("--where", expression)).lines.flatMap(rewards);
-    }
-    expect(kept).toEqual(expressions);
-  });
-
-  it("reports findings at their positions in the file, also in groups that lost trajectories", async () => {
-    const log = ',"logs":[1]';
-    const group = `{"trajectories":[${trajectory(0)},${trajectory(1)},${trajectory(2, log)}]}`;
-    const flat = [0, 1].map((reward) => trajectory(reward, `,"group_id":1${log}`));
-    const file = fileOf([group, ...flat].join("\n"));
-    const whole = fileOf(JSON.stringify([JSON.parse(group)], undefined, 1));
-    const { stdout } = await runHere(["check", file, whole, "--json", "--where", "reward > 0.5"]);
-    const { warnings }: { warnings: { rule: string }[] } = JSON.parse(stdout);
-    const path = ["trajectories", 2, "logs", 0];
-    expect(warnings.filter(({ rule }) => rule === "log-type")).toMatchObject([
-      { file, line: 1, column: group.indexOf("[1]") + 2, path },
-      { file, line: 3, column: (flat[1] ?? "").indexOf("[1]") + 2, path: ["logs", 0] },
-      { file: whole, path },
-    ]);
-  });
-
-  it("counts what it filtered out, and warns if the group's mean reward changes", async () => {
-    const { stdout } = await runRollcall(["check", "--json", "--where", "reward > 2.0 || reward == 1.0", fileOf(text)]);
-    const document = JSON.parse(stdout);
-    expect(document).toMatchObject({
-      groups: { read: 2 },
-      trajectories: { read: 3 },
-      not_chosen: { where: { trajectories: 3, groups: 1 } },
-    });
-    const changed = document.warnings.filter(({ rule }: { rule: string }) => rule === "baseline-changed");
-    expect(changed).toMatchObject([{ line: 1 }]);
-    const whole = await runRollcall(["check", "--json", "--where", "group.reward_mean > 2.0", fileOf(text)]);
-    expect(whole.stdout).not.toContain("baseline-changed");
-  });
-
   it("draws the same groups with the same seed, at any position", async () => {
     const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
     const drawn = async (content: readonly string[], seed: string) => {
@@ -120,13 +34,6 @@ describe("a selection of trajectories", () => {
     expect(first.length).toBe(5);
     expect(await drawn(many.toReversed(), "a")).toEqual(first);
     expect(await drawn(many, "b")).not.toEqual(first);
-  });
-
-  it("draws only valid groups, and reports all invalid ones", async () => {
-    const valid = [0, 1].map((at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
-    const invalid = Array.from({ length: 20 }, (_, at) => `{"trajectories":[{"reward":${at}}]}`);
-    const { stdout } = await runHere(["check", fileOf([...invalid, ...valid].join("\n")), "--sample", "2", "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({ groups: { read: 22, rejected: 20 } });
   });
 
   it("puts each group into exactly one shard, whatever its file and the other filters", async () => {
@@ -245,21 +152,5 @@ describe("a selection of trajectories", () => {
     const words = ["log", "m", file, "--split", "train", "--local", "--where", "reward > 0.5", "--on-invalid", "skip"];
     const { code } = await runRollcall([...words, "--rejects", rejects], { env: newHome() });
     expect([code, readFileSync(rejects, "utf8")]).toEqual([7, '{"trajectories":[{"reward":1}]}\n']);
-  });
-
-  it.each([
-    [["--where", "rewrd > 1"], "cannot parse --where rewrd > 1: Unknown variable: rewrd"],
-    [["--where", "reward >"], "cannot parse --where reward >: "],
-    [["--where", "metrics.none > 1.0"], "cannot evaluate --where metrics.none > 1.0 at"],
-    [["--where", "size(messages)"], "compare the value: --where 'reward > 0.5'"],
-    [["--best", "0"], "invalid --best"],
-    [["--sample", "x"], "invalid --sample"],
-    [["--shard", "0/3"], "invalid --shard"],
-    [["--shard", "4/3"], "invalid --shard"],
-    [["--shard", "3"], "invalid --shard"],
-    [["--seed", "1"], "--seed requires --sample"],
-  ])("is refused if it is %j", async (words, says) => {
-    const { code, stderr } = await converted(...words);
-    expect([code, stderr.includes(says), stderr]).toEqual([2, true, stderr]);
   });
 });

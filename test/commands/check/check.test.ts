@@ -87,58 +87,12 @@ describe("rollcall check", () => {
     expect((await check([bad, "--report", "junit", "--report", "github"])).code).toBe(2);
   });
 
-  it("prints no metrics if nothing is valid", async () => {
-    expect((await document(filesOf(line('"x"')))).document.metrics).toEqual({});
-  });
-
-  const one = line(1);
-  it.each([
-    ["groups", `{"trajectories":[${one}]}`],
-    ["whole requests", `{"split":"a","trajectory_groups":[{"trajectories":[${one}]}]}`],
-    ["an array of groups", `[{"trajectories":[${one}]},{"trajectories":[${one}]}]`],
-  ])("notes that --group-by has no effect on %s", async (_, text) => {
-    const files = filesOf(text);
-    const note = "note: --group-by example_id has no effect: the input is already grouped\n";
-    expect((await check([...files, "--group-by", "example_id"])).stderr).toContain(note);
-    const log = ["log", "m", ...files, "--group-by", "example_id", "--split", "a", "--dry-run"];
-    expect((await runRollcall(log)).stderr).toContain(note);
-    expect((await check(files)).stderr).not.toContain("--group-by example_id");
-    const [flat = ""] = filesOf(line(1, ',"example_id":1'));
-    expect((await check([...files, flat, "--group-by", "example_id"])).stderr).not.toContain("no effect");
-  });
-
-  it("redacts WANDB_API_KEY, which looks like a commit id", async () => {
-    const id = "f3a90c71d2b84e6655aa0c1d9e8f7b6a5c4d3e2f";
-    const [file = ""] = filesOf(`{"messages_and_choices":[{"role":"${id}"}],"reward":1}`);
-    const said = async (env: Record<string, string>) => (await runRollcall(["check", file], { env })).stderr;
-    expect(await said({})).toContain(`unknown role ${id}`);
-    expect(await said({ WANDB_API_KEY: id })).toContain("unknown role ***");
-  });
-
   it("redacts a secret that is cut off in a long start_time", async () => {
     const secret = "4071398265".repeat(8);
     const [file = ""] = filesOf(line(1, `,"start_time":"2025-11-01T09:30:00.${secret}"`));
     const { stdout, stderr } = await runRollcall(["check", file], { env: { ROLLCALL_API_KEY: secret } });
     expect(stdout + stderr).toContain("has no UTC offset");
     expect(stdout + stderr).not.toContain(secret.slice(0, 12));
-  });
-
-  it("names standard input in locations and in messages", async () => {
-    const { stderr } = await check(["-"], { stdin: `${line(1)}\n${line(1)}\n` });
-    expect(stderr).toContain(
-      "standard input:2:1: warning: the trajectory has the same bytes as the one at standard input:1 [",
-    );
-    const [file = ""] = filesOf(`{"trajectories":[${line(1)},${line(0)}]}`);
-    const against = await check([file, "--against", "-"], { stdin: readFileSync(file) });
-    expect(against.stderr).toContain("the one at standard input:1, which belongs to another split");
-  });
-
-  it("prints an error and no document if there is nothing to check", async () => {
-    const { code, stdout, stderr } = await check(["nowhere.jsonl", "--json"]);
-    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
-    expect(JSON.parse(stderr)).toMatchObject({
-      error: { problems: [{ file: "nowhere.jsonl", rule: "file-not-found" }] },
-    });
   });
 
   it("needs no home and no writable folder, even for standard input", async () => {
@@ -157,18 +111,6 @@ describe("rollcall check", () => {
     });
   });
 
-  it("counts unreadable lines separately from rejected groups", async () => {
-    const group = `{"trajectories":[${line(0)},${line(1)}]}`;
-    const files = filesOf([group, "{", '{"trajectories":[{"messages_and_choices":[]}]}', group].join("\n"));
-    expect((await document(files)).document).toMatchObject({ groups: { read: 4, rejected: 2 }, unreadable_lines: 1 });
-    expect((await check(files)).stdout).toContain("groups\t4, 2 of them invalid (1 unreadable line)\n");
-    expect((await document(filesOf(group))).document).not.toHaveProperty("unreadable_lines");
-    const chosen = await document([...files, "--where", "reward >= 0"]);
-    expect(chosen.document).toMatchObject({ groups: { read: 4, rejected: 2 }, unreadable_lines: 1 });
-    const lines = await check(filesOf(`${group}\n{\n${group}\n{`));
-    expect([lines.code, lines.stdout]).toEqual([3, expect.stringContaining("(2 unreadable lines)")]);
-  });
-
   it("has log count unreadable lines separately from rejected groups", async () => {
     const group = `{"trajectories":[${line(0)},${line(1)}]}`;
     const files = filesOf([group, "{", '{"trajectories":[{"messages_and_choices":[]}]}', group].join("\n"));
@@ -178,15 +120,6 @@ describe("rollcall check", () => {
     expect(stdout).toContain("groups\t4: 2 logged, 2 rejected (1 unreadable line)\n");
     expect(stderr).toContain("rollcall: 1 group and 1 unreadable record rejected (see ");
     expect(JSON.parse((await runRollcall([...log, "--json"], { env })).stdout)).toMatchObject({ unreadable_lines: 1 });
-  });
-
-  it("prints no control characters of the input", async () => {
-    const [file = ""] = filesOf(
-      `{"messages_and_choices":[{"role":"\\u001b[31mred\\u202e\\u0000"}],"reward":1,"metrics":{"\\u001b]0;x\\u0007":1}}`,
-    );
-    const { code, stdout, stderr } = await check([file]);
-    expect(code).toBe(0);
-    expect(stdout + stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 
   it("prints each problem on one line for any file name", async () => {

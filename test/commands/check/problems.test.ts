@@ -43,32 +43,6 @@ describe("rollcall check --strict", () => {
     const log = await runRollcall(["log", "m", ...files, "--split", "train", "--local", "--strict"]);
     expect([log.code, log.stdout]).toEqual([3, ""]);
   });
-
-  it("gives advice that fits a list of metrics", async () => {
-    for (const [metrics, advice] of [
-      ["[1]", 'write a key for each value: "metrics": {"<name>": …}'],
-      ['[{"loss":1}]', "remove one pair of brackets"],
-    ] as const) {
-      const { stdout } = await check("--json", ...filesOf(`${group(trajectory(1, `,"metrics":${metrics}`))}\n`));
-      expect(JSON.parse(stdout).problems[0]).toMatchObject({ rule: "wrong-type", advice });
-    }
-  });
-
-  it("excludes groups with errors from the metrics", async () => {
-    const files = filesOf(`${good}\n${group(trajectory(5), trajectory(5, ',"logs":["b"]'))}\n`);
-    const { code, stdout } = await check("--strict", "--json", ...files);
-    expect([code, JSON.parse(stdout).metrics]).toEqual([
-      3,
-      {
-        reward: 0.5,
-        reward_std_dev: 0.5,
-        exception_rate: 0,
-        "data/step_num_scenarios": 1,
-        "data/step_num_trajectories": 2,
-        "data/step_num_groups_submitted": 1,
-      },
-    ]);
-  });
 });
 
 describe("rollcall check --allow", () => {
@@ -98,24 +72,6 @@ describe("rollcall check --against", () => {
 });
 
 describe("rollcall check --report", () => {
-  it("prints escaped GitHub annotations instead of the page", async () => {
-    const folder = newFolder();
-    const [file = ""] = filesOf(
-      `${good}\n${trajectory('"100%"')}\n${group(trajectory(0, "", "a%\\n::b"), trajectory(1))}`,
-    );
-    const { code, stdout, stderr } = await check(file, "--report", "github");
-    expect(code).toBe(3);
-    const lines = stdout.trimEnd().split("\n");
-    expect(lines[0]).toBe(
-      `::error file=${file},line=2,col=104,title=wrong-type::reward must be a number, not a string%0Awrite one number for the whole trajectory: "reward": 1`,
-    );
-    expect(stdout).toMatch(/^::warning file=.*,line=3,col=\d+,title=/m);
-    expect(stdout).toContain("unknown role a%25%0A::b%0A");
-    expect(stderr).toContain("[wrong-type]");
-    const named = await runRollcall(["check", "a,b:c.jsonl", "--report", "github"], { cwd: folder });
-    expect(named.stdout).toContain("::error file=a%2Cb%3Ac.jsonl,title=file-not-found::");
-  });
-
   it("prints one GitHub annotation for a problem of nearly every group", async () => {
     const { code, stdout } = await check("test/samples/airline.groups.jsonl", "--report", "github");
     const rules = Array.from(stdout.matchAll(/^::warning .*title=(.*?)::/gm), ([, rule]) => rule);
@@ -269,8 +225,6 @@ describe("rollcall check on a terminal", () => {
 });
 
 describe("rollcall log after a refusal", () => {
-  const branches = ["System", "User", "Assistant", "Tool"].map((role) => `ChatCompletion${role}MessageParam`);
-  const at = ["body", "trajectory_groups", 0, "trajectories", 1, "messages_and_choices", 1];
   const input = { messages: "x".repeat(5000) };
 
   const refused = async (last: string, detail: readonly unknown[]) => {
@@ -280,34 +234,6 @@ describe("rollcall log after a refusal", () => {
     const { code, stderr } = await runRollcall(["log", "m", file, "--split", "t", "--json"], { env });
     return { code, problems: JSON.parse(stderr).error.problems };
   };
-
-  it("prints one problem, for the branch of the message's role", async () => {
-    const detail = branches.flatMap((branch) => [
-      { loc: [...at, branch, "role"], msg: `Input should be ${branch}`, type: "literal_error", input: "tool" },
-      { loc: [...at, branch, "content"], msg: "Input should be a valid string", type: "string_type", input: {} },
-    ]);
-    const tool = detail.filter(({ loc, type }) => !(loc.includes(branches[3] ?? "") && type === "literal_error"));
-    const { code, problems } = await refused('{"role":"tool","tool_call_id":"a","content":{}}', tool);
-    expect(code).toBe(6);
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatchObject({
-      message: "Input should be a valid string",
-      path: ["trajectories", 1, "messages_and_choices", 1, "content"],
-      from: "service",
-    });
-  });
-
-  it("prints the problem of the closest role if the role is misspelled", async () => {
-    const detail = branches.map((branch) => ({
-      loc: [...at, branch, "role"],
-      msg: `not ${branch}`,
-      type: "literal_error",
-    }));
-    const { problems } = await refused('{"role":"asistant","content":"4"}', detail);
-    expect(problems.map(({ message }: { message: string }) => message)).toEqual([
-      "not ChatCompletionAssistantMessageParam",
-    ]);
-  });
 
   it("prints equal problems of several groups once, with the location of each", async () => {
     const [file = ""] = filesOf(`${group(trajectory(0))}\n${group(trajectory(1))}\n${group(trajectory(2))}\n`);
