@@ -117,9 +117,9 @@ const findUnsafePart = (path: string, trusted: ReadonlySet<number>, links = 0): 
   return findUnsafePart(resolve(realpathSync(above), readlinkSync(path)), trusted, links + 1);
 };
 
-const tryStat = (path: string): Stats | undefined => {
+const tryStat = (path: string, read: typeof lstatSync = lstatSync): Stats | undefined => {
   try {
-    return lstatSync(path, { throwIfNoEntry: false });
+    return read(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }
@@ -131,7 +131,7 @@ const isWritableByOthers = ({ mode, uid, gid }: Stats): boolean =>
 
 /** Returns a warning if other users can access a file or folder. Windows has no modes. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
-  const mode = currentUser() === undefined ? 0 : (statSync(path, { throwIfNoEntry: false })?.mode ?? 0);
+  const mode = currentUser() === undefined ? 0 : (tryStat(path, statSync)?.mode ?? 0);
   return (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
 };
 
@@ -272,9 +272,7 @@ export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\/
 
 /** Returns a warning if other users can access a database's file. An empty one gets mode 0600 when it is opened. */
 export const checkDatabaseMode = (location: string): Problem | undefined =>
-  isDatabaseUrl(location) || !statSync(location, { throwIfNoEntry: false })?.size
-    ? undefined
-    : checkFileMode(location, "600");
+  isDatabaseUrl(location) || !tryStat(location, statSync)?.size ? undefined : checkFileMode(location, "600");
 
 /** Reads all of a stream; undefined for more than `maxBytes`. @throws the stream's errors */
 export const readUpTo = async (
@@ -351,21 +349,13 @@ const tryOpenPipe = (name: string): number | undefined => {
   }
 };
 
-const isPipe = (file: string): boolean => {
-  try {
-    return statSync(file).isFIFO();
-  } catch {
-    return false;
-  }
-};
-
 /** Writes to a file. If it is a named pipe, waits for its reader, because opening the pipe would block signals. */
 export const writeForReader = async <Result>(
   file: string,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,
   write: () => Result | Promise<Result>,
 ): Promise<Result> => {
-  if (!isPipe(file)) return await write();
+  if (tryStat(file, statSync)?.isFIFO() !== true) return await write();
   let pipe = tryOpenPipe(file);
   for (; pipe === undefined; pipe = tryOpenPipe(file)) await sleep(pipePollMs, signal);
   try {

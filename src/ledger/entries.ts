@@ -22,24 +22,19 @@ export const hashScope = ({ destination, account, model, split, batch }: LedgerS
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
-/** A `trying` request is in flight, or was when its run died. A `released` request counts as never sent. */
-const states = ["trying", "logged", "refused", "not_sent", "unknown", "assumed_logged", "released"] as const;
+/**
+ * The states in the order of their display. A `trying` request is in flight, or was when its run died. A `released`
+ * request counts as never sent.
+ */
+export const ledgerStates = [
+  ...(["logged", "assumed_logged", "unknown", "trying"] as const),
+  ...(["refused", "not_sent", "released"] as const),
+] as const;
 
-export type EntryState = (typeof states)[number];
+export type EntryState = (typeof ledgerStates)[number];
 
 export const formatState = (state: EntryState): string =>
   state === "released" ? "to resend" : state.replace("_", " ");
-
-/** States that are displayed, in this order. */
-export const ledgerStates = [
-  "logged",
-  "assumed_logged",
-  "unknown",
-  "trying",
-  "refused",
-  "not_sent",
-  "released",
-] as const;
 
 export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
 
@@ -48,11 +43,9 @@ export const isUnknown = (state: EntryState): boolean => state === "unknown" || 
 
 /** A request in the ledger. Times are milliseconds since 1970. */
 export interface Entry {
-  /** As in `ledger resolve <id>`. */
   readonly id: string;
   readonly state: EntryState;
   readonly scope: LedgerScope;
-  /** The last part of its input's path. */
   readonly input: string;
   readonly groups: number;
   readonly bytes: number;
@@ -62,11 +55,9 @@ export interface Entry {
   readonly attempts: number;
   readonly status: number | null;
   readonly cause: string | null;
-  /** Ids of the calls in the answer. */
   readonly calls: readonly string[];
   /** The dedup keys of its groups, `dedupKeyBytes` each, in the order of the request. */
   readonly dedupKeys: Uint8Array;
-  /** Digest of the request envelope. */
   readonly envelopeDigest: string;
 }
 
@@ -113,7 +104,6 @@ export async function* readEntries(
   }
 }
 
-/** Yields the entries that a filter selects, oldest first. */
 export async function* selectEntries(database: Database, filter: EntryFilter): AsyncGenerator<Entry, void> {
   const all = [
     ["model = ?", filter.model],
@@ -122,9 +112,9 @@ export async function* selectEntries(database: Database, filter: EntryFilter): A
     ["last_tried < ?", filter.before],
     ["last_tried >= ?", filter.since],
   ] as const;
-  const conditions = all.flatMap(([condition, value]) => (value === undefined ? [] : [condition]));
-  const values = all.flatMap(([, value]) => (value === undefined ? [] : [value]));
-  for await (const entry of readEntries(database, { sql: ["1 = 1", ...conditions].join(" AND "), values })) {
+  const used = all.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]));
+  const sql = ["1 = 1", ...used.map(({ condition }) => condition)].join(" AND ");
+  for await (const entry of readEntries(database, { sql, values: used.map(({ value }) => value) })) {
     const isState = filter.states === undefined || filter.states.includes(entry.state);
     if (isState && (filter.matchesScope === undefined || filter.matchesScope(entry.scope))) yield entry;
   }
@@ -132,7 +122,6 @@ export async function* selectEntries(database: Database, filter: EntryFilter): A
 
 export const scopeColumns = "destination, account, model, split, batch, has_batch";
 
-/** Converts a row with `scopeColumns` to a scope. */
 export const toScope = (row: Row): LedgerScope => ({
   destination: row.text("destination"),
   account: row.text("account"),
@@ -144,7 +133,7 @@ export const toScope = (row: Row): LedgerScope => ({
 const toEntry = (row: Row): Entry => ({
   id: formatId(row.integer("id")),
   // An unexpected state counts as `unknown`, so that nothing is sent twice.
-  state: states.find((state) => state === row.text("state")) ?? "unknown",
+  state: ledgerStates.find((state) => state === row.text("state")) ?? "unknown",
   scope: toScope(row),
   input: row.text("input"),
   groups: row.integer("groups"),
@@ -166,7 +155,6 @@ const parseCalls = (text: string): readonly string[] => {
   return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
 };
 
-/** Requests and groups by state. */
 export type EntryCounts = ReadonlyMap<string, { readonly requests: number; readonly groups: number }>;
 
 export const countsSql =

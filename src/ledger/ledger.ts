@@ -87,10 +87,8 @@ const ledgerPart: DatabaseSchema = {
   },
 };
 
-/** Facts about a destination that runs learned. */
 export interface DestinationFacts {
   readonly sizes: SizeLimits;
-  /** True if the service echoed an `Idempotency-Key`. */
   readonly echoesKey: boolean;
 }
 
@@ -115,10 +113,7 @@ interface OpenLedgerOptions extends DatabaseWaitOptions {
 }
 
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
-export const openLedger = async (
-  location: DatabaseLocation,
-  options: OpenLedgerOptions,
-): Promise<Ledger | undefined> => {
+export const openLedger = async (location: DatabaseLocation, options: OpenLedgerOptions) => {
   const opened = await openDatabase(ledgerPart, { ...options, ...location });
   if (opened === undefined) return undefined;
   const { database, isNew, isCopy } = opened;
@@ -146,7 +141,6 @@ export const openExistingLedger = async (
   options: DatabaseWaitOptions & { readonly toRead: boolean },
 ): Promise<Ledger | undefined> => await openLedger(location, { ...options, make: false, recovers: true });
 
-/** The errors of a write to a replica, or by a role that may only read. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
 
 const isReadOnly = (thrown: unknown): boolean =>
@@ -155,24 +149,17 @@ const isReadOnly = (thrown: unknown): boolean =>
 
 const maxForgottenPerStatement = 500;
 
-type Clock = (() => number) | undefined;
-
 const makeLedger = (
   database: Database,
-  { created, writer, now }: { created: boolean; writer: Writer; now: Clock },
+  { created, writer, now }: { created: boolean; writer: Writer; now: (() => number) | undefined },
 ) => ({
   path: database.path,
-  /** True if the ledger is new. An empty file is not a ledger. */
   created,
-  /** True if several runs can write a scope at the same time. */
   isShared: database.isShared,
-  /** False if it was deleted or replaced since it was opened. */
   isIntact: database.isUnchanged,
   /** The time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
   now,
-  /** A number that changes when another process writes. */
   countChanges: writer.countChanges,
-  /** Counts requests, and runs that are writing. */
   countRequests: async () => ({ counts: toCounts(await database.query(countsSql)), writers: await writer.countRuns() }),
   scope: async (scope: LedgerScope) => await openScope(database, { scope, writer }),
   acquireScope: writer.acquireScope,
@@ -219,7 +206,6 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
   const { destination, account, model, split, batch } = scope;
   const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
   let knownRow: number | undefined;
-  /** Returns the row of the scope; undefined before its first request. */
   const findRow = async (): Promise<number | undefined> => {
     knownRow ??= (await database.query(findScopeSql, values))[0]?.integer("id");
     return knownRow;
@@ -256,7 +242,6 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
 const findScopeSql = `SELECT id FROM rollcall.scope
   WHERE destination = ? AND account = ? AND model = ? AND split = ? AND batch = ? AND has_batch = ?`;
 
-/** Returns the row even if another run inserts the scope at the same time. */
 const makeScopeSql = `INSERT INTO rollcall.scope (${scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (${scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`;
 
@@ -268,7 +253,11 @@ const saveFactsSql = `
     echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`;
 
 const readFacts = async (database: Database, values: readonly string[]): Promise<DestinationFacts> => {
-  const [row] = await database.query(readFactsSql, values);
+  const [row] = await database.query(
+    `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
+     WHERE destination = ? AND account = ?`,
+    values,
+  );
   const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
     row === undefined || row.isNull(column) ? undefined : row.integer(column),
   );
@@ -276,12 +265,8 @@ const readFacts = async (database: Database, values: readonly string[]): Promise
   return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
 };
 
-const readFactsSql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
-  WHERE destination = ? AND account = ?`;
-
 interface LedgerHealth extends Omit<DatabaseReport, "rows"> {
   readonly counts: EntryCounts;
-  /** Runs that are writing. */
   readonly writers: number;
 }
 

@@ -19,7 +19,6 @@ export const openWrittenFiles = (): WrittenFiles => {
 
 export type PriorOutcome = "not_sent" | "already_logged" | "unknown";
 
-/** Bits for the facts of a group. */
 const loggedBit = 1;
 const unknownBit = 2;
 const loggedElsewhereBit = 4;
@@ -27,7 +26,6 @@ const loggedElsewhereBit = 4;
 interface PriorOutcomesOptions {
   /** Returns the number of the group with the dedup key at `offset`; negative if the run has no such group. */
   readonly numberOf: (dedupKeys: Uint8Array, offset: number) => number;
-  /** The last part of the input's path. */
   readonly input: string;
   readonly resendLogged: boolean;
 }
@@ -73,7 +71,6 @@ export class PriorOutcomes {
     return groups;
   }
 
-  /** True without facts of any group. */
   get isEmpty(): boolean {
     return this.#facts.length === 0;
   }

@@ -21,24 +21,19 @@ export interface RunLedgerOptions {
   /** True if the run writes nothing: no new ledger, and no lock. */
   readonly dryRun: boolean;
   readonly resendLogged: boolean;
-  /** True if requests have an `Idempotency-Key`. */
   readonly idempotency: boolean;
   /** True if the service honors the key even if it never echoed one, as the local service does. */
   readonly honorsKeys: boolean;
-  /** Called before a wait for another run of the same scope. */
   readonly onWait: () => void;
-  /** Called with the error code if the database does not answer. */
   readonly onUnavailable: (code: string) => void;
 }
 
 interface RunTarget {
   readonly destination: string;
-  /** The last part of the input's path. */
   readonly input: string;
 }
 
 export interface RecordedRequest {
-  /** Undefined without a ledger. */
   readonly id: string | undefined;
   /** Equal for all attempts of a request; empty for a request without a key. */
   readonly key: string;
@@ -52,7 +47,6 @@ export interface RecordedRequest {
  */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
-/** @throws Failure `ledger-missing`; as `openDatabase` */
 export const openRunLedger = async (options: RunLedgerOptions, { destination, input }: RunTarget) => {
   const { ledger: location, dryRun, host, resendLogged, idempotency } = options;
   const { modelId: model, split, batch = null, account } = options;
@@ -94,28 +88,14 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     lock?.release();
     lock = undefined;
   };
-  const close = async (): Promise<void> => {
-    release();
-    await ledger?.close();
-  };
 
-  await readScope().catch(async (thrown: unknown) => {
-    await close();
-    throw thrown;
-  });
   return {
-    /** For the result of the run; null without a ledger. */
     resultFacts: ledger === undefined ? null : { path, created: ledger.created },
     writtenFiles: ledger?.writtenFiles ?? openWrittenFiles(),
-    /** True if other runs may send groups of the same files at the same time. */
-    isShared,
-    /** True if the service honors `Idempotency-Key`: it echoed one, or is the local service. */
     get honorsKeys(): boolean {
       return options.honorsKeys || destinationFacts.echoesKey;
     },
-    /** The time in milliseconds since 1970, by the clock of a shared ledger. */
     now,
-    /** The limit of bodies; undefined if none is known. */
     get sizeLimit(): SizeLimit | undefined {
       return findSizeLimit(destinationFacts.sizes, now());
     },
@@ -138,7 +118,6 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     },
     release,
 
-    /** True if another process wrote since the last call. */
     async hasChanged(): Promise<boolean> {
       const before = changes;
       changes = (await ledger?.countChanges()) ?? 0;
@@ -191,8 +170,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
     async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome): Promise<void> {
       if (id !== undefined) await scopeLedger?.recordOutcome(id, outcome);
     },
-    recordKeyEcho: async (): Promise<void> => await saveFacts({ ...destinationFacts, echoesKey: true }),
-    /** Records that a body was accepted, or was too large. */
+    recordKeyEcho: async () => await saveFacts({ ...destinationFacts, echoesKey: true }),
     async recordSize(bytes: number, outcome: "passed" | "refused"): Promise<void> {
       const before = destinationFacts.sizes;
       const sizes = addSize(before, { bytes, outcome, now: now() });
@@ -201,9 +179,11 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
       const isNeeded = before.refused !== undefined || sizes.refused !== undefined;
       if (sizes !== before && isNeeded) await saveFacts(destinationFacts);
     },
-    /** Returns the rest of the longest lease of another run in a shared ledger. */
-    readLeaseMs: async (): Promise<number | undefined> => await ledger?.readLeaseMs(),
-    close,
+    readLeaseMs: async () => await ledger?.readLeaseMs(),
+    async close(): Promise<void> {
+      release();
+      await ledger?.close();
+    },
   };
 };
 

@@ -24,12 +24,10 @@ const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
 interface LeasedRun extends Lock {
   readonly id: number;
-  /** Records that a query at this time renewed the lease. */
   noteRenewal(askedAt: number): void;
   end(): Promise<void>;
 }
 
-/** Begins a run, and renews its lease until its end. */
 export const beginRun = async (
   database: Database,
   { elapsed }: Pick<DatabaseWaitOptions["host"], "elapsed">,
@@ -166,7 +164,6 @@ const recordRequest = async (
 const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
   WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
 
-/** The dedup keys in `given`, one per row. */
 const eachKeySql = `LATERAL (
   SELECT substring(given.marks FROM at * ${dedupKeyBytes} + 1 FOR ${dedupKeyBytes}) AS mark
   FROM generate_series(0, length(given.marks) / ${dedupKeyBytes} - 1) AS at) AS own`;
@@ -235,7 +232,6 @@ const recordOutcome = async (
   if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
 };
 
-/** Claims the groups of a request, except for those that other requests have. */
 const claimSql = `
   INSERT INTO rollcall.mark (scope, generation, mark, request)
   SELECT given.scope, given.generation, own.mark, given.id FROM rollcall.request AS given, ${eachKeySql}

@@ -7,12 +7,10 @@ import { type Entry, hashScope, isLogged, isUnknown } from "./entries.ts";
 /** Counts of the groups of an input. A group counts once, for the first outcome that applies. */
 export interface Verification {
   readonly read: number;
-  /** Exactly one accepted entry. */
   readonly logged: number;
   /** More than one accepted entry; with `perScope`, in the same scope. */
   readonly repeated: number;
   readonly unknown: number;
-  /** Refused, and not logged since. */
   readonly refused: number;
   readonly not_sent: number;
   /** True if the input has errors, so that `log` refuses it. */
@@ -22,7 +20,6 @@ export interface Verification {
   /** The first groups that are not logged exactly once, and at least one of each outcome. */
   readonly problems: readonly Problem[];
   readonly problemCounts: readonly RuleCount[];
-  /** In the natural order of their names. */
   readonly files: readonly FileStatus[];
 }
 
@@ -86,7 +83,6 @@ export const verifyDataset = async (
   return { ...counts, isInvalid, entries: matchingEntries, problems, problemCounts, files: byName };
 };
 
-/** Consecutive files with the same state. */
 export interface FileStatusRange {
   readonly first: string;
   readonly last: string;
@@ -120,7 +116,6 @@ const problemMakers = {
     createProblem("group-not-logged", { isInvalid }, location),
 };
 
-/** Bits for the facts of a group. */
 const unknownBit = 1;
 const refusedBit = 2;
 const acceptedBit = 4;

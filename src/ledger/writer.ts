@@ -25,7 +25,6 @@ export interface NewEntry {
   readonly key: string;
   readonly input: string;
   readonly bytes: number;
-  /** Digest of the request envelope. */
   readonly envelopeDigest: string;
   readonly now: number;
   /** Differs for a deliberate second logging of the same groups; empty for the first. */
@@ -36,7 +35,6 @@ export interface RecordedOutcome {
   readonly state: Exclude<EntryState, "trying">;
   readonly status: number | null;
   readonly cause: string | null;
-  /** The ids of the calls in the reply, as a JSON array. */
   readonly calls: string;
 }
 
@@ -50,7 +48,6 @@ export interface Writer {
   recoverScope(scope: number): Promise<number>;
   /** Records a request; returns its row, or the dedup keys of groups that other runs have. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
-  /** Records another attempt; false if a person resolved the request in the meantime. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   countRuns(): Promise<number>;

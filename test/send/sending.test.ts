@@ -440,6 +440,7 @@ describe("an outcome", () => {
     });
     const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
     onTestFinished(async () => await next.close());
+    await next.acquire();
     expect(next.sizeLimit?.bytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
   });
 
