@@ -61,141 +61,35 @@ export interface FollowedFile {
   isRewritten: boolean;
 }
 
-/** The files of one name as one growing input. */
-export class FollowedFiles {
-  readonly dataset: Dataset;
+/** Opens the files of one name as one growing input. */
+export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictness }: FollowedFileOptions) => {
   /** In the order of opening. */
-  readonly all: FollowedFile[] = [];
-  readonly #options: FollowedFileOptions;
-  readonly #sources: Source[] = [];
-  #isWaiting = false;
+  const all: FollowedFile[] = [];
+  const sources: Source[] = [];
+  const found = newScanResult(strictness);
+  const { parts, problems, requests, shapes } = found;
+  let isWaiting = false;
   /** The numbers of different requests and shapes at the last comparison. */
-  #compared = { requests: 0, shapes: 0 };
-  #isMixed = false;
+  let compared = { requests: 0, shapes: 0 };
+  let isMixed = false;
+  const dataset: Dataset = {
+    ...{ sources, found, problems, split, groups: new Groups(parts) },
+    get ownKeys() {
+      return requests.different[0]?.keys ?? new Map();
+    },
+    close: async () => {
+      for (const { bytes } of sources) await bytes.close();
+    },
+  };
 
-  constructor(options: FollowedFileOptions) {
-    this.#options = options;
-    const found = newScanResult(options.strictness);
-    const sources = this.#sources;
-    this.dataset = {
-      sources,
-      found,
-      groups: new Groups(found.parts),
-      split: options.split,
-      get ownKeys() {
-        return found.requests.different[0]?.keys ?? new Map();
-      },
-      problems: found.problems,
-      close: async () => {
-        for (const { bytes } of sources) await bytes.close();
-      },
-    };
-  }
-
-  /** Opens the file that has the name now, unless it is open. @throws Failure `file-not-followable`, `invalid-input` */
-  async open({ dedupKeys, ...gathering }: GroupAssemblyOptions): Promise<void> {
-    const { host, file, onEvent, groupBy } = this.#options;
-    const before = this.all.at(-1);
-    if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
-    const identity = await readIdentity(file);
-    const isOpen = (one: FollowedFile) =>
-      !one.isRewritten && !one.isFinished && identity !== undefined && one.tail.hasIdentity(identity);
-    if (this.all.some(isOpen)) return;
-    const index = this.all.length;
-    const { found, groups } = this.dataset;
-    try {
-      const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
-      this.#sources.push(tail.source);
-      const scan = new Scan(tail.source, { index, groupBy, result: found });
-      const own = { file: tail.source.name, keys: dedupKeys.addInput() };
-      const growing = openGroupAssembler({ ...gathering, ...own, found, groups });
-      this.all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isFinished: false, isRewritten: false });
-    } catch (thrown) {
-      if (getErrorCode(thrown) !== "ENOENT") throw this.toUnreadable(thrown);
-      if (!this.#isWaiting) onEvent("waiting", file);
-      this.#isWaiting = true;
-      return;
-    }
-    this.#isWaiting = false;
-    if (before === undefined) return;
-    before.changedAt = host.elapsed();
-    onEvent(before.isRewritten ? "rewritten" : "moved", file);
-  }
-
-  /** Reads complete lines in blocks. @throws Failure `invalid-input`, `file-not-followable` */
-  async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
-    const { parts } = this.dataset.found;
-    const head = tail.taken === 0 ? await tail.head() : Buffer.alloc(0);
-    if (tail.taken === 0) this.#requireText(head);
-    const end = await tail.findCompleteEnd();
-    const start = tail.taken + bomLength(head);
-    if (end <= start) return;
-    try {
-      for await (const block of readBlocks(tail.source.bytes, { start, end })) {
-        if (this.#options.host.urgent.aborted) return;
-        const first = parts.count;
-        await scan.scanFrame(block);
-        await tail.skip(block.start);
-        if (block.kind === "lines") tail.take(block.bytes);
-        else await tail.skip(block.end);
-        growing.take(first, this.#findDisagreement());
-        await onLines();
-      }
-      await tail.skip(end);
-    } catch (thrown) {
-      // The next poll finds the reason.
-      if (!(thrown instanceof ShrunkSourceError)) throw thrown;
-    }
-  }
-
-  #requireText(head: Buffer): void {
-    const { file } = this.#options;
-    const { problems } = this.dataset;
-    if (findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
-    const sniffed = sniff(head);
-    if (sniffed === undefined) return;
-    if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
-    else problems.report("not-json", sniffed.data, () => ({ file }));
-    throw this.toInvalidInput();
-  }
-
-  /** Reports requests that differ, and mixed shapes; returns the first line with an error. */
-  #findDisagreement(): number | undefined {
-    const { requests, shapes, problems } = this.dataset.found;
-    const now = { requests: requests.different.length, shapes: shapes.size };
-    if (now.requests === this.#compared.requests && now.shapes === this.#compared.shapes) return undefined;
-    this.#compared = now;
-    const own = new Problems(this.#options.strictness);
-    compareRequests({ requests, shapes, problems: own }, { split: this.#options.split });
-    if (own.errors === 0 && this.#isMixed) return undefined;
-    this.#isMixed = now.shapes > 1;
-    problems.merge(own.toData(), 0);
-    const lines = own.sorted([]).flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
-    return lines.length === 0 ? undefined : Math.min(...lines);
-  }
-
-  /** Reports bytes after the last newline; returns true if there are any. */
-  async reportUnfinished(): Promise<boolean> {
-    let isAny = false;
-    for (const { tail, isRewritten } of this.all) {
-      const bytes = isRewritten ? 0 : await tail.countUnfinished();
-      const { name: file } = tail.source;
-      if (bytes > 0) this.dataset.problems.report("incomplete-line", { bytes }, () => ({ file }));
-      isAny ||= bytes > 0;
-    }
-    return isAny;
-  }
-
-  /** Returns the failure for a file with errors. @param about `valid` if valid groups could be sent */
-  toInvalidInput(about: { readonly valid?: "some" } = {}): Failure {
-    const names = this.#sources.map(({ name }) => name);
-    return invalidInput(this.dataset.problems, names, about);
-  }
+  /** Returns the failure for a file with errors. @param valid `some` if valid groups could be sent */
+  const toInvalidInput = (valid?: "some"): Failure => {
+    const names = sources.map(({ name }) => name);
+    return invalidInput(problems, names, valid && { valid });
+  };
 
   /** Returns the failure for a file that cannot be read. @throws any other error */
-  toUnreadable(thrown: unknown): Failure {
-    const { file } = this.#options;
-    const { problems } = this.dataset;
+  const toUnreadable = (thrown: unknown): Failure => {
     const code = getErrorCode(thrown);
     if (thrown instanceof NotAFile) {
       if (!thrown.isFolder) return fileNotFollowable(file, "not-a-file");
@@ -203,5 +97,96 @@ export class FollowedFiles {
     } else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
     else throw thrown;
     return invalidInput(problems, [file]);
-  }
-}
+  };
+
+  const requireText = (head: Buffer): void => {
+    if (findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
+    const sniffed = sniff(head);
+    if (sniffed === undefined) return;
+    if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
+    else problems.report("not-json", sniffed.data, () => ({ file }));
+    throw toInvalidInput();
+  };
+
+  /** Reports requests that differ, and mixed shapes; returns the first line with an error. */
+  const findDisagreement = (): number | undefined => {
+    const now = { requests: requests.different.length, shapes: shapes.size };
+    if (now.requests === compared.requests && now.shapes === compared.shapes) return undefined;
+    compared = now;
+    const own = new Problems(strictness);
+    compareRequests({ requests, shapes, problems: own }, { split });
+    if (own.errors === 0 && isMixed) return undefined;
+    isMixed = now.shapes > 1;
+    problems.merge(own.toData(), 0);
+    const lines = own.sorted([]).flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
+    return lines.length === 0 ? undefined : Math.min(...lines);
+  };
+
+  return {
+    ...{ dataset, all, toInvalidInput, toUnreadable },
+
+    /** Opens the file that has the name now, unless it is open. @throws Failure `file-not-followable`, `invalid-input` */
+    async open({ dedupKeys, ...gathering }: GroupAssemblyOptions): Promise<void> {
+      const before = all.at(-1);
+      if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
+      const identity = await readIdentity(file);
+      const isOpen = (one: FollowedFile) =>
+        !one.isRewritten && !one.isFinished && identity !== undefined && one.tail.hasIdentity(identity);
+      if (all.some(isOpen)) return;
+      const index = all.length;
+      try {
+        const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
+        sources.push(tail.source);
+        const scan = new Scan(tail.source, { index, groupBy, result: found });
+        const own = { file: tail.source.name, keys: dedupKeys.addInput() };
+        const growing = openGroupAssembler({ ...gathering, ...own, found, groups: dataset.groups });
+        all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isFinished: false, isRewritten: false });
+      } catch (thrown) {
+        if (getErrorCode(thrown) !== "ENOENT") throw toUnreadable(thrown);
+        if (!isWaiting) onEvent("waiting", file);
+        isWaiting = true;
+        return;
+      }
+      isWaiting = false;
+      if (before === undefined) return;
+      before.changedAt = host.elapsed();
+      onEvent(before.isRewritten ? "rewritten" : "moved", file);
+    },
+
+    /** Reads complete lines in blocks. @throws Failure `invalid-input`, `file-not-followable` */
+    async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
+      const head = tail.taken === 0 ? await tail.head() : Buffer.alloc(0);
+      if (tail.taken === 0) requireText(head);
+      const end = await tail.findCompleteEnd();
+      const start = tail.taken + bomLength(head);
+      if (end <= start) return;
+      try {
+        for await (const block of readBlocks(tail.source.bytes, { start, end })) {
+          if (host.urgent.aborted) return;
+          const first = parts.count;
+          await scan.scanFrame(block);
+          await tail.skip(block.start);
+          if (block.kind === "lines") tail.take(block.bytes);
+          else await tail.skip(block.end);
+          growing.take(first, findDisagreement());
+          await onLines();
+        }
+        await tail.skip(end);
+      } catch (thrown) {
+        // The next poll finds the reason.
+        if (!(thrown instanceof ShrunkSourceError)) throw thrown;
+      }
+    },
+
+    /** Reports bytes after the last newline; returns true if there are any. */
+    async reportUnfinished(): Promise<boolean> {
+      let isAny = false;
+      for (const { tail, isRewritten } of all) {
+        const bytes = isRewritten ? 0 : await tail.countUnfinished();
+        if (bytes > 0) problems.report("incomplete-line", { bytes }, () => ({ file: tail.source.name }));
+        isAny ||= bytes > 0;
+      }
+      return isAny;
+    },
+  };
+};
