@@ -67,10 +67,7 @@ export const verifySource = async (dataset: Dataset, source: number): Promise<vo
 const comma = Buffer.from(",");
 
 /** Yields the pieces of a body: bytes, and numbers of parts. */
-function* listPieces(
-  { groups }: Dataset,
-  { envelope, request }: Pick<BodyContents, "envelope" | "request">,
-): Generator<Uint8Array | number, void> {
+function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents): Generator<Uint8Array | number, void> {
   yield envelope.opening;
   for (const [at, group] of request.groups.entries()) {
     if (at > 0) yield comma;

@@ -26,8 +26,7 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions): 
     runLedger = await openRunLedger(options, { destination, input });
     await runLedger.acquire();
     const dedupKeys = assignDedupKeys(dataset.groups);
-    const { resendLogged } = options;
-    const priorOutcomes = new PriorOutcomes({ numberOf: dedupKeys.find, input, resendLogged });
+    const priorOutcomes = new PriorOutcomes({ ...options, numberOf: dedupKeys.find, input });
     const state = { file, runLedger, outcomes, dedupKeys, priorOutcomes, numberOf: (group: number) => group };
     const delivery = openDelivery(dataset, { ...options, ...state });
     await delivery.readPriorOutcomes();
@@ -111,10 +110,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   });
 };
 
-interface DeliveryJobs {
-  readonly delivery: Delivery;
-  readonly jobs: readonly Job[];
-}
+type DeliveryJobs = { readonly delivery: Delivery; readonly jobs: readonly Job[] };
 
 /** Writes the body for `--body`. @throws Failure `invalid-option-value` for an unknown request */
 const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<void> => {

@@ -48,8 +48,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     limit(): BodyLimit {
       const { maxRequestBytes: bytes } = options;
       const { sizeLimit = { bytes } } = runLedger;
-      const isDiscovered = sizeLimit.bytes < bytes;
-      return { ...sizeLimit, bytes: Math.min(bytes, sizeLimit.bytes), isDiscovered };
+      return { ...sizeLimit, bytes: Math.min(bytes, sizeLimit.bytes), isDiscovered: sizeLimit.bytes < bytes };
     },
 
     /** Reads what other runs did since the last call. */
@@ -71,14 +70,14 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     /** Returns the unknown requests of other runs to resend, and for each other id what the input lacks. */
     planResends() {
       const jobs: Job[] = [];
-      const unsendable = new Map<string, "groups" | "keys">();
+      const broken = new Map<string, "groups" | "keys">();
       for (const entry of priorOutcomes.unknownEntries) {
         if (!canResend(entry, options)) continue;
         const job = toJob(entry);
-        if (typeof job === "string") unsendable.set(entry.id, job);
+        if (typeof job === "string") broken.set(entry.id, job);
         else jobs.push(job);
       }
-      return { jobs, broken: unsendable };
+      return { jobs, broken };
     },
 
     /** Returns the key of a planned request; null if it has none, or another key in every run. */

@@ -8,7 +8,6 @@ type GroupOutcome = (typeof outcomeNames)[number];
 /** Numbers of groups or trajectories by outcome (output.md). */
 export type OutcomeCounts = Readonly<Record<GroupOutcome | "read", number>>;
 
-/** Zeros in the order of the document. */
 export const zeroCounts = () => ({ read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 });
 
 /** Each group is `not_sent` until its outcome is set. */
@@ -19,7 +18,6 @@ export class GroupOutcomes {
     this.extendTo(groups);
   }
 
-  /** Adds groups up to a count. */
   extendTo(groups: number): void {
     this.#codes.length = Math.max(this.count, groups);
   }
@@ -51,10 +49,7 @@ export class GroupOutcomes {
   }
 
   /** Counts the groups with each outcome, and their trajectories. */
-  countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">): {
-    readonly groups: OutcomeCounts;
-    readonly trajectories: OutcomeCounts;
-  } {
+  countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {
     const counts = { groups: zeroCounts(), trajectories: zeroCounts() };
     for (let group = 0; group < groups.count; group++) {
       const trajectories = groups.trajectoriesOf(group);

@@ -23,7 +23,6 @@ export interface DeliverOptions extends RunLedgerOptions {
   readonly onUnknown: OnUnknown;
   /** Default: the first file's name with `.rejected`. */
   readonly rejects: string | undefined;
-  /** Redacts secrets in JSON. */
   readonly redact: (json: string) => string;
   readonly compression: Compression | undefined;
   /** Writes the body with this number, from 1, instead of sending it. A piece is valid until `write` resolves. */
@@ -36,7 +35,6 @@ export interface DeliverOptions extends RunLedgerOptions {
 }
 
 export interface DeliveryState {
-  /** The first input; `-` for standard input. */
   readonly file: string;
   readonly runLedger: RunLedger;
   readonly outcomes: GroupOutcomes;

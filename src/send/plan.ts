@@ -5,7 +5,6 @@ import { type Dataset, locateGroup } from "../groups/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
 export interface PlannedRequest {
-  /** Numbers of its groups, in the order of the body. */
   readonly groups: Uint32Array;
   /** The length of its body, not compressed. */
   readonly bytes: number;
@@ -27,9 +26,10 @@ export interface BodyLimit {
   readonly refusedBytes?: number;
 }
 
-/** True if a larger `--max-request-size` would not help. */
-const isTooLarge = (bytes: number, { isDiscovered, refusedBytes = Number.POSITIVE_INFINITY }: BodyLimit): boolean =>
-  isDiscovered || bytes >= refusedBytes;
+/** `tooLarge` if a larger `--max-request-size` would not help. */
+const compareSize = (size: number, { bytes, isDiscovered, refusedBytes = Number.POSITIVE_INFINITY }: BodyLimit) => ({
+  ...{ bytes: size, limit: bytes, tooLarge: isDiscovered || size >= refusedBytes },
+});
 
 interface EnvelopedGroups {
   readonly envelope: RequestEnvelope;
@@ -46,9 +46,7 @@ export const planRequests = (
 ): readonly PlannedRequest[] => {
   const requests = cutRequests(dataset, { ...enveloped, limit: limit.bytes });
   if (requests.length > 1) {
-    const { bytes } = planRequest(dataset, enveloped);
-    const tooLarge = isTooLarge(bytes, limit);
-    const size = { bytes, limit: limit.bytes, requests: requests.length, tooLarge };
+    const size = { ...compareSize(planRequest(dataset, enveloped).bytes, limit), requests: requests.length };
     if (oneRequest) throw oneRequestTooLarge(size);
     dataset.problems.report("split-requests", size, () => ({}));
   }
@@ -62,8 +60,7 @@ export const reportOversizedRequests = (
   { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: BodyLimit },
 ): void => {
   for (const { groups, bytes } of requests.filter(({ bytes }) => bytes > limit.bytes)) {
-    const data = { bytes, limit: limit.bytes, tooLarge: isTooLarge(bytes, limit) };
-    dataset.problems.report("group-over-limit", data, () => locateGroup(dataset, groups[0] ?? 0));
+    dataset.problems.report("group-over-limit", compareSize(bytes, limit), () => locateGroup(dataset, groups[0] ?? 0));
   }
 };
 
@@ -74,7 +71,6 @@ export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: strin
   return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };
 };
 
-/** Returns a request of exactly these groups. */
 export const planRequest = (dataset: Dataset, { envelope, groups }: EnvelopedGroups): PlannedRequest => ({
   groups,
   bytes: measureBodies(dataset, { envelope, groups }).bytesOf(0, groups.length),
@@ -96,8 +92,6 @@ export const cutRequests = (
   });
 };
 
-type BodySizes = ReturnType<typeof measureBodies>;
-
 const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
   const around = envelope.opening.length + envelope.closing.length;
   /** Bytes of the groups before each group, with a comma after each. */
@@ -118,7 +112,7 @@ export const findHalfBytes = (dataset: Dataset, { groups, ...enveloped }: Envelo
 };
 
 /** Returns the cuts, from 0 to the number of groups, that make each request as full as possible. */
-const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly number[] => {
+const cutAtLimit = ({ count, bytesOf }: ReturnType<typeof measureBodies>, limit: number): readonly number[] => {
   const cuts = [0];
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
   for (let first = 0; first < count; first = cuts.at(-1) ?? count) {
@@ -133,7 +127,7 @@ const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number): readonly numb
 };
 
 /** Returns the smallest limit that needs no more cuts, which makes the requests as equal as possible. */
-const findSmallestLimit = (sizes: BodySizes, limit: number, cuts: number): number => {
+const findSmallestLimit = (sizes: Parameters<typeof cutAtLimit>[0], limit: number, cuts: number): number => {
   let low = 1;
   let high = limit;
   while (low < high) {

@@ -153,7 +153,6 @@ const openRejectedLines = (dataset: Dataset) => {
   /** The source of the lines of each `group_id`. */
   const keys = new Map<string, Source>();
   let lineCount = 0;
-  /** True if the last line ends in a newline. */
   let isEnded = true;
   return {
     countLines: () => lineCount,
@@ -195,7 +194,6 @@ const newlineBytes = Buffer.from("\n");
 
 const problemLineKey = ({ readAt, file, line }: Problem): string => readAt ?? `${file}:${line}`;
 
-/** Counts the newlines before the last byte. */
 const countLineEnds = (bytes: Buffer): number => {
   let count = 0;
   for (let at = bytes.indexOf(newline); at >= 0 && at < bytes.length - 1; at = bytes.indexOf(newline, at + 1)) count++;

@@ -40,11 +40,10 @@ interface KeyFacts {
   readonly idempotency: boolean;
 }
 
+type KeyedRequest = Pick<RecordedRequest, "key" | "firstTried">;
+
 /** True if the service is known to log a request once even if it is sent twice. */
-export const isKeyHonored = (
-  { key, firstTried }: Pick<RecordedRequest, "key" | "firstTried">,
-  { runLedger, idempotency }: KeyFacts,
-): boolean => {
+export const isKeyHonored = ({ key, firstTried }: KeyedRequest, { runLedger, idempotency }: KeyFacts): boolean => {
   const ageMs = runLedger.now() - firstTried;
   // The age of an attempt in the future is unknown, because the clock was set back.
   return idempotency && key !== "" && runLedger.honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
@@ -52,7 +51,7 @@ export const isKeyHonored = (
 
 /** True if an unknown request is resent: by `--on-unknown resend`, or if the service honors its key. */
 export const canResend = (
-  entry: Pick<RecordedRequest, "key" | "firstTried">,
+  entry: KeyedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & { readonly resendLogged: boolean; readonly onUnknown: OnUnknown },
 ): boolean => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
 
@@ -140,26 +139,24 @@ const attemptOnce = async (
   const { client, modelId, idempotency, onBytesSent, compression, runLedger } = run;
   const grace = openGracePeriod(run.signals);
   let handedOver = 0;
-  const body = {
-    length,
-    async *chunks() {
-      for await (const chunk of chunks()) {
-        runLedger.requireLease();
-        yield chunk;
-        // Progress counts bytes before compression.
-        const bytes = Math.floor((chunk.length * request.bytes) / length);
-        handedOver += bytes;
-        onBytesSent(bytes);
-      }
-    },
+  const countChunks = async function* () {
+    for await (const chunk of chunks()) {
+      runLedger.requireLease();
+      yield chunk;
+      // Progress counts bytes before compression.
+      const bytes = Math.floor((chunk.length * request.bytes) / length);
+      handedOver += bytes;
+      onBytesSent(bytes);
+    }
   };
+  const body = { length, chunks: countChunks };
   const headers = {
     ...(compression === undefined ? {} : { "Content-Encoding": compression }),
     ...(idempotency && recorded.key !== "" ? { "Idempotency-Key": recorded.key } : {}),
   };
-  const { signal } = grace;
+  const parameters = { model_id: modelId };
   try {
-    return await client.attempt(logTrajectories, { parameters: { model_id: modelId }, body, headers, signal });
+    return await client.attempt(logTrajectories, { parameters, body, headers, signal: grace.signal });
   } finally {
     grace.end();
     onBytesSent(-handedOver);
@@ -170,10 +167,7 @@ const attemptOnce = async (
 export const graceMs = 5000;
 
 /** Opens a signal that aborts `graceMs` after the first signal, or at once at the second. */
-const openGracePeriod = ({
-  signal,
-  urgent,
-}: RequestContext["signals"]): { readonly signal: AbortSignal; end(): void } => {
+const openGracePeriod = ({ signal, urgent }: RequestContext["signals"]) => {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const start = () => {

@@ -14,7 +14,6 @@ export interface SendProgress {
   readonly bytes: number;
   readonly ofBytes: number;
   readonly groups: number;
-  /** Undefined if only bytes were sent. */
   readonly change: RequestChange | undefined;
 }
 
@@ -25,13 +24,11 @@ export interface Retry extends RetryWait {
 
 export interface RequestChange {
   readonly outcome: Outcome;
-  /** Undefined if the request is not retried. */
   readonly retry: Retry | undefined;
   readonly groups: number;
   readonly bytes: number;
   /** The status of the answer, or the code of the transport error. */
   readonly reason: string;
-  /** Undefined for a success. */
   readonly failure: Failure | undefined;
 }
 
@@ -86,7 +83,6 @@ const maxCallIdBytes = 200;
 export interface CallListLimits {
   /** The trajectories of the request: the service makes at most one call for each. */
   readonly maxCalls: number;
-  /** Redacts secrets in JSON. */
   readonly redact: (json: string) => string;
 }
 
