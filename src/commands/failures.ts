@@ -1,5 +1,6 @@
 /** Failures that commands make themselves. */
 import { Failure, type FailureDetails } from "../failure.ts";
+import type { Verification } from "../ledger/index.ts";
 import { didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
 import { loginCommand } from "../settings/failures.ts";
 
@@ -24,7 +25,6 @@ export const conversionInexact = (count: number, paths: readonly string[]): Fail
   });
 };
 
-/** @param checks names of the checks that failed */
 const doctorParts = {
   usage: "settings",
   storage: "files",
@@ -60,7 +60,6 @@ export const credentialsMissing = (profile: string, uses: readonly string[]): Fa
     hint: `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`,
   });
 
-/** @param others the other uses that the login would have saved the key for */
 export const loginRefused = (
   { use, origin, others }: { use: string; origin: string; others: readonly string[] },
   details: FailureDetails,
@@ -77,10 +76,11 @@ export const loginRefused = (
 
 /** Not every group of the files has exactly one logged request. */
 export const ledgerDiffers = (
-  facts: { read: number; logged: number; repeated: number; unknown: number; missing: number; isInvalid: boolean },
+  facts: Verification["counts"] & Pick<Verification, "isInvalid">,
   details: FailureDetails,
 ): Failure => {
-  const { read, logged, repeated, unknown, missing, isInvalid } = facts;
+  const { read, logged, repeated, unknown, isInvalid } = facts;
+  const missing = facts.not_sent + facts.refused;
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
@@ -124,7 +124,6 @@ export const ledgerLocationMissing = (isOptional: boolean): Failure => {
 const formatCalls = (ids: readonly string[], requested: number): string =>
   requested === 1 ? `call ${ids[0] ?? ""}` : `${ids.length} of ${requested} calls`;
 
-/** The ids of several calls. */
 const formatIds = (ids: readonly string[], requested: number): string =>
   requested === 1 ? "" : `: ${formatList(ids)}`;
 
@@ -170,7 +169,6 @@ export const callsUnreadable = (
   return new Failure(code, kind, message, { ...details, hint });
 };
 
-/** @param near a model with a similar id */
 export const modelsMissing = (
   models: readonly { readonly id: string; readonly near: string | undefined }[],
   catalogs: readonly string[],
@@ -208,7 +206,6 @@ export const lockMissing = (file: string): Failure =>
 
 interface LockDifferences {
   readonly file: string;
-  /** The number of errors. */
   readonly count: number;
   /** True if `catalog lock` can accept one of the errors. */
   readonly isAcceptable: boolean;
@@ -277,7 +274,6 @@ export const callsUnconvertible = ({ calls, requested, into }: UnconvertibleCall
   });
 };
 
-/** Calls that have no value at a path. */
 interface MissingPath {
   readonly ids: readonly string[];
   readonly asked: number;

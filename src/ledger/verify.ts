@@ -4,15 +4,12 @@ import type { Problem } from "../failure.ts";
 import { assignDedupKeys, type Dataset, dedupKeyBytes, locateGroup } from "../groups/index.ts";
 import { type Entry, hashScope, isLogged, isUnknown } from "./entries.ts";
 
-/** Counts of the groups of an input. A group counts once, for the first outcome that applies. */
 export interface Verification {
-  readonly read: number;
-  readonly logged: number;
-  /** More than one accepted entry; with `perScope`, in the same scope. */
-  readonly repeated: number;
-  readonly unknown: number;
-  readonly refused: number;
-  readonly not_sent: number;
+  /**
+   * Groups of the input. A group counts once, for the first outcome that applies. A repeated group has more than one
+   * accepted entry; with `perScope`, in the same scope.
+   */
+  readonly counts: Readonly<Record<"read" | "logged" | "repeated" | "unknown" | "refused" | "not_sent", number>>;
   /** True if the input has errors, so that `log` refuses it. */
   readonly isInvalid: boolean;
   /** Entries with any of the groups. */
@@ -80,7 +77,7 @@ export const verifyDataset = async (
     return { rule: problemMakers[outcome]({}, isInvalid).rule, severity: "error", count: counts[outcome] };
   });
   const byName = [...files.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
-  return { ...counts, isInvalid, entries: matchingEntries, problems, problemCounts, files: byName };
+  return { counts, isInvalid, entries: matchingEntries, problems, problemCounts, files: byName };
 };
 
 export interface FileStatusRange {

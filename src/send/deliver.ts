@@ -15,7 +15,6 @@ import { type LogResult, listInputNames, logResult } from "./result.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 import type { Job } from "./sender.ts";
 
-/** As `deliverGroups` of the module. */
 export const deliverGroups = async (dataset: Dataset, options: DeliverOptions): Promise<LogResult> => {
   const outcomes = requireValid(dataset, { skips: options.onInvalid === "skip", sends: true });
   const destination = await options.destination();
@@ -40,7 +39,6 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions): 
   }
 };
 
-/** As `writeRejected` of the module. */
 export const writeRejected = async (
   dataset: Dataset,
   { rejects, redact }: Pick<DeliverOptions, "rejects" | "redact">,
@@ -185,7 +183,6 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   return jobs;
 };
 
-/** Returns the rejected groups in the order of the input. */
 const listRejected = (outcomes: GroupOutcomes, sent = emptySendResult()): readonly RejectedGroup[] => {
   const reasons = new Map(sent.refused.map(({ group, problems }) => [group, problems]));
   return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: reasons.get(group) ?? [] }));

@@ -13,7 +13,6 @@ import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts
 
 export type Delivery = ReturnType<typeof openDelivery>;
 
-/** @throws Failure `rejects-path-missing` */
 export const openDelivery = (dataset: Dataset, options: DeliverOptions & DeliveryState) => {
   const { runLedger, priorOutcomes, outcomes, dedupKeys, numberOf } = options;
   const { problems } = dataset;
@@ -37,7 +36,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
 
   return {
     options,
-    /** Undefined if nothing may be rejected. */
     rejectsFile,
     rejects: rejectsFile === undefined ? undefined : openRejects(dataset, { ...options, path: rejectsFile, written }),
     envelope,
@@ -84,7 +82,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     findKey: ({ request, recorded }: Job): string | null =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
 
-    /** @param isLast true after a signal: each request is attempted once */
     async sendJobs(jobs: readonly Job[], isLast = false): Promise<Sender> {
       sender ??= openSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
       await sender.send(jobs, isLast);

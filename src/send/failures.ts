@@ -42,7 +42,6 @@ export const oneRequestTooLarge = (size: {
   });
 };
 
-/** The failure for a 413 to a single group, or to a request that must not be split. */
 export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails): Failure => {
   const [content, hint] =
     groups === 1
@@ -72,7 +71,6 @@ export const rejectsUnwritable = (file: string, code: string, cause: unknown): F
     cause,
   });
 
-/** The outcomes of a run, in groups. */
 interface LogCounts {
   readonly logged: number;
   readonly notSent: number;
@@ -82,7 +80,6 @@ interface LogCounts {
   readonly ledger: boolean;
 }
 
-/** @param details the facts about the failure that stopped the run */
 export const logPartial = ({ logged, notSent, ledger }: LogCounts, details: FailureDetails): Failure => {
   const rest = ledger ? "rerun the same command to send only what is left" : resendAloneHint;
   const first = findFirstStep(details);
@@ -126,19 +123,15 @@ export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDe
   });
 };
 
-/** A request with an unknown outcome. */
 interface UnknownFacts extends LogCounts {
   /** Its number in the run; 0 if it is not known. */
   readonly request: number;
   /** The position of its group, or of its first and last group. */
   readonly positions: string;
-  /** True if it is the last of several. */
   readonly isLast: boolean;
-  /** True if a rerun resolves it. */
   readonly canResolve: boolean;
   /** The error of the attempt that may have been logged; undefined if that was in an earlier run. */
   readonly unknownFailure?: Error | undefined;
-  /** The error of a later attempt. */
   readonly retryFailure?: Error | undefined;
 }
 

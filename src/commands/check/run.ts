@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
 import { collectDistributions, type Dataset, reportSplitLeaks } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
-import { printDistributions, printDocument, printReport, type ReportFormat } from "../../output/index.ts";
+import { printDistributions, printDocument, printReport } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
 import { requireReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
@@ -18,15 +18,12 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   const { against, report: reports } = typed;
   requireReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
-  const printReports = async (
-    sources: Dataset["sources"],
-    problemsOf: (form: ReportFormat) => Promise<readonly Problem[]>,
-  ): Promise<void> => {
+  const printReports = async (sources: Dataset["sources"], found: readonly Problem[], counts: Counts = []) => {
+    // An unreadable input has problems, but no source.
+    const inputs = [...new Set([...sources.map(({ name }) => name), ...found.flatMap(({ file }) => file ?? [])])];
+    const mode = combineModes(inputs.map((name) => sources.find((source) => source.name === name) ?? { name }));
     for (const report of reports) {
-      const problems = await problemsOf(report.form);
-      // An unreadable input has problems, but no source.
-      const inputs = [...new Set([...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])])];
-      const mode = combineModes(inputs.map((name) => sources.find((source) => source.name === name) ?? { name }));
+      const problems = report.form === "github" ? await foldWarnings(found, counts) : found;
       await printReport(screen, { ...report, inputs, problems, mode });
     }
   };
@@ -35,7 +32,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
     return await readInputs(context, asked).catch(async (thrown: unknown) => {
       // If an input is unreadable, nothing is known about the other inputs.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
-        await printReports([], async () => thrown.details.problems ?? []);
+        await printReports([], thrown.details.problems ?? []);
       throw thrown;
     });
   };
@@ -48,7 +45,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
     }
     const result = checkResult(reading);
     await printWarnings(context, reading, result.problems);
-    await printReports(reading.sources, async (form) => await selectReported(reading, form));
+    await printReports(reading.sources, result.problems, reading.problems.counts);
     const isShown = reports.every(({ file }) => file !== undefined);
     // An empty input has no result.
     if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
@@ -56,16 +53,13 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   });
 };
 
-/** Maximum number of annotations of warnings; GitHub shows far fewer. */
-const maxAnnotations = 1000;
+type Counts = Dataset["problems"]["counts"];
 
-/** The problems of a report. GitHub gets only the first warnings of each rule. */
-const selectReported = async ({ problems, sources }: Dataset, form: ReportFormat): Promise<readonly Problem[]> => {
-  const all = problems.sorted(sources.map(({ name }) => name));
-  if (form !== "github") return all;
-  const warnings = all.filter(({ severity }) => severity === "warning");
-  const { shown } = await selectProblems([], { problems: warnings, counts: problems.counts, max: maxAnnotations });
-  return [...all.filter(({ severity }) => severity === "error"), ...shown];
+/** GitHub shows ten warnings, so a report for it has only the first warnings of each rule. */
+const foldWarnings = async (problems: readonly Problem[], counts: Counts): Promise<readonly Problem[]> => {
+  const [errors, warnings] = ["error", "warning"].map((kind) => problems.filter(({ severity }) => severity === kind));
+  const { shown } = await selectProblems([], { problems: warnings ?? [], counts, max: Number.POSITIVE_INFINITY });
+  return [...(errors ?? []), ...shown];
 };
 
 const printResult = async ({ screen }: Context, reading: Dataset, result: CheckResult): Promise<void> => {

@@ -85,7 +85,6 @@ const writeGroups = async ({ host, screen }: Context, reading: Dataset, file: st
   });
 };
 
-/** Maximum number of paths in the notice. */
 const maxPaths = 5;
 
 const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions): string => {

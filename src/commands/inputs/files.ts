@@ -50,7 +50,6 @@ export const writeReceipt = async ({ host, screen }: Context, file: string, data
   await writeForReader(file, host, () => writeUserFile(file, write));
 };
 
-/** The receipt of input in rollcall's format, whose values are not counted. */
 const unconvertedData = {
   format: "rollcall",
   note: "the input is in rollcall's format, so every value keeps its bytes",

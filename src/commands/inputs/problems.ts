@@ -10,10 +10,8 @@ import type { Screen } from "../../output/index.ts";
 /** Maximum number of shown problems (output.md). */
 const maxProblems = 20;
 
-/** Maximum number of shown warnings per rule, with different messages. */
 const maxShownPerRule = 3;
 
-/** Maximum number of positions of folded problems. */
 const maxPositions = 6;
 
 /** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
@@ -104,7 +102,6 @@ const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): stri
   return [rule, message, ...field].join(" ");
 };
 
-/** The first problem of each message, up to the maximum. */
 const distinctMessages = (own: readonly Problem[]): readonly Problem[] => {
   const byMessage = new Map<string, Problem>();
   for (const problem of own) {

@@ -20,14 +20,10 @@ interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "
   readonly typed: InputOptions;
   /** True if the conversion of every value is counted. */
   readonly receipt?: boolean;
-  /** Called during the download of an input. */
   readonly onFetched?: (fetched: FetchProgress) => void;
 }
 
-/**
- * Validates the options of inputs before anything is read. Returns the function that reads the inputs.
- * @throws Failure `invalid-option-value`, `conflicting-options`, `invalid-filter`, `invalid-input`
- */
+/** Validates the options of inputs, then returns the function that reads the inputs. @throws Failure of the options */
 export const prepareInputs = async (
   context: Context,
   { settings, typed, receipt = false, onFetched = () => undefined, ...asked }: InputsRequest,
@@ -108,7 +104,6 @@ export const useReading = async <Result>(
   }
 };
 
-/** The format of rows with messages. */
 const chatFormat = "openai-chat";
 
 const parsePath = (path: string | undefined): (string | number)[] | undefined =>
@@ -130,7 +125,6 @@ const parseFormatOptions = (typed: InputOptions, hasReceipt: boolean): ReadOptio
   };
 };
 
-/** Maximum number of names in a notice. */
 const maxNames = 3;
 
 const formatNameList = (names: readonly string[], more: string): string =>
@@ -160,7 +154,6 @@ export interface Fact {
   readonly value: string | number;
 }
 
-/** Facts by their names, without missing values. */
 export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 

@@ -29,10 +29,11 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
     });
   }
   const verification = await compareFiles(context, typed, { perScope: true });
-  const { read, logged, repeated, unknown, refused, not_sent, entries } = verification;
+  const { counts, entries } = verification;
+  const { read, logged, repeated, unknown, refused, not_sent } = counts;
   const outcomes = `${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
   screen.notice(`${pluralize(read, "group")}: ${logged} logged, ${outcomes}`);
-  await printEntries(context, typed, { entries, groups: toCounts(verification) });
+  await printEntries(context, typed, { entries, groups: counts });
 };
 
 /** @throws Failure `option-missing`, `conflicting-options`; `no-such-request` before any change */
@@ -59,11 +60,12 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
 export const verifyGroups = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
   const verification = await compareFiles(context, typed, { perScope: false });
-  const { read, logged, refused, not_sent, problems, problemCounts, files } = verification;
+  const { counts, isInvalid, problems, problemCounts, files } = verification;
+  const { read, logged } = counts;
   const isSame = logged === read;
   if (screen.isForProgram) {
     await printDocument(screen, {
-      ...{ status: isSame ? "verified" : "differs", groups: toCounts(verification), files },
+      ...{ status: isSame ? "verified" : "differs", groups: counts, files },
       problems: problems.map(toProblemDocument),
     } satisfies documents.LedgerVerified);
   } else {
@@ -75,7 +77,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
     if (isSame) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isSame) return;
-  const failure = failures.ledgerDiffers({ ...verification, missing: not_sent + refused }, { problems });
+  const failure = failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
   // The lines themselves are valid, so they have no excerpts.
   throw await withExcerpts(context, [], failure, problemCounts);
 };
@@ -83,10 +85,8 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
 /** Resolved states, which can be forgotten. */
 const resolvedStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
-/** Maximum number of requests shown before they are forgotten. */
 const maxListed = 10;
 
-/** Deletes resolved requests after confirmation. @throws Failure `ledger-filter-missing`, `not-confirmed` */
 export const forgetRequests = async (context: Context, typed: ForgetOptions): Promise<void> => {
   const { screen } = context;
   const { model, batch, before, yes } = typed;
@@ -143,7 +143,7 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
 const printEntries = async (
   { screen }: Context,
   { allDestinations }: LocationOptions,
-  { entries, groups }: { entries: readonly ledgers.Entry[]; groups: ReturnType<typeof toCounts> | null },
+  { entries, groups }: { entries: readonly ledgers.Entry[]; groups: ledgers.Verification["counts"] | null },
 ): Promise<void> => {
   const rows = entries.map((entry) => {
     const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
@@ -190,10 +190,6 @@ const toScopeKeys = ({ scope: { model, split, batch, destination, account } }: l
   ...{ model_id: model, split, batch, destination, account },
 });
 
-const toCounts = ({ read, logged, repeated, unknown, refused, not_sent }: ledgers.Verification) => ({
-  ...{ read, logged, repeated, unknown, refused, not_sent },
-});
-
 type FilterOptions = LocationOptions &
   Partial<Pick<FileOptions, "model" | "split" | "batch">> & {
     readonly [Name in "since" | "until" | "before"]?: RelativeTime | undefined;
@@ -203,9 +199,7 @@ interface OpenedLedger {
   /** Undefined if the ledger does not exist. A notice says so. */
   readonly ledger: ledgers.Ledger | undefined;
   readonly entriesOf: (filter: ledgers.EntryFilter) => Promise<readonly ledgers.Entry[]>;
-  /** The filter of the options and the effective destination. */
   readonly filter: ledgers.EntryFilter;
-  /** The same filter for all other destinations. */
   readonly otherDestinations: ledgers.EntryFilter;
 }
 
@@ -247,7 +241,6 @@ const withLedger = async <Result>(
   }
 };
 
-/** Compares the groups of files with the ledger. @throws Failure `invalid-input` if no group is valid */
 const compareFiles = async (
   context: Context,
   typed: FileOptions,

@@ -17,7 +17,6 @@ export interface PlanTarget {
   readonly url: string;
   /** Printable headers of every request, one line each. */
   readonly headers: readonly string[];
-  /** True if each request has an `Idempotency-Key`. */
   readonly hasKeys: boolean;
 }
 
@@ -91,7 +90,6 @@ const resultFacts = (result: LogResult): readonly Fact[] => {
   });
 };
 
-/** A count with its outcomes, unless all were logged or all are planned. */
 const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]): string => {
   const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
@@ -99,10 +97,8 @@ const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult[
   return `${read}: ${outcomes.map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`).join(", ")}`;
 };
 
-/** Maximum number of planned requests shown. */
 const maxPlanned = 20;
 
-/** The planned requests with destination and size, and their common headers. */
 const plannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined): readonly Fact[] => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
@@ -117,7 +113,6 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined): r
   return [...shown, ...more, ...headers.map((value) => ({ name: "header", value }))];
 };
 
-/** The command that reads the first logged call. */
 const nextCommandFacts = (
   { context: { flags }, settings }: LogRun,
   { sent: { firstCall } }: LogResult,
@@ -149,7 +144,6 @@ export const withNextCommand = ({ context, typed, ledger: place }: LogRun, resul
   return failure?.retryable === true ? rerun() : failure;
 };
 
-/** The typed options that select the service. */
 const serviceArgs = (flags: GlobalFlags): readonly string[] => [
   ...(flags.local ? ["--local"] : []),
   ...toOptions({ "--profile": flags.profile, "--base-url": flags.base_url, "--log-base-url": flags.log_base_url }),
@@ -179,7 +173,6 @@ export const openReporter =
     if (again && failure !== undefined && !isEvent) screen.notice(`${failure.message}; ${next}`);
   };
 
-/** The number and time of the next attempt, and the rest of `--max-wait`. */
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
   const [wait, left] = [waitMs, leftMs].map((ms) => Math.ceil(ms / 1000));
   return `attempt ${attempt} in ${wait} s, ${left} s of --max-wait left`;

@@ -112,7 +112,6 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
   }
 };
 
-/** Logs a growing file. */
 const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> => {
   const { context, settings, typed, meter } = run;
   const { groupBy, strict, allow } = typed;
@@ -220,10 +219,7 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   };
 };
 
-/**
- * Returns the location of the ledger; undefined without a ledger.
- * @throws Failure `conflicting-options`, `folder-unknown`, `ledger-location-missing`
- */
+/** @throws Failure `conflicting-options`, `folder-unknown`, `ledger-location-missing` */
 const selectLedger = async (
   context: Context,
   typed: LogOptions,
@@ -246,7 +242,6 @@ const selectLedger = async (
 
 type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
 
-/** Options that need a complete file. */
 const wholeFileOptions = [
   ...(["where", "best", "sample", "shard", "receipt"] as const),
   ...(["rewardFrom", "messagesFrom", "rewards", "lossy", "histories"] as const),

@@ -109,7 +109,6 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     /** Counts complete groups that other runs sent with an unknown outcome. */
     countUnknown: () => listOpenGroups("unknown").length,
 
-    /** True if groups of a source wait. */
     isWaitingFor: (source: number): boolean =>
       listOpenGroups("not_sent").some((group) => columns.source.at(groups.firstOf(group)) === source),
 
@@ -135,13 +134,11 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       await writeRejected(rejected);
     },
 
-    /** Sends full requests. @throws Failure that stops the run */
     async sendFull(): Promise<void> {
       const bytes = listOpenGroups("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
       if (bytes > delivery.limit().bytes) await sendBatch({ isLast: false, isAll: false });
     },
 
-    /** Sends all complete groups. @throws Failure that stops the run */
     async sendAll(isLast: boolean): Promise<void> {
       if (openGroups.length > 0) await sendBatch({ isLast, isAll: true });
     },

@@ -33,11 +33,9 @@ export interface FollowOptions
     Omit<FollowedFileOptions, "split"> {
   /** How long a complete group may wait for other groups. */
   readonly everyMs: number;
-  /** The number of trajectories in a complete group, if known. */
   readonly groupSize: number | undefined;
   /** How long after its last trajectory a group is complete. */
   readonly groupIdleMs: number;
-  /** Called with the bytes that were read. */
   readonly onRead: (bytes: number) => void;
 }
 
@@ -47,7 +45,6 @@ interface FollowedResult {
   readonly result: LogResult;
 }
 
-/** As `followFile` of the module. */
 export const followFile = async (options: FollowOptions): Promise<FollowedResult> => {
   if (isRemote(options.file)) throw fileNotFollowable(plainUrl(options.file), "not-a-file");
   const own = { ...options, dryRun: false, oneRequest: false };
@@ -161,7 +158,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     return file.isFinished;
   };
 
-  /** Reads and sends until a signal comes. */
   const follow = async (): Promise<void> => {
     const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
