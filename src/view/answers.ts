@@ -47,14 +47,11 @@ export interface Charts {
   /** Empty for one file. */
   readonly files: readonly FileSummary[];
   readonly rewards: readonly RewardCount[];
-  readonly dots: readonly Dot[];
+  readonly means: readonly RewardCount[];
 }
 
-/** Trajectories with rewards in a range. */
+/** Trajectories with rewards in a range, or groups with mean rewards in a range. */
 export type RewardCount = { readonly range: Range; readonly count: number };
-
-/** Groups with similar means and spreads. */
-export type Dot = { readonly mean: Range; readonly spread: Range; readonly groups: number };
 
 /** One of several files with groups. */
 export interface FileSummary {
