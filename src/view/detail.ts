@@ -21,7 +21,10 @@ export interface ViewInput {
   };
   /** For each group of the local service. */
   readonly logged?: readonly LoggedGroup[] | undefined;
+  readonly hasChanged: () => boolean | Promise<boolean>;
 }
+
+export type ReadInput = () => Promise<ViewInput>;
 
 export interface LoggedGroup {
   readonly model: string;

@@ -42,13 +42,6 @@ export const formatPolicy = (script: string, style: string, more: readonly strin
 /** Limits of an exported page, so that a browser opens it quickly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-interface ExportedPage {
-  /** The document without its first line. */
-  readonly pieces: readonly string[];
-  readonly groups: { readonly read: number; readonly written: number };
-  readonly trajectories: { readonly read: number; readonly written: number };
-}
-
 interface ExportOptions {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -58,7 +51,7 @@ interface ExportOptions {
 }
 
 /** Makes the page of an input as one file. @throws Failure `input-changed`; the signal's reason */
-export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportOptions): Promise<ExportedPage> => {
+export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportOptions) => {
   const { dataset } = shown;
   const session = openSession(shown);
   await session.measure(signal);
@@ -94,6 +87,7 @@ export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportO
 <meta name="referrer" content="no-referrer">
 <style>${pageStyle}</style>`;
   return {
+    /** The document without its first line. */
     pieces: formatDocument(head, [block("data", data), ...blocks, `<script>${script}</script>`]),
     groups: { read: groups.read, written: rows.length },
     trajectories: { read: trajectories.read, written: rows.reduce((sum, { row }) => sum + row.size, 0) },

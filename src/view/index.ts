@@ -4,12 +4,12 @@ import type { Host } from "../host.ts";
 import { listen } from "../service/index.ts";
 import type { Progress } from "./answers.ts";
 import { createApp } from "./app.ts";
-import type { ViewInput } from "./detail.ts";
+import type { ReadInput } from "./detail.ts";
 import { maxSearchLength } from "./query.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
 export type { Charts, Findings, GroupDetail, GroupRows, PageState } from "./answers.ts";
-export type { LoggedGroup, ViewInput } from "./detail.ts";
+export type { LoggedGroup, ReadInput, ViewInput } from "./detail.ts";
 export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html-export.ts";
 
 interface ViewerOptions {
@@ -47,8 +47,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     onRequest: onAsked,
     onPageLoad: async () => await onLoaded(),
   });
-  const { elapsed } = host;
-  const own = { app, port, maxHeaderBytes, trace, elapsed };
+  const own = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
   const server = await listen({ ...own, serverName: "the page", address: "127.0.0.1" });
   return {
     /** The page's URL, with the token after `#`, which browsers do not send and no trace contains. */
@@ -59,30 +58,30 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
-    /** Shows an input, closes the previous one, and measures all groups. @throws Failure `input-changed` */
-    async show(shown: ViewInput): Promise<void> {
-      // The server may have ended while the input was read.
-      if (ending.signal.aborted) return await shown.dataset.close();
-      const before = session;
-      session = openSession(shown);
-      measured = session.measure(ending.signal);
-      progress = undefined;
-      before?.end();
-      await before?.dataset.close();
-      await measured.catch((thrown: unknown) => {
-        if (!ending.signal.aborted) throw thrown;
-      });
+    /** Shows the input, and reads it again if it has changed when the page is reloaded. @throws Failure of reading */
+    async showInput(read: ReadInput): Promise<void> {
+      for (;;) {
+        const shown = await read();
+        // The server may have ended while the input was read.
+        if (ending.signal.aborted) return await shown.dataset.close();
+        const before = session;
+        session = openSession(shown);
+        measured = session.measure(ending.signal);
+        progress = undefined;
+        before?.end();
+        await before?.dataset.close();
+        await measured.catch((thrown: unknown) => {
+          if (!ending.signal.aborted) throw thrown;
+        });
+        await new Promise<void>((resolve) => {
+          onLoaded = async () => {
+            if (progress !== undefined || !(await shown.hasChanged())) return;
+            progress = openingProgress;
+            resolve();
+          };
+        });
+      }
     },
-    /** Resolves when the page is reloaded and the input has changed. The page then shows progress. */
-    waitForReload: async (hasChanged: () => boolean | Promise<boolean>): Promise<void> =>
-      await new Promise((resolve) => {
-        onLoaded = async () => {
-          if (!(await hasChanged())) return;
-          onLoaded = async () => undefined;
-          progress = openingProgress;
-          resolve();
-        };
-      }),
     /** Answers the requests in flight, then closes the input. */
     async close(): Promise<void> {
       ending.abort();

@@ -3,8 +3,6 @@ import { findGroupKey } from "../check/index.ts";
 import { type Dataset, readGroupStart, readGroupTrajectories } from "../groups/index.ts";
 import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
 
-type GroupStart = { readonly words: string; readonly key: string | null };
-
 /** Bytes of a group that are read first. */
 const maxFirstBytes = 2 ** 16;
 
@@ -18,7 +16,7 @@ const maxCharacters = 200;
 const maxMemberBytes = 10_000;
 
 /** @throws Failure `input-changed` */
-export const readGroupHead = async (dataset: Dataset, group: number, groupBy?: string): Promise<GroupStart> => {
+export const readGroupHead = async (dataset: Dataset, group: number, groupBy?: string) => {
   const bytes = await readGroupStart(dataset, group, maxFirstBytes);
   let { words, key } = parseStart(bytes, groupBy);
   const isComplete = bytes.length < maxFirstBytes || !dataset.groups.isValid(group);

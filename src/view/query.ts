@@ -73,8 +73,6 @@ export const selectView = ({ trajectory, group, problems }: Query): "trajectory"
 
 /** Returns the query of the parent view; undefined for the table. */
 export const parentQuery = (query: Query): Query | undefined => {
-  const view = selectView(query);
-  if (view === "groups") return undefined;
-  if (view === "trajectory") return { ...query, trajectory: undefined };
-  return view === "group" ? { ...query, group: undefined } : { ...query, problems: undefined };
+  const key = (["trajectory", "group", "problems"] as const).find((one) => query[one] !== undefined);
+  return key && { ...query, [key]: undefined };
 };

@@ -65,15 +65,12 @@ export const openSession = (shown: ViewInput) => {
     matches.set(key, match);
     return match;
   };
-  const numberIn = (column: Float64Array, group: number): number | null => {
-    const value = column[group] ?? Number.NaN;
-    return Number.isFinite(value) ? value : null;
-  };
   const factsOf = async (group: number, { text }: Query): Promise<GroupFacts> => ({
     group,
     ...(await readGroupHead(dataset, group, shown.inputOptions.groupBy)),
-    mean: numberIn(measures.mean, group),
-    spread: numberIn(measures.spread, group),
+    // In JSON, NaN is null.
+    mean: measures.mean[group] ?? null,
+    spread: measures.spread[group] ?? null,
     untrainable: findUntrainableReason(dataset, group),
     ...(text === undefined ? {} : { match: await matchOf(group, text) }),
   });

@@ -22,37 +22,39 @@ export const view = async (context: Context, typed: ViewOptions): Promise<void> 
   if (port !== 0) throw contradiction("--html", "--port", "a page in a file needs no server");
   pages.requirePageFile(html);
   const progress = context.screen.startProgress("reading");
-  await writePage(context, typed, { file: html, show: progress.update, stop: progress.stop }).finally(progress.stop);
+  await writePage(context, typed, { file: html, ...progress }).finally(progress.stop);
 };
 
+interface PageTarget {
+  readonly file: string;
+  readonly update: (label: string) => void;
+  readonly stop: () => void;
+}
+
 /** Reads the input and writes the page, unless nothing is valid. */
-const writePage = async (
-  context: Context,
-  typed: ViewOptions,
-  { file, show, stop }: { file: string; show: (label: string) => void; stop: () => void },
-): Promise<void> => {
+const writePage = async (context: Context, typed: ViewOptions, { file, update, stop }: PageTarget): Promise<void> => {
   const { host, screen } = context;
-  const onRead = (bytes: number, of: number) => show(formatPercent("reading", bytes, of));
-  const shown = await (await openSource(context, typed, { onRead, onOpened: () => undefined })).read();
-  const { dataset: reading, logged } = shown;
-  await useReading(context, reading, async () => {
-    const { groups, trajectories, failure } = checkResult(reading);
+  const onRead = (bytes: number, of: number) => update(formatPercent("reading", bytes, of));
+  const shown = await (await openInput(context, typed, { onRead, onOpened: () => undefined }))();
+  const { dataset, logged } = shown;
+  await useReading(context, dataset, async () => {
+    const { groups, trajectories, failure } = checkResult(dataset);
     if (failure !== undefined && groups.read === groups.rejected) throw failure;
-    show("writing the page");
-    const writtenPage = await pages.exportPage(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
+    update("writing the page");
+    const page = await pages.exportPage(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
     // Data of the local service is private.
-    const mode = logged === undefined ? combineModes(reading.sources) : 0o600;
-    const bytes = pages.writePageFile(file, writtenPage.pieces, mode);
+    const mode = logged === undefined ? combineModes(dataset.sources) : 0o600;
+    const bytes = pages.writePageFile(file, page.pieces, mode);
     stop();
     if (screen.isForProgram) {
       await printDocument(screen, {
         ...{ status: "written", file, bytes },
-        groups: { ...writtenPage.groups, rejected: groups.rejected },
-        trajectories: { ...writtenPage.trajectories, rejected: trajectories.rejected },
-        not_chosen: reading.filteredOut,
+        groups: { ...page.groups, rejected: groups.rejected },
+        trajectories: { ...page.trajectories, rejected: trajectories.rejected },
+        not_chosen: dataset.filteredOut,
       } satisfies ViewDocument);
     }
-    const { written, read } = writtenPage.groups;
+    const { written, read } = page.groups;
     const size = `${(bytes / 1e6).toFixed(1)} MB`;
     screen.notice(`wrote ${written} of ${pluralize(read, "group")}, ${groups.rejected} invalid, to ${file} (${size})`);
     const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
@@ -71,7 +73,9 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   const { url } = viewer;
   const opened = new AbortController();
   // Settles only if it fails.
-  const failed = showInputs(context, typed, { viewer, onOpened: () => opened.abort() });
+  const failed = openInput(context, typed, { onRead: viewer.showProgress, onOpened: () => opened.abort() }).then(
+    viewer.showInput,
+  );
   const ended = waitForAbort(host.signal);
   let browser: OpenedBrowser | undefined;
   try {
@@ -91,34 +95,16 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   }
 };
 
-/** Shows the input, and reads it again if it has changed when the page is reloaded. */
-const showInputs = async (
-  context: Context,
-  typed: ViewOptions,
-  { viewer, onOpened }: { viewer: pages.Viewer; onOpened: () => void },
-): Promise<never> => {
-  const viewed = await openSource(context, typed, { onRead: viewer.showProgress, onOpened });
-  for (;;) {
-    // Opened before reading, so that it detects changes during reading.
-    const hasChanged = await viewed.openChangeCheck();
-    await viewer.show(await viewed.read());
-    await viewer.waitForReload(hasChanged);
-  }
-};
-
 /** Opens the page, and prints a notice if that fails. */
 const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.Viewer): OpenedBrowser | undefined => {
   const browser = openBrowser(host, url);
   if (browser === undefined) screen.notice("no display found; open the URL in a browser");
-  let isPageRequested = false;
-  void firstRequest.then(() => {
-    isPageRequested = true;
-    browser?.close();
-  });
-  void browser?.failed.then(() => {
-    if (isPageRequested || host.signal.aborted) return;
-    screen.notice("cannot start a browser; open the URL in one");
-  });
+  else {
+    void firstRequest.then(browser.close);
+    void Promise.race([firstRequest.then(() => false), browser.failed.then(() => true)]).then((hasFailed) => {
+      if (hasFailed && !host.signal.aborted) screen.notice("cannot start a browser; open the URL in one");
+    });
+  }
   return browser;
 };
 
@@ -127,30 +113,28 @@ interface ReadListener {
   onOpened(): void;
 }
 
-interface ViewSource {
-  /** Returns a function that checks if the input has changed since this call. */
-  openChangeCheck(): Promise<() => boolean | Promise<boolean>>;
-  read(): Promise<pages.ViewInput>;
-}
-
-const openSource = async (context: Context, typed: ViewOptions, listener: ReadListener): Promise<ViewSource> => {
+/** Validates the options. Returns the function that reads the input. */
+const openInput = async (
+  context: Context,
+  typed: ViewOptions,
+  { onRead, onOpened }: ReadListener,
+): Promise<pages.ReadInput> => {
   const { file: files } = typed;
   const { flags, host } = context;
   if (files.length === 0 && (flags.local || flags.profile === "local"))
-    return await openLoggedSource(context, typed, listener);
+    return await openLoggedGroups(context, typed, { onRead, onOpened });
   const settings = await effectiveSettings(context);
   const read = await prepareInputs(context, {
-    ...{ settings, typed, split: settings.get("split"), goesOn: true, onOpened: listener.onOpened },
-    onProgress: ({ bytes, of }) => listener.onRead(bytes, of),
-    onFetched: ({ bytes, of = 0 }) => listener.onRead(bytes, of),
+    ...{ settings, typed, split: settings.get("split"), goesOn: true, onOpened },
+    onProgress: ({ bytes, of }) => onRead(bytes, of),
+    onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
   });
-  return {
-    openChangeCheck: async () => createChangeDetector(files, host),
-    read: async () => {
-      const reading = await read();
-      printReading(context, reading, typed.groupBy);
-      return { dataset: reading, inputOptions: toShownOptions(typed) };
-    },
+  return async () => {
+    // Opened before reading, so that it detects changes during reading.
+    const hasChanged = createChangeDetector(files, host);
+    const dataset = await read();
+    printReading(context, dataset, typed.groupBy);
+    return { dataset, inputOptions: toShownOptions(typed), hasChanged };
   };
 };
 
@@ -169,8 +153,12 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
   };
 };
 
-/** Reads the groups in the local service. @throws Failure `conflicting-options` */
-const openLoggedSource = async (context: Context, typed: ViewOptions, listener: ReadListener): Promise<ViewSource> => {
+/** Opens the groups in the local service. @throws Failure `conflicting-options` */
+const openLoggedGroups = async (
+  context: Context,
+  typed: ViewOptions,
+  { onRead, onOpened }: ReadListener,
+): Promise<pages.ReadInput> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...others } = typed;
   const other = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
   if (other !== undefined) throw contradiction("--local without files", toOptionName(other), "it applies to files");
@@ -178,7 +166,7 @@ const openLoggedSource = async (context: Context, typed: ViewOptions, listener: 
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
   const service = await localService(context, settings);
-  const newest = async () => {
+  const readNewest = async () => {
     for await (const { callIds } of service.requests(project)) return callIds[0];
     return undefined;
   };
@@ -192,8 +180,8 @@ const openLoggedSource = async (context: Context, typed: ViewOptions, listener: 
         let first = 0;
         for (const group of elementsOf(memberAt(readRoot(bytes), "trajectory_groups"))) {
           const size = elementsOf(memberAt(group, "trajectories")).length;
-          const line = replaceLineEnds(Buffer.from(screen.safe.verbatimJson(sliceText(bytes, spanOf(group)))));
-          await spool.write(Buffer.concat([line, Buffer.from("\n")]));
+          const line = screen.safe.verbatimJson(sliceText(bytes, spanOf(group)));
+          await spool.write(Buffer.concat([replaceLineEnds(Buffer.from(line)), Buffer.from("\n")]));
           logged.push({ model, split, loggedAt, callIds: callIds.slice(first, first + size) });
           first += size;
         }
@@ -204,25 +192,20 @@ const openLoggedSource = async (context: Context, typed: ViewOptions, listener: 
     }
     return { logged, bytes: spool.bytes() };
   };
-  return {
-    openChangeCheck: async () => {
-      const before = await newest();
-      return async () => (await newest()) !== before;
-    },
-    read: async () => {
-      const { logged, bytes } = await spoolGroups();
-      listener.onOpened();
-      const name = `${project}, local service`;
-      const read = await readSources(logged.length === 0 ? [] : [{ name, bytes, touched: async () => false }], {
-        ...{ split: undefined, splitNeeded: false, groupBy: undefined, signal: host.signal },
-        onProgress: ({ bytes: done, of }) => listener.onRead(done, of),
-      });
-      const reading = { ...read, close: async () => await bytes.close() };
-      return {
-        dataset: reading,
-        inputOptions: { files: [name], options: [], where: undefined, groupBy: undefined },
-        logged,
-      };
-    },
+  return async () => {
+    const newest = await readNewest();
+    const { logged, bytes } = await spoolGroups();
+    onOpened();
+    const name = `${project}, local service`;
+    const read = await readSources(logged.length === 0 ? [] : [{ name, bytes, touched: async () => false }], {
+      ...{ split: undefined, splitNeeded: false, groupBy: undefined, signal: host.signal },
+      onProgress: ({ bytes: done, of }) => onRead(done, of),
+    });
+    return {
+      dataset: { ...read, close: async () => await bytes.close() },
+      inputOptions: { files: [name], options: [], where: undefined, groupBy: undefined },
+      logged,
+      hasChanged: async () => (await readNewest()) !== newest,
+    };
   };
 };
