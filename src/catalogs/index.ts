@@ -12,34 +12,11 @@ export {
   readCatalogFile,
   saveCatalog,
 } from "./catalog-files.ts";
-export { type Cost, compareCosts, computeCost, noUsage, readCallUsage, type Usage } from "./cost.ts";
-export { type Change, diffCatalogs } from "./diff.ts";
-export {
-  catalogFields,
-  dayMs,
-  deprecationDay,
-  findMistypedFields,
-  formatPercentChange,
-  formatPlain,
-  formatPrice,
-  modelFields,
-  namedPrices,
-  parseAmount,
-  priceField,
-  statedPrices,
-  tokenPrices,
-  utcDay,
-} from "./fields.ts";
-export { createMatcher, type Filter, filteredColumns, findUnknownWord, hasFilters, usualWords } from "./filter.ts";
+export * from "./cost.ts";
+export * from "./diff.ts";
+export * from "./fields.ts";
+export * from "./filter.ts";
 export { type LockedModel, readLock, toLockedModel, writeLock } from "./lock.ts";
-export { compareCodeUnits, compilePattern, findNearestId } from "./models.ts";
-export {
-  type CatalogEntry,
-  type CatalogRow,
-  cellsDocument,
-  createRowMatcher,
-  joinById,
-  joinCatalogs,
-  rowsDocument,
-} from "./rows.ts";
-export { acceptAdvice, isAcceptable, lockRules, type VerifiedFact, verifyLock } from "./verify.ts";
+export * from "./models.ts";
+export * from "./rows.ts";
+export * from "./verify.ts";

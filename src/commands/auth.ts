@@ -69,12 +69,9 @@ const isKeyAccepted = async (context: Context, { settings, targets }: config.Log
   return false;
 };
 
-const untriedKeyProblem = (why: string, advice: string): Problem => ({
-  rule: "key-not-verified",
-  severity: "warning",
-  message: `the key was not tested: ${why}`,
-  advice,
-});
+const untriedKeyProblem = (why: string, advice: string): Problem => {
+  return { rule: "key-not-verified", severity: "warning", message: `the key was not tested: ${why}`, advice };
+};
 
 /** The warning if the service gave no usable answer. */
 export const unansweredKeyProblem = (origin: string, { isDown }: { readonly isDown: boolean }): Problem => {
@@ -141,15 +138,8 @@ const logOut = command({
   },
 });
 
-/** The credential of one use. `origin` is null without a URL, and `check` without `--check`. */
-interface StatusRow {
-  readonly use: CredentialUse;
-  readonly origin: string | null;
-  readonly state: "ready" | "command" | "elsewhere" | "missing" | "no address";
-  readonly from: string | null;
-  readonly username: string | null;
-  readonly check: CredentialTest["state"] | null;
-}
+/** The credential of one use. `origin` is null without a URL. */
+type StatusRow = Awaited<ReturnType<typeof credentialStatus>>;
 
 const status = command({
   words: "auth status",
@@ -162,7 +152,7 @@ const status = command({
       ...toSettingsSources(context),
       defaults: { max_wait: config.keyCheckMaxWait },
     });
-    const rows: StatusRow[] = [];
+    const rows: (StatusRow & { check: CredentialTest["state"] | null })[] = [];
     let failed: Failure | undefined;
     for (const use of only === undefined ? config.credentialUses : [only]) {
       const row = await credentialStatus(settings, use);
@@ -184,18 +174,17 @@ const status = command({
   },
 });
 
-const isUsable = ({ state }: StatusRow): boolean => state === "ready" || state === "command";
+const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";
 
-const credentialStatus = async (settings: config.Settings, use: CredentialUse): Promise<StatusRow> => {
-  const row = { use, origin: null, state: "no address", from: null, username: null, check: null } as const;
-  if (settings.local) {
-    const username = use === "calls" ? "api" : null;
-    return { ...row, state: "ready", from: "the local service's own key", username };
+const credentialStatus = async (settings: config.Settings, use: CredentialUse) => {
+  const origin = settings.local ? undefined : config.findOrigin(settings, use);
+  const found = origin === undefined ? undefined : await settings.credentialSource(use, origin);
+  if (origin !== undefined && found !== undefined) {
+    const { state, from = null, username = null } = found;
+    return { use, origin, state, from, username };
   }
-  const origin = config.findOrigin(settings, use);
-  if (origin === undefined) return row;
-  const { state, from = null, username = null } = await settings.credentialSource(use, origin);
-  return { ...row, origin, state, from, username };
+  const [state, from] = settings.local ? ["ready", "the local service's own key"] : ["no address", null];
+  return { use, origin: null, state, from, username: settings.local && use === "calls" ? "api" : null };
 };
 
 export const auth = command({

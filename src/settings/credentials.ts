@@ -32,15 +32,12 @@ export const findSecretVariables = ({ env }: Host, uses: readonly CredentialUse[
   return [...new Set(names)].filter((name) => env[name]);
 };
 
-interface CredentialSource {
+interface FoundCredential {
   /** `command`: a command would run. `elsewhere`: the saved one is for another origin. */
   readonly state: "ready" | "command" | "elsewhere" | "missing";
   readonly from?: string;
   readonly username?: string | undefined;
   readonly failure?: Failure;
-}
-
-interface FoundCredential extends CredentialSource {
   readonly secret?: () => string | Promise<string>;
 }
 
@@ -132,11 +129,8 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
       resolved.set(id, credential);
       return await credential;
     },
-    /** Returns the source of the credential. Runs no command. @throws Failure `usage` */
-    async credentialSource(use: CredentialUse, origin: string): Promise<CredentialSource> {
-      const { secret: _, ...source } = await find(use, origin);
-      return source;
-    },
+    /** Finds the source of the credential. Runs no command. @throws Failure `usage` */
+    credentialSource: find,
   };
 };
 

@@ -11,20 +11,13 @@ const formatWhere = ({ option, environment, file, line, column }: FailureLocatio
   return `${file}${position}${profile === undefined ? "" : `, profile ${profile}`}`;
 };
 
-/** @param ways two or more ways to set it */
-export const settingUnset = (setting: string, ways: readonly string[]): Failure => {
-  const hint = `${ways.slice(0, -1).join(", ")} or ${ways.at(-1)}`;
-  return new Failure("usage", "setting-missing", `${setting} is not set`, { hint, where: { setting } });
-};
-
-/** An invalid value of a setting, without secrets, and the profile that it is saved in. */
-interface InvalidValue extends Record<"setting" | "value" | "wanted", string> {
-  suggestion?: string | undefined;
-  where: FailureLocation;
-  profile?: string | undefined;
-}
-
-export const invalidSetting = ({ setting, value, wanted, suggestion, where, profile }: InvalidValue): Failure => {
+/** @param invalid a value without secrets, and the profile that it is saved in */
+export const invalidSetting = (
+  invalid: {
+    [Name in "setting" | "value" | "wanted"]: string;
+  } & { [Name in "suggestion" | "profile"]?: string | undefined } & { where: FailureLocation },
+): Failure => {
+  const { setting, value, wanted, suggestion, where, profile } = invalid;
   const from = formatWhere(where, profile);
   const message = `invalid ${setting} "${value}"${from === "" ? "" : ` (${from})`}: expected ${wanted}`;
   return new Failure("usage", "setting-invalid", message, { ...didYouMean(suggestion), where });

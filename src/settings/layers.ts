@@ -132,11 +132,7 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
 export const toSettingText = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
-interface ResolvedSetting {
-  readonly text: string;
-  readonly source: SettingSource;
-  readonly where: FailureLocation;
-}
+type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: FailureLocation }>;
 
 /** Returns the text of a setting, and its source; undefined if no layer has it. */
 export const resolveSetting = (layers: Layers, name: SettingName): ResolvedSetting | undefined => {

@@ -76,17 +76,10 @@ export const findOrigin = (settings: Settings, use: CredentialUse): string | und
 };
 
 /** A use with a URL, and the origin that its key is saved for. */
-interface LoginTarget {
-  readonly use: CredentialUse;
-  readonly origin: string;
-}
+type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
 
-interface LoginOptions {
-  /** Default: all uses that have a URL. */
-  readonly only: CredentialUse | undefined;
-  readonly username?: string | undefined;
-  readonly withToken: boolean;
-}
+/** @param only default: all uses that have a URL */
+type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
 /**
  * Plans a login. It takes the key as soon as one URL is known.
@@ -141,16 +134,16 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
   const targets = findTargets();
-  const targetUses = targets.map(({ use }) => use);
   return {
     /** The settings of the run with all answers. Each credential is the new key. */
     settings: { ...settings, credential },
-    key,
-    username,
-    targets,
+    ...{ key, username, targets },
     /** Typed URLs, project and providers, which are saved with the key. */
     given: Object.fromEntries(given.map((name) => [name, flags[name]])),
-    overriding: credentials.findSecretVariables(host, targetUses),
+    overriding: credentials.findSecretVariables(
+      host,
+      targets.map(({ use }) => use),
+    ),
   };
 };
 

@@ -1,11 +1,11 @@
 /** Reads the settings of one run. */
 import { resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
-import type { Failure } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../files.ts";
 import { credentialUses, findSecretVariables, openCredentials } from "./credentials.ts";
 import { openLocations } from "./database-locations.ts";
-import { folderUnknown, settingUnset } from "./failures.ts";
+import { folderUnknown } from "./failures.ts";
 import { defaultProfile, findLayers, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { findDataFolder } from "./saved.ts";
 import {
@@ -110,5 +110,6 @@ export const settingMissing = (missing: SettingName, profile: string = defaultPr
     `run \`rollcall config set ${name} ${example}${inProfile}\``,
     ...(local !== undefined || name.endsWith("base_url") ? ["use the local service with --local"] : []),
   ];
-  return settingUnset(name, ways);
+  const hint = `${ways.slice(0, -1).join(", ")} or ${ways.at(-1)}`;
+  return new Failure("usage", "setting-missing", `${name} is not set`, { hint, where: { setting: name } });
 };

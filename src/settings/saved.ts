@@ -6,7 +6,7 @@ import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { checkFileMode, getErrorCode, makeFolder, requireSafeOwnership } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
-import { findSpan, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
+import { bomLength, findSpan, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
 import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile, settingsLocked } from "./failures.ts";
 
 export type FolderHost = Pick<Host, "env" | "platform">;
@@ -81,14 +81,11 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
   const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
-  const found = new Map<string, JsonObject>();
-  for (const [name, saved] of Object.entries(profiles)) {
-    if (!isObject(saved)) {
-      throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
-    }
-    found.set(name, saved);
-  }
-  return { members, where, profiles: found };
+  const found = Object.entries(profiles).map(([name, saved]) => {
+    if (isObject(saved)) return [name, saved] as const;
+    throw invalidSettingsFile(`the profile "${name}" is not an object`, where(["profiles", name]));
+  });
+  return { members, where, profiles: new Map(found) };
 };
 
 const readIfExists = (file: string): Buffer | undefined => {
@@ -109,10 +106,8 @@ const readIfExists = (file: string): Buffer | undefined => {
 /** Parses a JSON object from a file's bytes. @throws the failure that `toFailure` returns */
 export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof invalidSettingsFile) => {
   if (!isUtf8(bytes)) throw toFailure("it is not UTF-8", { file });
-  const text = Buffer.from(bytes)
-    .toString("utf8")
-    .replace(/^\ufeff/, "");
-  const content = Buffer.from(text);
+  const content = Buffer.from(bytes.subarray(bomLength(bytes)));
+  const text = content.toString("utf8");
   const locate = (offset: number): FailureLocation => ({ file, ...locateOffset(content, offset) });
   // JSON.parse would quote the text in its message, which may have keys.
   const fault = findFault(content);

@@ -41,13 +41,10 @@ type Check = (asked: CheckContext, credentials: Promise<readonly Finding[]>) => 
 export const silentSources = { notice: () => undefined, warn: () => undefined };
 
 const ok = (check: string, message: string, facts?: Facts): Finding => ({ check, status: "ok", message, facts });
-const skipped = (check: string, message: string, facts?: Facts): Finding => {
-  return { check, status: "skipped", message, facts };
-};
+const skipped: typeof ok = (check, message, facts) => ({ check, status: "skipped", message, facts });
 const warning = (check: string, message: string, fix?: string, facts?: Facts): Finding => {
   return { check, status: "warning", message, fix, facts };
 };
-
 const error = (check: string, code: FailureCode, message: string, fix: string | undefined, facts?: Facts): Finding => {
   return { check, status: "error", message, fix, code, facts };
 };
@@ -91,11 +88,9 @@ const checkSettings: Check = async ({ context }) => {
   return [
     ok("settings", `profile ${profile}: ${names}`, { profile, settings: Object.fromEntries(facts) }),
     // A default is invalid only if its source setting is invalid.
-    ...set.flatMap(({ problem, from }): readonly Finding[] => {
-      if (problem === null) return [];
-      const { message, advice } = problem;
-      return [error("settings", "usage", `${message} (${from})`, advice)];
-    }),
+    ...set.flatMap(({ problem, from }) =>
+      problem === null ? [] : [error("settings", "usage", `${problem.message} (${from})`, problem.advice)],
+    ),
     ...unknown.map((name) => {
       const fix = "delete it from the file, unless a newer rollcall wrote it";
       return warning("settings", `unknown setting ${name} in the profile ${profile}`, fix);
@@ -150,15 +145,12 @@ const checkCredential = async (
     const tried = await testCredential(context, settings, [use]);
     if (tried.state === "taken")
       return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
-    if (tried.state === "untried") {
-      return untried(use === "calls" ? "no project is set" : "only log accepts it");
-    }
-    const { failure } = tried;
+    if (tried.state === "untried") return untried(use === "calls" ? "no project is set" : "only log accepts it");
+    const { failure, state: answer } = tried;
     if (failure.code === "unavailable") return untried("the service is unreachable");
-    const isRefused = tried.state === "refused";
-    const found = toFinding(check, failure, { ...facts, accepted: isRefused ? false : null });
-    if (isRefused) return found;
-    if (isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true) return found;
+    const found = toFinding(check, failure, { ...facts, accepted: answer === "refused" ? false : null });
+    const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
+    if (answer === "refused" || isPage) return found;
     return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
   } catch (thrown) {
     // `checkSettings` reports it.

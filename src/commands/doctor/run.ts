@@ -31,7 +31,10 @@ export const runDoctor = async (given: Context, { offline }: { readonly offline:
 
 const runChecks = async (context: Context, isOffline: boolean): Promise<readonly Finding[]> => {
   const { host } = context;
-  const settings = await readSettingsIfValid(context);
+  const sources = { ...toSettingsSources(context), ...silentSources };
+  // Requests are not retried. Unreadable settings are a finding.
+  const flags = { ...context.flags, max_wait: "0s" };
+  const settings = await readSettings({ ...sources, flags }).catch(() => undefined);
   const silenceMs = readTimeout(settings) ?? defaultTimeoutMs;
   const asked = { context, settings, isOffline, silenceMs };
   const credentials = checks.credentials(asked);
@@ -51,13 +54,6 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
     }
   });
   return (await Promise.all(all)).flat();
-};
-
-/** Reads the settings, without retries of requests; undefined if they are unreadable. */
-const readSettingsIfValid = async (context: Context): Promise<Settings | undefined> => {
-  const sources = toSettingsSources(context);
-  const flags = { ...sources.flags, max_wait: "0s" };
-  return await readSettings({ ...sources, ...silentSources, flags }).catch(() => undefined);
 };
 
 const readTimeout = (settings: Settings | undefined): number | undefined => {
