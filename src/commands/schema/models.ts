@@ -22,11 +22,7 @@ const catalogRows = <Of extends z.ZodMiniType>(row: Of) => object({ catalogs: li
 const entry = object({ catalog: catalogName, entry: catalogModel });
 
 /** An inference model and a catalog entry with its id. */
-const priced = object({
-  model: inferenceModel,
-  catalog: catalogOrNull,
-  entry: nullable(catalogModel),
-});
+const priced = object({ model: inferenceModel, catalog: catalogOrNull, entry: nullable(catalogModel) });
 
 const models = either([
   s.open({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel) }),
@@ -111,13 +107,7 @@ const costOfModel = object({
   total: about("exact US dollars; null if a price is not stated", nullable(dollars)),
   at_least: about("sum of the known prices", dollars),
   not_stated: about("names of missing prices", list(text)),
-  items: list(
-    object({
-      price: text,
-      count,
-      ...sameKeys(nullable(dollars), "unit_price", "cost"),
-    }),
-  ),
+  items: list(object({ price: text, count, ...sameKeys(nullable(dollars), "unit_price", "cost") })),
 });
 
 const lock = object({

@@ -2,24 +2,12 @@
 import { exitCodes } from "../../failure.ts";
 import { modelsOutputs } from "./models.ts";
 import * as s from "./shape.ts";
-import {
-  about,
-  anything,
-  count,
-  flag,
-  list,
-  listDocument,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  optionalAbout,
-  sameKeys,
-  text,
-} from "./shape.ts";
 import { trajectoriesOutputs } from "./trajectories.ts";
 
 export { passthroughNote } from "./models.ts";
+
+const { about, anything, count, flag, list, listDocument, nullable, object, oneOf, optional, optionalAbout } = s;
+const { sameKeys, text } = s;
 
 const useName = oneOf("log", "inference", "calls");
 const code = oneOf(...Object.keys(exitCodes));
@@ -62,12 +50,7 @@ const deleted = object({ deleted: text, settings: list(text), keys: list(useName
 
 const uses = { projects: about("empty: all projects", list(text)), uses: list(useName) };
 const addedKey = object({ ...sameKeys(text, "name", "key"), ...uses });
-const key = object({
-  name: text,
-  ...uses,
-  created: s.time,
-  revoked: about("null if valid", nullable(s.time)),
-});
+const key = object({ name: text, ...uses, created: s.time, revoked: about("null if valid", nullable(s.time)) });
 
 const finding = object({
   check: text,
@@ -225,19 +208,17 @@ export type Output = (typeof outputs)[number];
 
 /** Returns the file of a schema in the package, and its content. */
 export const documentSchema = ({ name, about: description, schema }: Output) =>
-  toSchemaFile(toFileName(name), { title: `rollcall ${name}`, description, ...s.toJsonSchema(schema) });
+  toSchemaFile(name, "", { title: `rollcall ${name}`, description, ...s.toJsonSchema(schema) });
 
 /** Returns the schema of a line of `-o jsonl`. Default: the schema of the document. */
 export const lineSchema = (output: Output): ReturnType<typeof documentSchema> => {
   const { name, line } = output;
   if (line === undefined) return documentSchema(output);
-  const title = `rollcall ${name}, one line of -o jsonl`;
-  return toSchemaFile(`${toFileName(name)}.line`, { title, ...s.toJsonSchema(line) });
+  return toSchemaFile(name, ".line", { title: `rollcall ${name}, one line of -o jsonl`, ...s.toJsonSchema(line) });
 };
 
-const toFileName = (name: string): string => name.replaceAll(" ", "-");
-
-const toSchemaFile = (name: string, schema: Readonly<Record<string, unknown>>) => ({
-  file: `schemas/${name}.json`,
-  schema: { $schema: "https://json-schema.org/draft/2020-12/schema", $id: `urn:rollcall:schema:${name}`, ...schema },
-});
+const toSchemaFile = (name: string, ending: string, schema: Readonly<Record<string, unknown>>) => {
+  const id = `${name.replaceAll(" ", "-")}${ending}`;
+  const draft = "https://json-schema.org/draft/2020-12/schema";
+  return { file: `schemas/${id}.json`, schema: { $schema: draft, $id: `urn:rollcall:schema:${id}`, ...schema } };
+};

@@ -101,19 +101,19 @@ export const toJsonSchema = (schema: Schema): JsonObject => {
 const simplifySchema = (schema: JsonObject): JsonObject => {
   const { description, const: only, ...own } = { ...schema, ...mergeNullable(schema) };
   const words = only === undefined ? own.enum : [only];
-  const changes = {
-    ...(own.type === undefined ? {} : { anyOf: undefined }),
-    ...(words === undefined ? {} : { type: undefined, enum: words }),
+  const isRedundant: Readonly<Record<string, boolean>> = {
+    anyOf: own.type !== undefined,
+    type: words !== undefined,
     // The pattern of a date-time has 300 characters.
-    ...(own.format === undefined ? {} : { pattern: undefined }),
-    ...(own.minimum === Number.MIN_SAFE_INTEGER ? { minimum: undefined } : {}),
-    ...(own.maximum === Number.MAX_SAFE_INTEGER ? { maximum: undefined } : {}),
-    ...(own.properties === undefined || own.additionalProperties === false ? {} : { additionalProperties: undefined }),
-    propertyNames: undefined,
-    readOnly: undefined,
+    pattern: own.format !== undefined,
+    minimum: own.minimum === Number.MIN_SAFE_INTEGER,
+    maximum: own.maximum === Number.MAX_SAFE_INTEGER,
+    additionalProperties: own.properties !== undefined && own.additionalProperties !== false,
+    propertyNames: true,
+    readOnly: true,
   };
-  const read = Object.entries({ description, ...own, ...changes });
-  return Object.fromEntries(read.filter(([, value]) => value !== undefined));
+  const read = Object.entries({ description, ...own, ...(words === undefined ? {} : { enum: words }) });
+  return Object.fromEntries(read.filter(([key, value]) => value !== undefined && !isRedundant[key]));
 };
 
 /** Merges `anyOf` of a type and null. */
