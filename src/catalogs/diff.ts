@@ -16,20 +16,11 @@ export interface Change {
   readonly to: unknown;
 }
 
-interface Difference {
-  readonly changes: readonly Change[];
-  readonly models: {
-    readonly from: number;
-    readonly to: number;
-    /** Models with the same facts in both catalogs. */
-    readonly same: number;
-    /** Entries without an id, which cannot be compared. */
-    readonly without_id: number;
-  };
-}
-
-/** Compares models by id, in the order of ids. If an id is repeated, the models are compared in their order. */
-export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogModel>): Difference => {
+/**
+ * Compares models by id, in the order of ids. If an id is repeated, the models are compared in their order. Entries
+ * without an id cannot be compared.
+ */
+export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogModel>) => {
   const [before, after] = [groupById(from), groupById(to)];
   const changes: Change[] = [];
   let same = 0;
@@ -85,9 +76,8 @@ const changesByField = new Map(catalogFields.map(({ name, change }) => [name, ch
 const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   const facts = new Map<string, unknown>();
   const add = (field: string, value: unknown) => facts.set(field, toWritable(wireValue(value)));
-  const { pricing } = model;
-  if (pricing instanceof MistypedValue) add("pricing", pricing);
-  const prices = typedValue(pricing) ?? {};
+  if (model.pricing instanceof MistypedValue) add("pricing", model.pricing);
+  const prices = typedValue(model.pricing) ?? {};
   for (const name of new Set([...priceNames, ...Object.keys(prices)])) {
     if (Object.hasOwn(prices, name)) add(`pricing.${name}`, prices[name]);
   }

@@ -2,18 +2,14 @@
 import { Failure, type FailureLocation } from "../failure.ts";
 import { formatInputName } from "../sentences.ts";
 
-interface InvalidLock extends FailureLocation {
-  readonly file: string;
-  readonly reason: string;
-  /** False if the file is not a lock file. Such a file is never overwritten. */
-  readonly isLock: boolean;
-}
-
-export const invalidLock = ({ reason, isLock, ...where }: InvalidLock): Failure =>
-  new Failure("invalid_input", "invalid-lock", `cannot use the lock file ${where.file}: ${reason}`, {
+/** @param fault `isLock` is false if the file is not a lock file. Such a file is never overwritten. */
+export const invalidLock = (fault: FailureLocation & { reason: string; isLock: boolean }): Failure => {
+  const { reason, isLock, ...where } = fault;
+  return new Failure("invalid_input", "invalid-lock", `cannot use the lock file ${where.file}: ${reason}`, {
     hint: isLock ? "write it again with `rollcall catalog lock <model…>`" : "choose another file with --file",
     where,
   });
+};
 
 interface FileFault {
   readonly file: string;

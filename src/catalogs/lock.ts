@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";
-import { typedValue } from "../contract/replies.ts";
+import { type Field, typedValue } from "../contract/replies.ts";
 import type { Failure } from "../failure.ts";
 import { getErrorCode, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
@@ -35,29 +35,29 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-export const toLockedModel = (catalog: CatalogName, id: string, model: CatalogModel): LockedModel => {
-  const codes = typedValue(model.datacenters)?.flatMap(({ country_code }) => typedValue(country_code) ?? []);
-  return {
-    catalog,
-    id,
-    quantization: typedValue(model.quantization) || undefined,
-    context_length: toPositive(typedValue(model.context_length)),
-    max_output_length: toPositive(typedValue(model.max_output_length)),
-    pricing: toLockedPrices(model),
-    input_modalities: sortUnique(typedValue(model.input_modalities)),
-    output_modalities: sortUnique(typedValue(model.output_modalities)),
-    supported_features: sortUnique(typedValue(model.supported_features)),
-    supported_sampling_parameters: sortUnique(typedValue(model.supported_sampling_parameters)),
-    countries: sortUnique(codes),
-    deprecation_date: typedValue(model.deprecation_date) || undefined,
-  };
-};
+export const toLockedModel = (catalog: CatalogName, id: string, model: CatalogModel): LockedModel => ({
+  catalog,
+  id,
+  quantization: typedValue(model.quantization) || undefined,
+  context_length: toPositive(model.context_length),
+  max_output_length: toPositive(model.max_output_length),
+  pricing: toLockedPrices(model),
+  input_modalities: sortUnique(model.input_modalities),
+  output_modalities: sortUnique(model.output_modalities),
+  supported_features: sortUnique(model.supported_features),
+  supported_sampling_parameters: sortUnique(model.supported_sampling_parameters),
+  countries: sortUnique(typedValue(model.datacenters)?.flatMap(({ country_code }) => typedValue(country_code) ?? [])),
+  deprecation_date: typedValue(model.deprecation_date) || undefined,
+});
 
 /** Assumed: 0 means "not stated". Negative numbers are invalid. */
-const toPositive = (number = 0): number | undefined => (number > 0 ? number : undefined);
+const toPositive = (field: Field<number>): number | undefined => {
+  const number = typedValue(field) ?? 0;
+  return number > 0 ? number : undefined;
+};
 
-const sortUnique = (list: readonly string[] = []): string[] | undefined =>
-  list.length === 0 ? undefined : [...new Set(list)].sort();
+const sortUnique = (list: Field<readonly string[]>): string[] | undefined =>
+  typedValue(list)?.length ? [...new Set(typedValue(list))].sort() : undefined;
 
 const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
   const prices = statedPrices(pricing);
@@ -72,12 +72,8 @@ const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | und
 /** Keys and positions from a model to one of its values. */
 export type LockPath = readonly (string | number)[];
 
-export interface LockFile {
-  readonly file: string;
-  readonly models: readonly LockedModel[];
-  /** Returns the line and column of a fact, from 1. */
-  positionOf(model: number, path: LockPath): { readonly line: number; readonly column: number };
-}
+/** `positionOf` returns the line and column of a fact, from 1. */
+export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 
 /** Must be raised if an older rollcall would misread the file. */
 const lockVersion = 1;
@@ -86,7 +82,7 @@ const lockVersion = 1;
 const lockKey = "rollcall_lock";
 
 /** Reads a lock file. Returns undefined if it does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
-export const readLock = (file: string): LockFile | undefined => {
+export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
   if (bytes === undefined) return undefined;
   const broken = (reason: string, at = 0, isLock = true): Failure =>
@@ -113,7 +109,7 @@ export const readLock = (file: string): LockFile | undefined => {
     const path = getMember(model, key) === undefined ? [] : [key];
     throw broken(`invalid ${["models", at, ...path].join(".")}`, factAt(at, path));
   });
-  return { file, models, positionOf: (model, path) => locateOffset(bytes, factAt(model, path)) };
+  return { file, models, positionOf: (model: number, path: LockPath) => locateOffset(bytes, factAt(model, path)) };
 };
 
 const readLockBytes = (file: string): Buffer | undefined => {

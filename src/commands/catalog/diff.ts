@@ -8,7 +8,6 @@ import type { CatalogModel } from "../../contract/catalog.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { type Column, printList, textColumn } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
-import type { Settings } from "../../settings/index.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import { noteNulls } from "../lists/selection.ts";
@@ -80,32 +79,24 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <file>");
     return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
+  /** Reads a catalog as it was at a time. @throws Failure `catalog-history-missing` */
+  const readPast = (name: catalogs.CatalogName, time: number): ComparedCatalog => {
+    const [id, folder] = [source.catalogIdOf(settings, name), settings.dataFolder()];
+    const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
+    const models = saved && catalogs.parseCatalog(saved.bytes);
+    if (saved === undefined || models === undefined) throw catalogHistoryMissing(id);
+    const { fetchedAt: asOf } = saved;
+    if (asOf > time) {
+      screen.notice(`comparing with the oldest saved ${name} catalog, of ${source.formatMinute(asOf)}`);
+    }
+    return { ...id, file: null, asOf, models };
+  };
   const pairs: Pair[] = [];
   for (const name of source.selectCatalogs(settings, catalog)) {
-    const from = readPast(context, { settings, catalog: name, time: since(host.now()) });
-    const to = until && readPast(context, { settings, catalog: name, time: until(host.now()) });
-    pairs.push([from, to ?? (await readCurrent(name))]);
+    const from = readPast(name, since(host.now()));
+    pairs.push([from, until === undefined ? await readCurrent(name) : readPast(name, until(host.now()))]);
   }
   return pairs;
-};
-
-/** Reads a catalog as it was at a time. @throws Failure `catalog-history-missing` */
-const readPast = (
-  { screen }: Context,
-  {
-    settings,
-    catalog,
-    time,
-  }: { readonly settings: Settings; readonly catalog: catalogs.CatalogName; readonly time: number },
-): ComparedCatalog => {
-  const [id, folder] = [source.catalogIdOf(settings, catalog), settings.dataFolder()];
-  const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
-  const models = saved && catalogs.parseCatalog(saved.bytes);
-  if (saved === undefined || models === undefined) throw catalogHistoryMissing(id);
-  if (saved.fetchedAt > time) {
-    screen.notice(`comparing with the oldest saved ${catalog} catalog, of ${source.formatMinute(saved.fetchedAt)}`);
-  }
-  return { ...id, file: null, asOf: saved.fetchedAt, models };
 };
 
 const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
