@@ -25,12 +25,8 @@ export interface CatalogId {
   readonly provider: string;
 }
 
-/** A reply of the history. */
-interface SavedCatalog {
-  readonly bytes: Uint8Array;
-  /** Milliseconds since 1970. */
-  readonly fetchedAt: number;
-}
+/** A reply of the history. `fetchedAt`: milliseconds since 1970. */
+type SavedCatalog = Readonly<{ bytes: Uint8Array; fetchedAt: number }>;
 
 /** Maximum replies of a catalog in the history. The oldest are removed. */
 export const maxSavedReplies = 500;

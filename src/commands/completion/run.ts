@@ -24,37 +24,28 @@ interface CompletionRequest {
   readonly typed: readonly string[];
 }
 
-/** Prints the candidates. Prints no errors, because they would break the prompt. */
+/** Prints `words`, `files` or `folders`, then the words. Prints no errors, because they would break the prompt. */
 export const printCandidates = async (context: Context, asked: CompletionRequest): Promise<void> => {
-  const lines = await completionLines(context, asked).catch(() => []);
-  await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
-};
-
-/** The lines of the answer: `words`, `files` or `folders`, then the words. */
-const completionLines = async (
-  context: Context,
-  { program, shell, typed }: CompletionRequest,
-): Promise<readonly string[]> => {
-  const { current, before, format: write } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
-  if (isRedirection(before.at(-1))) return ["files"];
+  const { program, shell, typed } = asked;
+  const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   const words = before.filter((word, at) => !isRedirection(word) && !isRedirection(before[at - 1]));
-  const found = await findCandidates(context, program, { before: words, current });
-  if (typeof found === "string") return [found];
+  const finding = isRedirection(before.at(-1)) ? "files" : findCandidates(context, program, { before: words, current });
+  const found = await Promise.resolve(finding).catch(() => undefined);
+  if (found === undefined) return;
   // Control characters cannot be typed.
-  const plain = found.filter(({ text }) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text));
-  return ["words", ...plain.flatMap((one) => write(one) ?? [])];
+  const canType = ({ text }: Candidate): boolean => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text);
+  const lines =
+    typeof found === "string" ? [found] : ["words", ...found.filter(canType).flatMap((one) => format(one) ?? [])];
+  await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
 
 /** True for `<`, `2>` and the like. The shell consumes the operator and the file after it. */
 const isRedirection = (word: string | undefined): boolean => word !== undefined && /^(\d*|&)(<|>{1,2}\|?)$/.test(word);
 
-interface Line {
+/** The words of a line. `format` returns a line of the answer; undefined if the candidate does not fit. */
+interface ShellLine {
   readonly before: readonly string[];
   readonly current: string;
-}
-
-interface ShellLine extends Line {
-  /** Returns a line of the answer; undefined if the candidate does not fit. */
   readonly format: (word: Candidate) => string | undefined;
 }
 
@@ -78,12 +69,8 @@ const parseBashLine = ([line = "", replaced = ""]: readonly string[]): ShellLine
 
 const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => {
   const isPowershell = shell === "powershell";
-  const words = isPowershell
-    ? Buffer.from(typed[0] ?? "", "base64")
-        .toString()
-        .split("\0")
-    : typed;
-  const [markedWord = "", ...before] = words;
+  const joined = isPowershell ? Buffer.from(typed[0] ?? "", "base64").toString() : typed.join("\0");
+  const [markedWord = "", ...before] = joined.split("\0");
   const raw = markedWord.slice(1);
   // fish and PowerShell pass the word with its quotes.
   const current = shell === "zsh" ? raw : (splitWords(raw).at(-1)?.text ?? "");
@@ -98,7 +85,7 @@ const cursorMark = "-\0";
 const findCandidates = async (
   context: Context,
   program: cli.Program,
-  { before, current }: Line,
+  { before, current }: Pick<ShellLine, "before" | "current">,
 ): Promise<Candidates> => {
   const { command, above, given, operands, unknown } = await cli.parseArgv(program, [...before, cursorMark]);
   const options = Object.entries(cli.listOptions(command, above[0] ?? command));
@@ -116,22 +103,17 @@ const findCandidates = async (
       const found = options.find(([name, { short }]) => typed === `--${name}` || typed === `-${short}`);
       return found?.[1].placeholder === undefined ? [] : await valuesFor(`--${found[0]}`, found[1], `${typed}=`);
     }
-    const isLeft = ([name, { repeatable }]: (typeof options)[number]) =>
-      repeatable || !(given.has(name) || (name === "help" && given.has("h")));
-    return options
-      .filter(isLeft)
-      .flatMap(([name, { short, about }]) => [
-        { text: `--${name}`, about },
-        ...(current.startsWith("--") || short === undefined ? [] : [{ text: `-${short}`, about }]),
-      ]);
+    return options.flatMap(([name, { short, about, repeatable }]) => {
+      if (!repeatable && (given.has(name) || (name === "help" && given.has("h")))) return [];
+      const hasShort = short !== undefined && !current.startsWith("--");
+      return [{ text: `--${name}`, about }, ...(hasShort ? [{ text: `-${short}`, about }] : [])];
+    });
   }
-  if (taken.length === 0 && command.verbs.length > 0) return verbCandidates(command);
+  if (taken.length === 0 && command.verbs.length > 0) {
+    const verbs = cli.visibleVerbs(command).map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
+    return command.run === undefined ? [...verbs, { text: "help", about: "print the help of a command" }] : verbs;
+  }
   const args = Object.entries(command.args);
   const [name, kind] = args[taken.length] ?? args.filter((arg) => arg[1].repeatable).at(-1) ?? [];
   return name === undefined || kind === undefined ? [] : await valuesFor(`${command.words} <${name}>`, kind);
 };
-
-const verbCandidates = (command: cli.Command): readonly Candidate[] => [
-  ...cli.visibleVerbs(command).map((verb) => ({ text: cli.lastWord(verb), about: verb.about })),
-  ...(command.run === undefined ? [{ text: "help", about: "print the help of a command" }] : []),
-];

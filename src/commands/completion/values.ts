@@ -70,16 +70,9 @@ const sources: Readonly<Record<string, Source>> = {
     return suggestNext(names, asked);
   },
   "--fields": async (asked) => suggestNext(await columnNames(asked), asked),
-  "--deprecated-within": ["7d", "30d", "90d"],
-  "--created-since": ["30d", "90d", "365d"],
   "--allow": async ({ command }) =>
     command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
-  "--max-age": ["10m", "1h", "1d"],
-  "--since": ["1d", "7d", "30d"],
-  "--max-rise": ["0%", "5%", "10%"],
-  "--within": ["30d", "60d", "90d"],
   "--path": callFields,
-  "--reward-from": ["attributes.reward", "output.score", "summary"],
   "--report": reportFormats,
   "explain <name>": async () =>
     (await import("../explain/topics.ts")).topics.map(({ name, about }) => ({ text: name, about })),
