@@ -3,12 +3,20 @@ import { isUtf8 } from "node:buffer";
 import * as zlib from "node:zlib";
 import {
   type Compressors,
+  type DataReader,
   type FileMetaData,
+  type PageHeader,
   parquetMetadataAsync,
   parquetReadObjects,
+  type RowGroup,
+  type SchemaElement,
   snappyUncompress,
 } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
+import { DEFAULT_PARSERS } from "hyparquet/src/convert.js";
+import { decompressPage, readDataPage } from "hyparquet/src/datapage.js";
+import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyparquet/src/schema.js";
+import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
 import { bomLength, isObject } from "../json/walk.ts";
 import { type Columns, columnToJson, LazyText } from "./column-values.ts";
@@ -167,7 +175,7 @@ const minRowBytes = 200;
  * Returns the minimum bytes of a row group in memory: its pages, its rows, or 8 bytes for each value, because a page can
  * repeat one value.
  */
-const measureRowGroup = ({ columns, num_rows, total_byte_size }: FileMetaData["row_groups"][number]): number => {
+const measureRowGroup = ({ columns, num_rows, total_byte_size }: RowGroup): number => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowBytes * Number(num_rows));
 };
@@ -179,7 +187,8 @@ const readRows = async (
 ): Promise<readonly unknown[]> => {
   let start = 0;
   for (const group of metadata.row_groups) {
-    if (start <= range.start && range.start < start + Number(group.num_rows)) await checkPages(bytes, group, columns);
+    if (start <= range.start && range.start < start + Number(group.num_rows))
+      await checkPages(bytes, { group, schema: metadata.schema, columns });
     start += Number(group.num_rows);
   }
   const file = toAsyncBuffer(bytes);
@@ -209,41 +218,110 @@ const readRows = async (
   });
 };
 
-/** Bytes in which the header of a page must end. Writers put the smallest and largest value in it. */
-const maxHeaderBytes = 2 ** 20;
-
 /** A column can have 4 million values, or 1,000 for each of its bytes, because equal values compress well. */
 const minValueLimit = 2 ** 22;
 const maxValuesPerByte = 1000;
 
-/** Compares the headers of pages with the values of their column, because hyparquet allocates what they claim. */
+/** Checks the pages of columns, because hyparquet allocates what headers and runs claim. */
 const checkPages = async (
   bytes: Bytes,
-  group: FileMetaData["row_groups"][number],
-  columns: readonly string[] | undefined,
+  { group, schema, columns }: { group: RowGroup; schema: SchemaElement[]; columns: readonly string[] | undefined },
 ): Promise<void> => {
+  const compressors = createDecompressors();
   for (const { meta_data: column } of group.columns) {
     const [name = ""] = column?.path_in_schema ?? [];
     if (column === undefined || columns?.includes(name) === false) continue;
-    let at = Number(column.dictionary_page_offset || column.data_page_offset);
-    const end = Math.min(bytes.size, at + Number(column.total_compressed_size));
+    const start = Number(column.dictionary_page_offset || column.data_page_offset);
+    const length = Math.min(bytes.size - start, Number(column.total_compressed_size));
     let left = Number(column.num_values);
-    if (left > Math.max(minValueLimit, maxValuesPerByte * (end - at)))
-      throw new Error(`the column ${name} claims ${left} values in ${end - at} bytes`);
-    while (at < end - 1) {
-      const head = await readRange(bytes, { start: at, length: Math.min(maxHeaderBytes, end - at) });
-      const reader = { view: new DataView(head.buffer, head.byteOffset, head.length), offset: 0 };
-      const { compressed_page_size, dictionary_page_header, ...page } = parquetHeader(reader);
-      const { data_page_header, data_page_header_v2: second } = page;
-      const own = Math.max(
-        data_page_header?.num_values ?? 0,
-        (second?.num_values ?? 0) - Math.min(0, second?.num_nulls ?? 0),
-      );
-      if (Math.max(own, dictionary_page_header?.num_values ?? 0) > left || !(compressed_page_size >= 0))
+    if (left > Math.max(minValueLimit, maxValuesPerByte * length))
+      throw new Error(`the column ${name} claims ${left} values in ${length} bytes`);
+    const schemaPath = getSchemaPath(schema, column.path_in_schema);
+    const element = schemaPath.at(-1)?.element ?? { name };
+    const own = { pathInSchema: column.path_in_schema, element, schemaPath, compressors, parsers: DEFAULT_PARSERS };
+    const decoder = { ...column, ...own };
+    const chunk = await readRange(bytes, { start, length });
+    const reader = readerOf(chunk, 0);
+    while (reader.offset < length - 1) {
+      const header = parquetHeader(reader);
+      const { data_page_header: first, data_page_header_v2: second, compressed_page_size: size } = header;
+      const own = Math.max(first?.num_values ?? 0, (second?.num_values ?? 0) - Math.min(0, second?.num_nulls ?? 0));
+      if (Math.max(own, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
         throw new Error(`a page of the column ${name} claims more values than its ${column.num_values}`);
+      checkRuns(chunk.subarray(reader.offset, reader.offset + size), header, decoder);
       left -= own;
-      at += reader.offset + compressed_page_size;
+      reader.offset += size;
     }
+  }
+};
+
+const readerOf = (bytes: Uint8Array, offset: number): DataReader => ({
+  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
+  offset,
+});
+
+/** Checks the runs of a page: those of its levels, and of its values if they are positions in a dictionary. */
+const checkRuns = (
+  page: Uint8Array,
+  { type: version, data_page_header: first, uncompressed_page_size: size, ...more }: PageHeader,
+  decoder: Parameters<typeof readDataPage>[2],
+): void => {
+  const { type, codec, compressors, schemaPath } = decoder;
+  const second = version === "DATA_PAGE_V2" ? more.data_page_header_v2 : undefined;
+  const header = version === "DATA_PAGE" ? first : second;
+  if (header === undefined) return;
+  const { num_values: count, encoding } = header;
+  const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
+  // The second version does not compress levels, and has their lengths in its header.
+  const lengths = second && [second.repetition_levels_byte_length, second.definition_levels_byte_length];
+  const unpacked = second === undefined ? decompressPage(page, Number(size), codec, compressors) : page;
+  let at = 0;
+  for (const [order, level] of levels.entries()) {
+    const given = lengths?.[order];
+    const start = given === undefined ? at + 4 : at;
+    const width = 32 - Math.clz32(level);
+    if (level > 0) checkRunLengths(readerOf(unpacked, start), { width, count });
+    if (level > 0) at = start + (given ?? readerOf(unpacked, 0).view.getUint32(at, true));
+    else if (order === 0) at += given ?? 0;
+  }
+  let values = unpacked.subarray(at);
+  if (second !== undefined && second.is_compressed !== false) {
+    const length = Number(size) - second.repetition_levels_byte_length - second.definition_levels_byte_length;
+    values = decompressPage(values, length, codec, compressors);
+  }
+  const isBoolean = second === undefined ? type === "BOOLEAN" : encoding === "RLE";
+  if (encoding === "RLE" || encoding.endsWith("_DICTIONARY")) {
+    checkRunLengths(readerOf(values, isBoolean ? 4 : 1), { width: isBoolean ? 1 : (values[0] ?? 0), count });
+  } else if (encoding === "DELTA_BYTE_ARRAY") {
+    // The lengths of the prefixes that texts share with the text before them.
+    const { dataPage: prefixes } = readDataPage(
+      second === undefined ? unpacked : values,
+      { ...levelEncodings, num_values: count - (second?.num_nulls ?? 0), encoding: "DELTA_BINARY_PACKED" },
+      { ...decoder, type: "INT32", schemaPath: second === undefined ? schemaPath : [] },
+    );
+    let total = 0;
+    for (const prefix of prefixes) total += Number(prefix);
+    if (total > maxRowGroupBytes) throw new Error(moreThanDeclared);
+  }
+};
+
+const levelEncodings = { definition_level_encoding: "RLE", repetition_level_encoding: "RLE" } as const;
+
+const moreThanDeclared = "a row group decompresses to more than it declares";
+
+/** The last run of a page can be longer than its values. */
+const maxPaddedValues = 2 ** 10;
+
+/** Walks over runs as hyparquet does. */
+const checkRunLengths = (reader: DataReader, { width, count }: { width: number; count: number }): void => {
+  for (let left = count; left > 0 && reader.offset < reader.view.byteLength; ) {
+    const header = readVarInt(reader);
+    const isPacked = (header & 1) === 1;
+    const length = isPacked ? (header >> 1) * 8 : header >>> 1;
+    if (length < 0 || length > left + maxPaddedValues)
+      throw new Error(`a run of a page claims ${length >>> 0} values, and the page has ${count}`);
+    left -= length;
+    reader.offset += isPacked ? Math.max(1, (length * width) / 8) : (width + 7) >> 3;
   }
 };
 
@@ -283,7 +361,7 @@ const createDecompressors = (): Compressors => {
     (decompress: (page: Uint8Array, length: number) => Uint8Array) =>
     (page: Uint8Array, length: number): Uint8Array => {
       left -= length;
-      if (left < 0) throw new Error("a row group decompresses to more than it declares");
+      if (left < 0) throw new Error(moreThanDeclared);
       return decompress(page, length);
     };
   return {

@@ -32,14 +32,23 @@ const digitsOf = (value: number): Buffer => {
   return Buffer.from(digits);
 };
 
+/** A data page. */
+interface ClaimedPage {
+  readonly values: number;
+  /** The run of its levels. Default: nulls. */
+  readonly run?: readonly number[];
+  /** The bit width of positions in a dictionary, and their run. */
+  readonly positions?: readonly number[];
+}
+
 /** Writes rows into a Parquet file, each in its own row group; missing values are null. */
 const parquetOf = (
   rows: readonly Row[],
   {
     claimedBytes,
-    claimedValues,
+    page: claimed,
     declaredValues = 1n,
-  }: { readonly claimedBytes?: bigint; readonly claimedValues?: number; readonly declaredValues?: bigint } = {},
+  }: { readonly claimedBytes?: bigint; readonly page?: ClaimedPage; readonly declaredValues?: bigint } = {},
 ): string => {
   const writer = new ByteWriter();
   const file = new ParquetWriter({ writer, schema });
@@ -48,14 +57,15 @@ const parquetOf = (
     file.write({ columnData });
   }
   for (const group of file.row_groups) group.total_byte_size = claimedBytes ?? group.total_byte_size;
-  if (claimedValues !== undefined) {
+  if (claimed !== undefined) {
     const column = file.row_groups[0]?.columns[0]?.meta_data;
-    // A data page of repeated nulls in one run. The first bytes are its type and sizes, and then its number of values.
-    const run = Buffer.from([...digitsOf(claimedValues), 0]);
-    const levels = Buffer.from([run.length, 0, 0, 0, ...run]);
-    const sizes = [0x15, 0, 0x15, ...digitsOf(levels.length), 0x15, ...digitsOf(levels.length)];
-    const header = [...sizes, 0x2c, 0x15, ...digitsOf(claimedValues), 0x15, 0, 0x15, 6, 0x15, 6, 0, 0];
-    const page = Buffer.from([...header, ...levels]);
+    const { values, run = [...digitsOf(values), 0], positions } = claimed;
+    const content = [run.length, 0, 0, 0, ...run, ...(positions ?? [])];
+    // The first bytes are its type and sizes, and then its number of values and their encoding.
+    const sizes = [0x15, 0, 0x15, ...digitsOf(content.length), 0x15, ...digitsOf(content.length)];
+    const encoding = positions === undefined ? 0 : 2 * 8;
+    const header = [...sizes, 0x2c, 0x15, ...digitsOf(values), 0x15, encoding, 0x15, 6, 0x15, 6, 0, 0];
+    const page = Buffer.from([...header, ...content]);
     const at = BigInt(writer.offset);
     writer.appendBytes(page);
     if (column)
@@ -255,13 +265,28 @@ describe("a Parquet file of ART", () => {
   });
 
   it("is refused if a page claims more values than its column", async () => {
-    const { code, stderr } = await convertFile(parquetOf([rowOf(0, 0)], { claimedValues: 2 ** 30 }), ["--from", "art"]);
+    const { code, stderr } = await convertFile(parquetOf([rowOf(0, 0)], { page: { values: 2 ** 30 } }), [
+      "--from",
+      "art",
+    ]);
     expect(code).toBe(3);
     expect(stderr).toContain("(a page of the column format_version claims more values than its 1)");
-    const many = parquetOf([rowOf(0, 0)], { claimedValues: 2 ** 24, declaredValues: 2n ** 24n });
+    const many = parquetOf([rowOf(0, 0)], { page: { values: 2 ** 24 }, declaredValues: 2n ** 24n });
     expect((await convertFile(many, ["--from", "art"])).stderr).toMatch(
       /format_version claims 16777216 values in \d\d bytes/,
     );
+  });
+
+  it.each([
+    ["repeated levels", { run: [...digitsOf(2 ** 30), 0] }, 2 ** 30],
+    ["packed levels", { run: [255, 255, 255, 255, 15] }, 2 ** 32 - 8],
+    ["repeated positions in a dictionary", { run: [2, 1], positions: [1, ...digitsOf(2 ** 30), 0] }, 2 ** 30],
+    ["packed positions without bits", { run: [2, 1], positions: [0, 255, 255, 255, 255, 15] }, 2 ** 32 - 8],
+  ])("is refused if a run of %s claims more values than its page", async (_, page, claimed) => {
+    const file = parquetOf([rowOf(0, 0)], { page: { values: 1, ...page } });
+    const { code, stderr } = await convertFile(file, ["--from", "art"]);
+    expect(code).toBe(3);
+    expect(stderr).toContain(`(a run of a page claims ${claimed} values, and the page has 1)`);
   });
 
   it("is refused with --from rollcall, as is a Parquet file of another tool", async () => {
