@@ -10,6 +10,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   realpathSync,
   renameSync,
@@ -363,4 +364,11 @@ export const writeForReader = async <Result>(
   } finally {
     closeSync(pipe);
   }
+};
+
+/** Reads a file, but no pipe or device, because no signal could end the wait for it. @throws the system's errors */
+export const readRegularFile = (path: string): Buffer => {
+  const facts = statSync(path);
+  if (!facts.isFile() && !facts.isDirectory()) throw Object.assign(new Error(), { code: "not a file" });
+  return readFileSync(path);
 };

@@ -1,10 +1,10 @@
 /** Lock files: the facts of models at one time, each on its own line. The same facts give the same text. */
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type Field, typedValue } from "../contract/replies.ts";
 import type { Failure } from "../failure.ts";
-import { getErrorCode, writeFileAtomically } from "../files.ts";
+import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
 import { findSpan, getMember, listElementSpans, locateOffset, parseJson } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
@@ -114,15 +114,12 @@ export const readLock = (file: string) => {
 
 const readLockBytes = (file: string): Buffer | undefined => {
   try {
-    // Devices and pipes may never end. Reading a folder fails with its own code.
-    const facts = statSync(file);
-    if (facts.isFile() || facts.isDirectory()) return readFileSync(file);
+    return readRegularFile(file);
   } catch (thrown) {
     const code = getErrorCode(thrown);
     if (code === "ENOENT") return undefined;
     throw lockUnreadable({ file, code, cause: thrown });
   }
-  throw lockUnreadable({ file, code: "not a file" });
 };
 
 /**

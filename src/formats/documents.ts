@@ -1,7 +1,6 @@
 /** Reads documents next to inputs, which their records refer to. */
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { getErrorCode } from "../files.ts";
+import { getErrorCode, readRegularFile } from "../files.ts";
 import { inputUnreadable } from "../input/failures.ts";
 import { isRemote, maxDocumentBytes, type Source } from "../input/index.ts";
 import { bomLength } from "../json/walk.ts";
@@ -53,7 +52,7 @@ const readSource = ({ bytes }: Source): Buffer | undefined => {
 
 const readDocumentFile = (path: string): Buffer | undefined => {
   try {
-    return readFileSync(path);
+    return readRegularFile(path);
   } catch (thrown) {
     const code = getErrorCode(thrown);
     if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;

@@ -1,8 +1,8 @@
 /** Converts files of other tools to groups. It is loaded only if a file may have the format of another tool. */
-import { readFileSync } from "node:fs";
 import type { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { getErrorCode } from "../files.ts";
+import { getErrorCode, readFileUpTo } from "../files.ts";
+import type { Host } from "../host.ts";
 import {
   type ConvertedInputs,
   type ConvertibleInputs,
@@ -40,29 +40,24 @@ const haveOwnFormat = async (sources: readonly Source[]): Promise<boolean> => {
 };
 
 /** Reads `--rewards`, lines of `{"id", "reward"}`. Numbers keep their digits. @throws Failure `invalid-option-value` */
-export const readRewards = (file: string): ReadonlyMap<string, string> => {
+export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap<string, string>> => {
+  const wrong = (why: string): Failure =>
+    invalidOptionValue({ option: "--rewards", value: file, wanted: `a file of rewards: ${why}` });
+  const bytes = await readFileUpTo(file, Number.POSITIVE_INFINITY, host).catch((thrown: unknown) => {
+    host.signal.throwIfAborted();
+    throw wrong(`it cannot be read (${getErrorCode(thrown)})`);
+  });
   const rewards = new Map<string, string>();
-  for (const [at, line] of readLines(file).entries()) {
+  for (const [at, line] of (bytes?.toString("utf8") ?? "").split("\n").entries()) {
     if (line.trim() === "") continue;
     const bytes = Buffer.from(line);
     const spans = parseJson(line) === undefined ? new Map() : listMemberSpans(bytes, rootSpan(bytes));
     const [id, reward] = ["id", "reward"].map((key) => spans.get(key)).map((span) => span && sliceText(bytes, span));
     const isNumber = reward !== undefined && /^-?\d/.test(reward);
-    if (id === undefined || !isNumber) throw invalidRewards(file, `line ${at + 1} is not {"id": …, "reward": 1}`);
+    if (id === undefined || !isNumber) throw wrong(`line ${at + 1} is not {"id": …, "reward": 1}`);
     const name = id.startsWith('"') ? String(JSON.parse(id)) : id;
-    if (rewards.has(name) && rewards.get(name) !== reward) throw invalidRewards(file, `${name} has two rewards`);
+    if (rewards.has(name) && rewards.get(name) !== reward) throw wrong(`${name} has two rewards`);
     rewards.set(name, reward);
   }
   return rewards;
-};
-
-const invalidRewards = (file: string, wrong: string): Failure =>
-  invalidOptionValue({ option: "--rewards", value: file, wanted: `a file of rewards: ${wrong}` });
-
-const readLines = (file: string): readonly string[] => {
-  try {
-    return readFileSync(file, "utf8").split("\n");
-  } catch (thrown) {
-    throw invalidRewards(file, `it cannot be read (${getErrorCode(thrown)})`);
-  }
 };

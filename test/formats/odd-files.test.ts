@@ -1,8 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readRewards } from "../../src/formats/index.ts";
+import { testHost } from "../support/host.ts";
 import { runRollcall } from "../support/run.ts";
 import { convertFiles, folderOf } from "./converting.ts";
 
@@ -45,6 +48,21 @@ describe("the output of convert", () => {
   });
 });
 
+describe("the file of --rewards", () => {
+  it("can be a named pipe, and a signal ends the wait for its writer", async () => {
+    const pipe = join(folderOf({}), "pipe");
+    expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+    const stop = new AbortController();
+    const sleep = async (ms: number) => await new Promise<void>((resolve) => setTimeout(resolve, ms));
+    const waiting = readRewards(pipe, { ...testHost(), sleep, signal: stop.signal });
+    setTimeout(() => stop.abort(new Error("stopped")), 20);
+    await expect(waiting).rejects.toThrow("stopped");
+    const reading = readRewards(pipe, testHost());
+    await writeFile(pipe, '{"id":"a","reward":1.50}\n');
+    expect([...(await reading)]).toEqual([["a", "1.50"]]);
+  });
+});
+
 describe("rows of another tool", () => {
   const rows = [chat(0), chat(1), chat(0.5)].map((row, at) => ({ ...row, group_id: `g${at >> 1}` }));
 
@@ -66,9 +84,13 @@ describe("rows of another tool", () => {
     ["verifiers-v0", [scored, { ...scored, completion: 3 }], "completion"],
     ["trl", [sampled, { ...sampled, reward: "x" }], "reward"],
   ])("have their positions after blank lines if they are rows of %s", async (name, [good, broken], at) => {
-    const text = `${JSON.stringify(good)}\n \t\r\n${JSON.stringify(broken)}\n`;
-    const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folderOf({ "a.jsonl": text }) });
-    expect(stderr).toContain(`a.jsonl:3: ${at}: cannot convert this record of ${name}`);
+    for (const text of [
+      `${JSON.stringify(good)}\n \t\r\n${JSON.stringify(broken)}\n`,
+      `\n\n[${JSON.stringify(good)},${JSON.stringify(broken)}]\n`,
+    ]) {
+      const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folderOf({ "a.jsonl": text }) });
+      expect(stderr).toContain(`a.jsonl:3: ${at}: cannot convert this record of ${name}`);
+    }
   });
 
   it("have their positions after a row that is longer than a block of a file", async () => {

@@ -6,6 +6,7 @@ import type { Context } from "../../context.ts";
 import { roundForDisplay } from "../../decimal.ts";
 import { formatNames, readRewards } from "../../formats/index.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
+import type { Host } from "../../host.ts";
 import type { FetchProgress } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
 import { printList, printPage, type Screen } from "../../output/index.ts";
@@ -42,7 +43,7 @@ export const prepareInputs = async (
     onProgress: () => undefined,
     ...asked,
     host,
-    foreign: parseFormatOptions(typed, receipt),
+    foreign: await parseFormatOptions(typed, { hasReceipt: receipt, host }),
     skipsDigests: !isFiltered && asked.skipsDigests === true,
     maxUnpackedBytes: settings.require("max_unpacked_size"),
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
@@ -109,7 +110,10 @@ const chatFormat = "openai-chat";
 const parsePath = (path: string | undefined): (string | number)[] | undefined =>
   path?.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 
-const parseFormatOptions = (typed: InputOptions, hasReceipt: boolean): ReadOptions["foreign"] => {
+const parseFormatOptions = async (
+  typed: InputOptions,
+  { hasReceipt, host }: { readonly hasReceipt: boolean; readonly host: Host },
+): Promise<ReadOptions["foreign"]> => {
   const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw wrongValue("--from", from, names.join(", "), findNearest(from, names));
@@ -121,7 +125,7 @@ const parseFormatOptions = (typed: InputOptions, hasReceipt: boolean): ReadOptio
     ...{ from, hasReceipt, allowsLossy: typed.lossy, keepsHistories: typed.histories },
     messagesFrom: parsePath(messagesFrom),
     rewardFrom: parsePath(rewardFrom),
-    rewards: rewards === undefined ? undefined : readRewards(rewards),
+    rewards: rewards === undefined ? undefined : await readRewards(rewards, host),
   };
 };
 
