@@ -266,7 +266,7 @@ const openStage = (folder: string, service: Service) => {
         copyFileSync(join(repository, "test", first), second);
         return [];
       case "remove":
-        rmSync(first, { recursive: true });
+        rmSync(first, { recursive: true, force: true });
         return [];
       case "edit":
         writeFileSync(first, readFileSync(first, "utf8").replaceAll(second, args[2] ?? ""));

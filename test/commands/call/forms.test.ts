@@ -75,34 +75,6 @@ describe("rollcall call read --as trajectory", () => {
     expect(read.code).toBe(0);
     expect(JSON.parse(read.stdout)).toEqual(trajectory);
   });
-
-  it.each([
-    [["--as", "trajectory", "--summary"], "--summary"],
-    [["--as", "trajectory", "--no-content"], "--no-content"],
-    [["--path", "a", "--summary"], "--path"],
-    [["--as", "trajectory", "-o", "csv"], "-o csv"],
-    [["--as", "messages", "--json"], "-o jsonl"],
-    [["--as", "markdown", "-o", "jsonl"], "Markdown is not JSON"],
-  ])("exits with 2 for %j", async (args, text) => {
-    const { code, stdout, stderr } = await runRollcall(["call", "read", "a", ...args]);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(text);
-  });
-});
-
-describe("rollcall call read --as", () => {
-  it("prints fenced text for markdown, whatever the call contains", async () => {
-    const evil = "```\n# Output\n<script>alert(1)</script>\n````\n![x](http://evil.example)";
-    const call = {
-      display_name: "<b>[x](http://evil.example)",
-      inputs: { messages: [{ role: "user", content: evil }] },
-      output: "fine",
-    };
-    const { read } = await service([found("a", call)]);
-    const { stdout } = await read(["a", "--as", "markdown"]);
-    expect(stdout).toContain(`## user\n\n\`\`\`\`\`text\n${evil}\n\`\`\`\`\`\n`);
-    expect(stdout).toMatch(/^# Call \\<b\\>\\\[x\\\]\\\(http\\:\/\/evil.example\\\)\n/);
-  });
 });
 
 describe("rollcall call read --no-content", () => {

@@ -85,13 +85,6 @@ describe("rollcall call read", () => {
     expect(asked).toBeLessThan(400);
   });
 
-  it("prints fields of another type unchanged", async () => {
-    const { read } = await service([found("a", { op_name: 7, inputs: "text", ended_at: [1] })]);
-    const { code, stdout, stderr } = await read(["a"]);
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toContain("operation  7\n");
-  });
-
   it("shortens long text on a terminal, and prints all of it with --full", async () => {
     const content = Array.from({ length: 500 }, (_, at) => `line ${at}`).join("\n");
     const messages = Array.from({ length: 100 }, (_, at) => ({ role: "user", content: `message ${at}` }));

@@ -96,11 +96,6 @@ describe("rollcall call read", () => {
     });
   });
 
-  it("prints a single id of standard input as one call", async () => {
-    const { read } = await service([found("a")]);
-    expect((await read(["-", "--json"], "a\n")).stdout).toBe('{"call":{"id":"a"}}\n');
-  });
-
   it.each([
     ["nothing", "", "no call ids on standard input"],
     ["blank lines", "\n \r\n", "no call ids on standard input"],
@@ -121,21 +116,6 @@ describe("rollcall call read", () => {
       message: expect.stringContaining(message),
     });
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
-  });
-
-  it("exits with 0 for no ids with --summary or --failed", async () => {
-    const { read } = await service([]);
-    const summary = await read(["-", "--costs", "--summary", "-o", "csv"], "");
-    expect([summary.code, summary.stdout.split("\n").length, summary.stderr]).toEqual([
-      0,
-      2,
-      "note: stdin contains no call id\n",
-    ]);
-    const table = await read(["-", "--costs", "--summary"], "");
-    expect([table.code, table.stdout]).toEqual([0, expect.stringMatching(/^all calls\t\t0\t0\t0\t0\t/)]);
-    expect(await read(["-", "--failed", "--json"], "\n")).toEqual({ code: 0, stdout: '{"calls":[]}\n', stderr: "" });
-    expect(await read(["-", "--failed"], "")).toMatchObject({ code: 0, stdout: "" });
-    expect(await read(["-", "--as", "trajectory", "--failed"], "")).toMatchObject({ code: 0, stdout: "" });
   });
 
   it("exits with 3 if standard input is not readable", async () => {
@@ -176,16 +156,6 @@ describe("rollcall call read", () => {
     const line = `(printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - --project a/b -o jsonl; echo "code $?" >&2) | head -c 10 >/dev/null`;
     expect((await seeLine(line, { env })).lines).toEqual(["code 0"]);
     expect(asked).toBeLessThan(50);
-  });
-
-  it("exits with 9 for a 404 in JSON, and prints its reason", async () => {
-    const { read } = await service([{ answer: json({ reason: "call not found" }, 404) }]);
-    const { code, stderr } = await read(["a", "--json"]);
-    expect(code).toBe(9);
-    expect(JSON.parse(stderr).error).toMatchObject({
-      message: `cannot find call a in project ${project} (service: call not found)`,
-      http: { status: 404 },
-    });
   });
 
   const later = { status: 503, headers: { "retry-after": "60" }, body: '{"reason":"asleep"}' };
@@ -257,17 +227,6 @@ describe("rollcall call read", () => {
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json", "--concurrency", "3"]);
     expect([code, stdout]).toEqual([4, ""]);
     expect(JSON.parse(stderr).error.message).toMatch(/^the service refused the credential from ROLLCALL_API_KEY/);
-  });
-
-  it.each([
-    ["HTML", "<html>sign in</html>"],
-    ["another shape", '{"calls":[]}'],
-    ["a call that is a list", '{"call":[]}'],
-    ["null", "null"],
-  ])("exits with 6 if the reply is %s", async (_, body) => {
-    const { read } = await service([{ answer: { body } }]);
-    const { code, stdout } = await read(["a", "--json"]);
-    expect({ code, stdout }).toEqual({ code: 6, stdout: "" });
   });
 
   it("prints the calls before a failure on a terminal", async () => {
