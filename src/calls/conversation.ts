@@ -11,11 +11,8 @@ import {
 } from "../json/raw-json.ts";
 
 export interface Turn {
-  /** The position of its message. */
   readonly at: number;
-  /** Undefined for an item that is not a message. */
   readonly role: string | undefined;
-  /** True for a choice. */
   readonly isSampled: boolean;
   readonly name: string | undefined;
   /** The id of the tool call that it answers. */
@@ -40,7 +37,6 @@ interface ToolCall {
   readonly name: string | undefined;
   readonly id: string | undefined;
   readonly callArguments: RawJson | undefined;
-  /** The message that answers it. */
   readonly result: Turn | undefined;
 }
 
@@ -56,7 +52,6 @@ export interface Media {
 
 /** The messages in the input or output of a call. */
 interface Conversation {
-  /** Messages and choices; undefined if there are none. */
   readonly items: readonly RawJson[] | undefined;
   readonly rest: RawJson | undefined;
 }
@@ -87,7 +82,6 @@ export const readOutput = (call: RawJson): Conversation => {
 
 const hasMessages = (items: readonly RawJson[]): boolean => items.some((item) => findMessage(item) !== undefined);
 
-/** Returns an object without some members; undefined if none is left. */
 export const omitMembers = (value: RawJson | undefined, keys: readonly string[]): RawJson | undefined => {
   const kept = membersOf(value).filter(({ key }) => !keys.includes(key));
   return kept.length === 0 ? undefined : toObject(kept);
@@ -107,7 +101,6 @@ type AnswerFinder = (id: string | undefined) => Turn | undefined;
 
 /** Converts messages and choices from a position on. The answer of a tool becomes a part of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
-  /** The positions of the answers to each call id, ascending. */
   const answers = new Map<string, number[]>();
   for (let at = from; at < items.length; at++) {
     const id = textAt(items[at], "role") === "tool" ? textAt(items[at], "tool_call_id") : undefined;
@@ -120,7 +113,6 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
   const toTurn = (item: RawJson, at: number): Turn => {
     const message = findMessage(item);
     const isSampled = message !== undefined && message !== item;
-    /** Takes the first answer after this message. */
     const takeAnswer: AnswerFinder = (id = "") => {
       const positions = answers.get(id) ?? [];
       let answer = positions.shift();
@@ -183,7 +175,6 @@ const toContentParts = (content: RawJson | undefined): readonly Part[] => {
   return content === undefined || content.json === '""' ? [] : [{ kind: "said", value: content }];
 };
 
-/** Converts one part of a content, in the spellings of several clients. */
 const toParts = (part: RawJson): readonly Part[] => {
   const type = textAt(part, "type") ?? "";
   const text = findValue(part, "text");

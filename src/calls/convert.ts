@@ -25,7 +25,6 @@ export const toMessages = (call: RawJson): ConversionResult => {
   return toLine(composeArray(items.map((item) => (findMessage(item) ?? item).json)));
 };
 
-/** Converts a call to a trajectory. */
 export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResult => {
   const items = readItems(call);
   if (typeof items === "string") return { why: items };
@@ -51,7 +50,6 @@ const loggedOperation = "rollcall.log";
 
 type Fields = readonly (readonly [key: string, json: string | undefined])[];
 
-/** The origin of a traced call, as strings for `log --group-by`. */
 const tracedFields = (call: RawJson, reward: string): Fields => {
   const text = (value: RawJson | undefined) => (value?.kind === "text" ? value.json : undefined);
   const model = findMember(findValue(call, "output"), "model") ?? findMember(findValue(call, "inputs"), "model");
@@ -89,7 +87,6 @@ const restoreChoices = (items: readonly RawJson[], call: RawJson): readonly stri
   );
 };
 
-/** Returns messages and choices, or the obstacle. */
 const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
   if (findValue(call, "deleted_at") !== undefined) return "deleted";
   const { items: messages = [] } = readInputs(call);
@@ -111,7 +108,6 @@ const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
 
 const isItem = (item: RawJson): boolean => findMessage(item) !== undefined;
 
-/** Reads the model's answer: a choice, a message, several messages, or a text. */
 const readAnswer = (call: RawJson, output: RawJson): readonly RawJson[] | ConversionObstacle => {
   if (itemsOf(findValue(output, "choices")).length > 1) return "several-choices";
   if (output.kind === "text") return [composeMessage("assistant", output)];

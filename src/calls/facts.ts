@@ -8,12 +8,10 @@ export type CallState = "ok" | "failed" | "running" | "deleted";
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
-/** The numbers of tokens of one model. */
 export interface Usage extends Readonly<Record<TokenKind, bigint | undefined>> {
   readonly model: string | undefined;
 }
 
-/** The cost of one model. */
 export interface Cost {
   readonly model: string;
   /** The amounts for each purpose, such as `prompt`. An invalid amount keeps its spelling. */
@@ -23,7 +21,6 @@ export interface Cost {
   readonly total: Decimal | undefined;
 }
 
-/** Returns the display name of a call, else the name of its operation. */
 export const findCallName = (call: RawJson): string | undefined => textAt(call, "display_name") || findOperation(call);
 
 /** Returns the operation's name. Assumed: its reference is `<scheme>:///team/project/op/name:digest`. */
@@ -44,7 +41,6 @@ export const findState = (call: RawJson, prefix: string): CallState => {
   return status === "running" || !hasValue(call, "ended_at") ? "running" : "ok";
 };
 
-/** True if a call can still change. */
 export const isRunning = (call: RawJson): boolean =>
   !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
 
@@ -97,21 +93,16 @@ const readUsage = (value: RawJson | undefined, model: string | undefined): reado
   return [{ model, prompt, completion, total }];
 };
 
-/** Parses a whole number of tokens in any spelling. */
 const parseTokens = (text = ""): bigint | undefined => {
   const decimal = parseDecimal(text);
   const whole = decimal === undefined ? "" : formatDecimal(decimal);
   return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
 };
 
-/** Returns the given total, or the sum of prompt and completion if both are known. */
 export const sumTokens = ({ prompt, completion, total }: Usage): bigint | undefined =>
   total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
 
-/**
- * Returns the costs by model. Assumed: `<what>_tokens_total_cost` are amounts, in USD unless a `…_cost_unit` next to them
- * is another currency.
- */
+/** Assumed: `<what>_tokens_total_cost` are amounts, in USD unless a `…_cost_unit` next to them is another currency. */
 export const readCosts = (call: RawJson, prefix: string): readonly Cost[] =>
   membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
     const parts = readAmounts(value);
@@ -160,20 +151,17 @@ export const callFields: readonly string[] = [
   "total_storage_size_bytes",
 ];
 
-/** Returns the fields of a call with both prefixes. */
 export const listFieldNames = (prefix: string): readonly string[] =>
   callFields.flatMap((field) => [field, field.replace(/^vendor_/, `${prefix}_`)]);
 
-/** Fields that can be content (interface 2.4). */
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 
 /** The key of the sizes of omitted values, in bytes of JSON. */
 export const omittedKey = "omitted_bytes";
 
 /**
- * Removes what people and models wrote: `inputs`, `output`, `exception`, `attributes`, `display_name`; and all texts in
- * `summary` and unknown fields, except numbers, states and currencies. Ids and names stay if they are a few words.
- * Adds `omitted_bytes`, the sizes of omitted values by field. `prefix` is the setting vendor_prefix.
+ * Removes texts of people and models: content fields, and texts in `summary` and unknown fields except numbers, states
+ * and currencies. Ids and names of a few words stay. Adds `omitted_bytes` with the sizes of omitted values by field.
  */
 export const omitContent = (call: RawJson, prefix: string): RawJson => {
   const kept: [key: string, json: string][] = [];
@@ -197,10 +185,8 @@ const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>):
   return isShort ? value.json : undefined;
 };
 
-/** Deeper values are omitted. */
 const maxLevels = 16;
 
-/** Returns a value without its texts; undefined if nothing is left. */
 const omitTexts = (key: string, value: RawJson, levels: number): string | undefined => {
   if (value.kind === "text") return isFact(key, value.json.slice(1, -1)) ? value.json : undefined;
   if (value.kind !== "object" && value.kind !== "list") return value.json;
@@ -215,7 +201,6 @@ const omitTexts = (key: string, value: RawJson, levels: number): string | undefi
   return kept.length > 0 && kept.every(([, json]) => json === undefined) ? undefined : composeMembers(kept);
 };
 
-/** True if a text is a number, a state or a currency. */
 const isFact = (key: string, text: string): boolean =>
   /^[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?$/.test(text) ||
   (key === "status" && /^[a-z_]{1,32}$/i.test(text)) ||

@@ -2,16 +2,12 @@
 import { isObject, parseJson } from "../json/walk.ts";
 import { callIdsMissing, invalidCallId } from "./failures.ts";
 
-/** Maximum length of an id. A longer text is not an id. */
 const maxIdLength = 1024;
 
 /** Maximum characters of a line, which can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
-/**
- * Yields the ids in lines: plain, the first field of a row, or the `id` of a JSON object. Skips blank lines.
- * @throws Failure `invalid-call-id`, and `call-ids-missing` unless `canBeEmpty`
- */
+/** Yields plain ids, first fields of rows, and ids of JSON objects. @throws Failure `invalid-call-id`, `call-ids-missing` */
 export async function* parseCallIds(
   chunks: AsyncIterable<Uint8Array>,
   canBeEmpty = false,
@@ -51,7 +47,6 @@ const parseLine = (text: string, line: number): readonly string[] => {
   return ids;
 };
 
-/** Returns the first field of a row. `jq '.id'` prints a JSON string. */
 const parseField = (text: string): string => {
   const field = text.slice(0, (text.indexOf("\t") + 1 || text.length + 1) - 1).trim();
   const value = /^".+"$/.test(field) ? parseJson(field)?.value : undefined;

@@ -14,7 +14,6 @@ type PathResult =
       readonly kind: "missing";
       /** The path up to the missing step. */
       readonly at: string;
-      /** The path with the nearest key. */
       readonly near: string | undefined;
       /** The available keys, or the kind or length of the value. */
       readonly there: readonly string[];

@@ -37,17 +37,11 @@ export interface CallSummary {
   readonly groups: readonly CallGroup[];
 }
 
-interface CallSummarizer {
-  add(call: RawJson): void;
-  summary(): CallSummary;
-}
-
-/** Opens an empty summary. `prefix` is the setting vendor_prefix. */
-export const openSummary = (prefix: string): CallSummarizer => {
+export const openSummary = (prefix: string) => {
   const all = newTally("", "");
   const groups = new Map<string, Tally>();
   return {
-    add(call) {
+    add(call: RawJson): void {
       const micros = findDurationMicros(call);
       const facts = { state: findState(call, prefix), micros };
       const [usages, costs] = [readUsages(call), readCosts(call, prefix)];
@@ -62,7 +56,7 @@ export const openSummary = (prefix: string): CallSummarizer => {
         addToTally(tally, { ...facts, usages: usages.filter(isOwn), costs: costs.filter(isOwn) });
       }
     },
-    summary: () => {
+    summary: (): CallSummary => {
       const sorted = Array.from(groups.values(), toGroup).sort(
         (a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model),
       );
@@ -75,11 +69,9 @@ const modelOf = ({ model = "" }: { readonly model: string | undefined }): string
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Running counts and sums. */
 interface Tally extends Pick<CallGroup, "op" | "model"> {
   calls: number;
   readonly states: Record<CallState, number>;
-  /** The durations of timed calls. */
   readonly micros: number[];
   readonly tokens: Record<TokenKind, bigint | undefined> & { calls: number };
   callsWithCost: number;

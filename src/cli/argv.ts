@@ -80,7 +80,6 @@ const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
   return load === undefined ? await loadTree(program) : { ...program.root, verbs: [await load()] };
 };
 
-/** Creates the parser of a command and its verbs. The parser collects option values in `given`. */
 const createParser = (command: Command, given: Map<string, readonly string[]>): Parser => {
   const parser = new Parser(lastWord(command) || "rollcall").exitOverride();
   parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
@@ -162,26 +161,15 @@ const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failur
   return argumentsFailure(command, text, elsewhere ?? near);
 };
 
-/** Commands by unknown names that people may type. */
-const commandAliases: ReadonlyMap<string, string> = new Map([
-  ...["calls", "call list", "call ls", "call calls"].map((words) => [words, "ledger calls"] as const),
-  ...["signin", "init"].map((words) => [words, "auth login"] as const),
-  ["whoami", "auth status"],
-]);
-
-/** Suggests a command for an unknown name, or for a verb without its noun: `auth login` for `login`. */
+/** Suggests the command for a verb without its noun: `auth login` for `login`. */
 const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): string | undefined => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => lastWord(verb) === word);
-  const only = below.length === 1 ? below[0]?.words : undefined;
-  const meant = commandAliases.get(`${command.words} ${word}`.trimStart()) ?? only;
-  return meant === undefined ? undefined : `(Did you mean ${meant}?)`;
+  const isCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
+  const [meant, ...others] = isCalls ? ["ledger calls"] : below.map(({ words }) => words);
+  return meant === undefined || others.length > 0 ? undefined : `(Did you mean ${meant}?)`;
 };
 
-/**
- * Runs the command. Resolves with a function that formats the text for --help or --version, if requested.
- * @param start opens the context of the run
- * @throws Failure of the command; `invalid-arguments`, `subcommand-missing`, `invalid-option-value`, `required-option-missing`
- */
+/** Runs the command, or returns a function that formats the text for --help or --version. @throws Failure of the command */
 export const runCommand = async (
   program: Program,
   typed: ParsedArgv,

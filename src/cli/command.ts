@@ -6,13 +6,11 @@ export interface Command {
   /** The words after `rollcall`, such as `catalog diff`; empty for the program. */
   readonly words: string;
   readonly about: string;
-  /** A shorter `about` for lists of commands. */
   readonly summary?: string;
   readonly args: Kinds;
   readonly options: Kinds;
   /** Options of the parent command that this command also accepts. */
   readonly above: Kinds;
-  /** Command lines that can be pasted. */
   readonly examples: readonly string[];
   readonly verbs: readonly Command[];
   /** Heading of a list of names in the help of the program. */
@@ -21,7 +19,6 @@ export interface Command {
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 
-/** The program: global options, and lazily loaded commands. */
 export interface Program {
   readonly root: Command;
   readonly nouns: Readonly<Record<string, () => Promise<Command>>>;
@@ -76,7 +73,6 @@ export const loadTree = async ({ root, nouns }: Program): Promise<Command> => ({
   verbs: await Promise.all(Object.values(nouns).map(async (load) => await load())),
 });
 
-/** Lists a command and its visible verbs, depth first. */
 export const listCommands = (command: Command): readonly Command[] => [
   command,
   ...visibleVerbs(command).flatMap(listCommands),

@@ -3,7 +3,6 @@ import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
 import { choice, flag, text, type Values, withExtra } from "./kinds.ts";
 
-/** The global options, in the order of the help. */
 export const globalOptions = {
   ...withExtra(
     { group: "service" },
@@ -88,6 +87,5 @@ export const fallbackScreenOptions = ({ given }: OptionValues): ScreenOptions =>
   };
 };
 
-/** True if standard error contains only events. */
 const isEventOutput = (given: OptionValues["given"]): boolean =>
   [given.get("progress"), given.get("log")].some((words) => words?.includes("json"));

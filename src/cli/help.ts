@@ -18,10 +18,8 @@ import type { Kind, Kinds } from "./kinds.ts";
 const screenColumns = 80;
 const screenLines = 23;
 
-/** Minimum width of a description next to its term, in columns. */
 const minDescriptionWidth = 30;
 
-/** Maximum length of the verbs shown next to a noun. */
 const maxVerbsLength = 20;
 
 interface Item {
@@ -49,7 +47,6 @@ const createLayout = (terminalColumns: number) => {
   };
 };
 
-/** Returns the text of `-h`. Uses at most 80 columns. */
 export const shortHelp = (command: Command, terminalColumns = screenColumns): string => {
   const { columns, wrapped, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
@@ -79,7 +76,6 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
 const formatArguments = ({ args }: Command): readonly string[] =>
   Object.entries(args).map(([name, kind]) => formatArgument(name, kind, "…"));
 
-/** The verbs with descriptions. Verbs of a group are only named. */
 const verbItems = (command: Command): readonly Item[] => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
@@ -102,7 +98,6 @@ const verbTerm = (command: Command): string => {
   return `${lastWord(command)} ${listed.length <= maxVerbsLength ? listed : "<verb>"}`;
 };
 
-/** Arguments, and options without a group. */
 const ownItems = ({ args, options }: Command): readonly Item[] => [
   ...argumentItems(args),
   ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
@@ -117,7 +112,6 @@ const argumentItems = (args: Kinds): readonly Item[] =>
     description: choices === undefined ? about : `${about}: ${choices.join(", ")}`,
   }));
 
-/** Options by group, starting with the options without a group. */
 const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly NamedKind[]> => {
   const groups = new Map<string | undefined, NamedKind[]>([[undefined, []]]);
   for (const named of Object.entries(options)) {
@@ -146,7 +140,6 @@ const groupLines = ({ options }: Command, columns: number): string[] => {
 const exampleLines = ({ examples }: Command): readonly string[] =>
   examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
 
-/** Returns the text of `--help`. Uses at most 80 columns. */
 export const fullHelp = (command: Command, ancestors: readonly Command[], terminalColumns: number): string => {
   const { wrapped, list } = createLayout(terminalColumns);
   const section = (title: string, items: readonly Item[]): string =>
@@ -170,7 +163,6 @@ export const fullHelp = (command: Command, ancestors: readonly Command[], termin
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 };
 
-/** An option with its choices, default and repeatability. */
 const optionItem = ([name, kind]: NamedKind): Item => {
   const { about, placeholder = "", choices = [], default: defaultValue, repeatable } = kind;
   const hasChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
@@ -194,7 +186,6 @@ const describeValue = (name: string, { choices }: Kind<unknown>) => ({
   choices: choices ?? null,
 });
 
-/** A command in `rollcall commands --json`. */
 const describeCommand = (command: Command) => ({
   name: command.words,
   about: command.about,

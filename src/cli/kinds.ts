@@ -5,13 +5,11 @@ import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from ".
 import { findNearest } from "../nearest.ts";
 
 export interface Kind<Value> {
-  /** A noun phrase for the help. */
   readonly about: string;
   /** The placeholder of the value; undefined for a flag. */
   readonly placeholder?: string;
   readonly choices?: readonly string[];
   readonly repeatable?: boolean;
-  /** The default in the help. */
   readonly default?: string;
   readonly required?: boolean;
   /** One letter, without its dash. */
@@ -24,7 +22,6 @@ export interface Kind<Value> {
   readonly parse: (words: readonly string[], name: string) => Value;
 }
 
-/** Kinds by their names in kebab case. */
 export type Kinds = Readonly<Record<string, Kind<unknown>>>;
 
 type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
@@ -126,7 +123,6 @@ export const choices = <const Word extends string>(
   parse: (typed, name) => typed.map((word) => parseChoice(word, name, words)),
 });
 
-/** Repeatable values, also separated by commas. */
 export const list = (about: string, value: string): Kind<readonly string[]> => ({
   ...repeated(about, value),
   parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),

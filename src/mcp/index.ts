@@ -12,12 +12,10 @@ export { openRoot, type Root, type RootFile } from "./root.ts";
 
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-/** A read-only tool. */
 export interface Tool {
   readonly name: string;
   /** For the agent: results, units and limits. */
   readonly description: string;
-  /** The JSON Schema of its parameters. */
   readonly inputSchema: {
     readonly type: "object";
     readonly properties: Readonly<Record<string, object>>;
@@ -60,7 +58,6 @@ export const validateArguments = (
   const value = sent[option];
   throw invalidOptionValue({
     option,
-    // Nested values are not quoted.
     value: typeof value === "object" ? typeof value : String(value ?? "").slice(0, maxQuotedLength),
     wanted: `a value of the schema ${JSON.stringify(schema)}`,
     suggestion: typeof value === "string" ? findNearest(value, schema.enum ?? []) : undefined,
@@ -70,7 +67,6 @@ export const validateArguments = (
 interface ServeOptions {
   readonly host: Host;
   readonly tools: readonly Tool[];
-  /** For the agent, about all tools. */
   readonly instructions: string;
   /** Escapes control and bidi characters in JSON text, and redacts secrets. */
   readonly sanitize: (json: string) => string;

@@ -5,7 +5,6 @@ import { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { inputChanged } from "../input/index.ts";
 
-/** An open file in the root folder. */
 export interface RootFile {
   /** The path to read. On Linux, the path of the descriptor, so that a replaced file is not read. */
   readonly path: string;
@@ -55,7 +54,6 @@ const isInside = (folder: string, path: string): boolean => {
 /** O_NONBLOCK: opening a pipe does not wait for its writer. */
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** Paths of open files by descriptor, on Linux. */
 const descriptorFolder = "/proc/self/fd";
 
 /** @throws Error if the path is outside the folder or not a file; errors of the system */

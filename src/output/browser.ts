@@ -22,7 +22,6 @@ export const openBrowser = (host: Host, url: string): OpenedBrowser | undefined 
   try {
     return startBrowser(host, url);
   } catch {
-    // The file cannot be written.
     return { failed: Promise.resolve(), close: () => undefined };
   }
 };

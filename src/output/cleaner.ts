@@ -1,36 +1,25 @@
 /** Makes all output safe: removes harmful characters from text and redacts the secrets of the run. */
 import { openSecrets } from "./secrets.ts";
 
-interface Cleaner {
-  addSecret(secret: string): void;
-  /** Removes control characters, except tabs and line ends. */
-  text(text: string): string;
-  /** Text on one line. White space becomes single spaces. */
-  line(text: string): string;
-  /** Valid JSON. Harmful characters become escapes. */
-  json(json: string): string;
-  /** Only redacts, for a program or a file. */
-  verbatim(text: string): string;
-  verbatimJson(json: string): string;
-  /** Breaks up a build system's commands, and redacts secrets that removed escapes had hidden. Takes complete lines. */
-  breakCommands(text: string): string;
-}
-
-export const openCleaner = (env: Environment): Cleaner => {
+export const openCleaner = (env: Environment) => {
   const { add, redact, redactJson } = openSecrets();
   const isInBuild = isBuildSystem(env);
   return {
     addSecret: add,
-    text: (text) => redact(sanitizeText(text)),
-    line: (text) => redact(sanitizeLine(redact(text))),
-    json: (json) => {
+    /** Removes control characters, except tabs and line ends. */
+    text: (text: string): string => redact(sanitizeText(text)),
+    /** Text on one line. White space becomes single spaces. */
+    line: (text: string): string => redact(sanitizeLine(redact(text))),
+    /** Valid JSON. Harmful characters become escapes. */
+    json: (json: string): string => {
       const safe = redactJson(sanitizeJson(json));
       // In JSON, only strings can contain a command, and no string begins a line.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     verbatim: redact,
     verbatimJson: redactJson,
-    breakCommands: (text) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
+    /** Breaks up a build system's commands, and redacts secrets that removed escapes had hidden. Takes complete lines. */
+    breakCommands: (text: string): string => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 
@@ -60,7 +49,6 @@ const sanitizeLine = (text: string): string => {
   return /[^\S ]| {2}|^ | $/.test(safe) ? safe.replace(/\s+/g, " ").trim() : safe;
 };
 
-/** Harmful characters that JSON can contain, only in strings. */
 const harmfulInJson =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
 

@@ -10,7 +10,6 @@ import type { Tone } from "./views.ts";
 /** Problems that are printed one by one (output.md). */
 const maxProblems = 20;
 
-/** Characters of a service's message that are printed. */
 const maxReplyLength = 2000;
 
 export interface RunEnd {
@@ -111,23 +110,21 @@ const formatFailure = (failure: Failure, style: TextStyle): string => {
   return `${lines.join("\n")}\n`;
 };
 
-/** `file:line:column`, as far as known. */
 const formatPosition = ({ file, line, column }: FailureLocation): string =>
   positionPrefix({ file, line, column }).slice(0, -2);
 
-/** True if the message has the message and position of the only problem. */
 const isProblemInMessage = ([first, ...others]: readonly Problem[], message: string): boolean =>
   first !== undefined &&
   others.length === 0 &&
   message.includes(first.message) &&
   (first.file === undefined || message.includes(formatPosition(first)));
 
-/** Formats the number of omitted problems of each rule. */
 const omittedProblemLines = ({ details: { problems = [], ruleCounts } }: Failure): readonly string[] => {
   const left = new Map<string, number>();
   const add = (rule: string, count: number) => left.set(rule, (left.get(rule) ?? 0) + count);
-  if (ruleCounts === undefined) for (const { rule } of problems) add(rule, 1);
-  else for (const { rule, severity, count } of ruleCounts) if (severity === "error") add(rule, count);
+  const counts =
+    ruleCounts?.filter(({ severity }) => severity === "error") ?? problems.map(({ rule }) => ({ rule, count: 1 }));
+  for (const { rule, count } of counts) add(rule, count);
   for (const { rule, others } of problems.slice(0, maxProblems)) add(rule, -1 - (others?.count ?? 0));
   const rules = [...left].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
   return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];

@@ -14,7 +14,6 @@ const maxBars = 8;
 
 const maxMetrics = 20;
 
-/** Narrower terminals get no distributions. */
 const minWidth = 30;
 
 export const printHistograms = async (screen: Screen, found: Distributions): Promise<void> => {
@@ -63,7 +62,6 @@ const drawBars = (rewards: Distribution, width: number, { rangeDash, cell }: Gly
   });
 };
 
-/** A bar for each value, or for each bin between round edges. */
 const computeBars = ({ weights, least, most }: Distribution, dash: string) => {
   if (weights.length <= maxBars) return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
   const rough = (most - least) / (maxBars - 2);

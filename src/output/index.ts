@@ -29,7 +29,6 @@ export { findColumn, readSpelledObject } from "./wire.ts";
 export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> =>
   await (await import("./failure.ts")).printFailure(screen, end);
 
-/** The JSON document of a failure. */
 export const failureDocument = async (screen: Screen, end: RunEnd): Promise<unknown> =>
   (await import("./failure.ts")).failureDocument(screen, end);
 

@@ -10,7 +10,6 @@ import {
   enumerateRows,
   type ListView,
   type RowSequence,
-  rowsPerPiece,
   type ShownColumn,
   type WireObjects,
 } from "./views.ts";
@@ -51,7 +50,6 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   screen.notice(`omitted ${columnsText} to fit ${width} terminal columns: ${omitted.join(", ")} (add with --fields)`);
 };
 
-/** rollcall's own list as JSON objects with the columns' names and values. */
 const makeWireObjects = <Row>({ columns, rows }: ListView<Row>) => {
   const valuesOf = (row: Row) => Object.fromEntries(columns.map(({ name, value }) => [name, value(row)]));
   const data = Array.from(enumerateRows(rows), ([row]) => valuesOf(row));
@@ -93,7 +91,6 @@ const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): Sh
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
 
-/** Formats rollcall's own value: lists joined with `;`, objects as JSON, absent values as empty text. */
 const formatOwnValue = (value: unknown): string => {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map(formatOwnValue).join(";");
@@ -105,7 +102,6 @@ const wireText = (rows: WireRows | undefined, position: number, name: string, fo
   return values && format(values);
 };
 
-/** The lines of CSV (RFC 4180) or TSV. */
 function* linePieces<Row>(
   { format, options, safe }: Screen,
   columns: readonly ShownColumn<Row>[],
@@ -117,27 +113,21 @@ function* linePieces<Row>(
   const isCsv = format === "csv";
   if (isCsv) yield csvLine(columns.map(({ name }) => name));
   else if (options.header) yield tsvLine(columns.map(({ heading }) => heading));
-  for (let from = 0; from < rows.length; from += rowsPerPiece) {
-    const lines = Array.from(enumerateRows(rows, from, from + rowsPerPiece), ([row, position]) =>
-      isCsv
-        ? csvLine(columns.map(({ text }) => text(row, position)))
-        : tsvLine(columns.map(({ cell }) => cell(row, position))),
-    );
-    yield lines.join("");
+  for (const [row, position] of enumerateRows(rows)) {
+    yield isCsv
+      ? csvLine(columns.map(({ text }) => text(row, position)))
+      : tsvLine(columns.map(({ cell }) => cell(row, position)));
   }
 }
 
 /** A JSON document. Without `member`, the document itself is the only object. */
 type JsonView = Pick<WireObjects, "bytes" | "shownPositions"> & { readonly member?: string | undefined };
 
-/**
- * Prints rollcall's own JSON document. `member` names the array that `jsonl` and `--fields` apply to.
- * @throws Failure `invalid-option-value` for a field that no object has
- */
+/** Prints rollcall's own JSON document. `member` names the array that `jsonl` and `--fields` apply to. */
 export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/** Prints JSON bytes. `member` may also name an object. @throws Failure `invalid-option-value` */
+/** Prints JSON bytes. `member` may also name an object. @throws Failure `invalid-option-value` for an unknown field */
 export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
   await screen.print(jsonPieces(screen, { bytes, member }, []), { kind: "json" });
 
@@ -175,25 +165,15 @@ function* documentPieces(
   yield "}";
 }
 
-/** Characters of a piece of output. A longer object is a separate piece. */
-const pieceLength = 1 << 16;
-
 function* joinRows(
   rows: WireRows,
   textOfObject: (object: RawJson) => string,
   { between = "", end = "" }: { readonly between?: string; readonly end?: string } = {},
 ): Generator<string, void> {
-  let piece = "";
   for (let position = 0; position < rows.count; position++) {
-    const text = textOfObject(rows.at(position));
-    const before = position === 0 ? "" : between;
-    if (piece.length + text.length > pieceLength) {
-      yield piece + before;
-      yield text;
-      piece = "";
-    } else piece += before + text;
+    yield (position === 0 ? "" : between) + textOfObject(rows.at(position));
   }
-  if (rows.count > 0) yield piece + end;
+  if (rows.count > 0) yield end;
 }
 
 /** Maximum number of indented levels, because a reply can be nested 100,000 levels deep. */
@@ -206,23 +186,20 @@ const openIndenter = (): ((piece: string) => string) => {
   let depth = 0;
   /** True after an opening bracket: a value then begins a line, a closing bracket does not. */
   let isOpen = false;
+  const line = () => `\n${"  ".repeat(Math.min(depth, maxIndent))}`;
   return (piece) => {
     const parts: string[] = [];
-    const line = () => parts.push("\n", "  ".repeat(Math.min(depth, maxIndent)));
     token.lastIndex = 0;
     for (let found = token.exec(piece); found !== null; found = token.exec(piece)) {
       const [first] = found;
-      if (first === ",") {
-        parts.push(first);
-        line();
-      } else if (first === ":") parts.push(": ");
+      if (first === ",") parts.push(`,${line()}`);
+      else if (first === ":") parts.push(": ");
       else if (first === "]" || first === "}") {
         depth--;
-        if (!isOpen) line();
+        parts.push(isOpen ? first : line() + first);
         isOpen = false;
-        parts.push(first);
       } else {
-        if (isOpen) line();
+        if (isOpen) parts.push(line());
         isOpen = first === "{" || first === "[";
         if (isOpen) depth++;
         if (first === '"') token.lastIndex = endOfString(piece, token.lastIndex);

@@ -21,7 +21,6 @@ interface Layout {
   readonly widthOf: (line: string) => number;
   /** Columns of the terminal; infinite in a pipe. */
   readonly width: number;
-  /** The start of every quoted line. */
   readonly rail: string;
   readonly rule: string;
   /** True if the middle of long text is omitted. */
@@ -48,26 +47,18 @@ const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull, isFolded
   return { ...style, fold, widthOf: measureWidth, isBounded: isFull === false, width };
 };
 
-const pieceLength = 64 * 1024;
-
-/** The text of a page in pieces. An empty line separates sections. */
 function* pageTexts({ sections, isNext = false }: Page, layout: Layout): Generator<string, void> {
-  let text = isNext ? `\n${layout.paint("faint", layout.rule)}\n` : "";
+  if (isNext) yield `\n${layout.paint("faint", layout.rule)}\n`;
   let isFirst = !isNext;
   for (const section of sections) {
     let isBegun = false;
     for (const lines of sectionLines(section, layout)) {
       if (lines.length === 0) continue;
-      if (!isBegun && !isFirst) text += "\n";
+      yield `${isBegun || isFirst ? "" : "\n"}${lines.join("\n")}\n`;
       isBegun = true;
-      for (const line of lines) text += `${line}\n`;
-      if (text.length < pieceLength) continue;
-      yield text;
-      text = "";
     }
     isFirst &&= !isBegun;
   }
-  if (text !== "") yield text;
 }
 
 function* sectionLines(section: Section, layout: Layout): Generator<readonly string[], void> {
@@ -95,7 +86,6 @@ const titleLines = (title: string, indent: string, layout: Layout): readonly str
 const shorten = (text: string, max: number, { isBounded }: Layout): string =>
   isBounded && text.length > max ? `${text.slice(0, max)}… (${text.length} characters: --full)` : text;
 
-/** Maximum labelled lines of a section on a bounded page. */
 const maxLines = 30;
 
 const labelledLines = (all: readonly Line[], indent: string, layout: Layout): readonly string[] => {
@@ -140,10 +130,9 @@ const isBetterBelow = (
 const defaultBlockLines = 24;
 const tailLines = 4;
 
-/** Fewer lines are not worth omitting. */
 const minOmittedLines = 8;
 
-/** Characters of each end of a long block that are laid out, more than a few lines of any terminal. */
+/** Characters of a portion of a block, and of each end of a long block that are laid out. */
 const maxLayoutLength = 64 * 1024;
 
 /** The lines of a block, in portions, because a block may have 50 MB. */
@@ -167,7 +156,7 @@ function* blockLines(
     // Cleaned as a whole, so that nothing harmful is split between portions.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {
-      const lineEnd = whole.indexOf("\n", from + pieceLength);
+      const lineEnd = whole.indexOf("\n", from + maxLayoutLength);
       end = lineEnd < 0 ? whole.length : lineEnd;
       yield linesOf(whole.slice(from, end));
     }

@@ -9,7 +9,6 @@ interface PagedOutput {
   readonly pieces: AsyncGenerator<string, void>;
   /** Gets short output, and all output if no pager starts. */
   readonly fallback: Sink;
-  /** Called with the command in `PAGER` if it cannot be started. */
   readonly onMissing: (command: string) => void;
 }
 
@@ -47,7 +46,6 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   return isComplete;
 };
 
-/** Takes pieces until they fill the terminal. False if the pieces end before. */
 const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { terminal }: Host): Promise<boolean> => {
   let lines = 0;
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
@@ -65,7 +63,6 @@ const countLines = (text: string, columns: number): number =>
     .split("\n")
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.replace(/\u001b\[[0-9;]*m/g, "").length / columns)), 0);
 
-/** Starts the pager. Undefined if no pager can start or is wanted. */
 const startPager = async (host: Host, onMissing: (command: string) => void): Promise<ChildProcess | undefined> => {
   const { PAGER: wanted = "less", TERM, LESS = "FRX", LV = "-c" } = host.env;
   const [command, ...args] = splitCommandLine(wanted, { windows: false }) ?? [wanted];

@@ -5,13 +5,11 @@ import { toOneLine } from "./cleaner.ts";
 import type { Glyphs, Paint } from "./style.ts";
 import type { Tone } from "./views.ts";
 
-/** Makes text from outside safe to print. */
 export type TextCleaner = (text: string) => string;
 
 /** The functions that measure text. They are loaded for a terminal only. */
 type Measures = typeof import("./width.ts");
 
-/** How text for a person is printed. */
 export interface TextStyle {
   readonly clean: TextCleaner;
   readonly paint: Paint;
@@ -60,7 +58,6 @@ const formatOthers = ({ file, others }: Problem, { ellipsis }: Glyphs): string |
   return `and ${others.count} more${places.length === 0 ? "" : `: ${places.join(", ")}${left}`}`;
 };
 
-/** Minimum columns of a folded or cut text. */
 const minColumns = 8;
 
 const hangingLines = (
@@ -82,7 +79,6 @@ const hangingLines = (
   );
 };
 
-/** The line of an excerpt with its value marked, and the column at which its text begins. */
 const drawFrame = (excerpt: Excerpt, tone: Tone, { terminal, glyphs, paint, clean }: TextStyle) => {
   if (terminal === undefined) return undefined;
   const { measureWidth, truncate } = terminal;
@@ -108,7 +104,6 @@ interface ExcerptSpace extends Measures {
   readonly ellipsis: string;
 }
 
-/** The value, and as much of the text around it as fits. */
 const fitExcerpt = (excerpt: Excerpt, { columns, clean, ellipsis, ...terminal }: ExcerptSpace) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   const { measureWidth, truncate, truncateStart } = terminal;

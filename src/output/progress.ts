@@ -8,7 +8,6 @@ export interface ProgressIndicator {
   stop(): void;
 }
 
-/** Shorter work neither shows nor loads a spinner. */
 const spinnerDelayMs = 150;
 
 export const noProgress: ProgressIndicator = { update: () => undefined, stop: () => undefined };
@@ -21,7 +20,6 @@ interface SpinnerOptions {
   readonly clean: (label: string) => string;
 }
 
-/** Starts a spinner unless it is stopped soon. */
 export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): ProgressIndicator => {
   const end = new AbortController();
   let text = clean(label);
@@ -56,7 +54,6 @@ export const meterFormats = ["bar", "lines", "json", "none"] as const;
 export type MeterFormat = (typeof meterFormats)[number];
 
 interface MeterState {
-  /** For a person: `checking`, `sending`. */
   readonly phase: string;
   readonly bytes: number;
   /** Undefined for a growing file. */
@@ -67,34 +64,25 @@ interface MeterState {
 }
 
 interface MeterEvent {
-  /** The name in JSON: `request_logged`. */
   readonly event: string;
-  /** The line in a log. */
   readonly text: string;
-  /** Further members in JSON. */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-export interface Meter {
-  show(state: MeterState): void;
-  report(event: MeterEvent): void;
-  stop(): void;
-}
+export type Meter = ReturnType<typeof openMeter>;
 
 interface MeterOptions {
   readonly format: MeterFormat;
   /** Monotonic milliseconds. */
   readonly elapsed: () => number;
   readonly columns: number;
-  /** Opens the spinner in front of a bar's text. */
   readonly spinner: (label: string) => ProgressIndicator;
   readonly line: (text: string) => void;
 }
 
-/** Minimum time between two events of the same phase. */
 const minEventIntervalMs = 1000;
 
-export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions): Meter => {
+export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
   let running: ProgressIndicator | undefined;
   let phase = "";
   let since = 0;
@@ -120,11 +108,11 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
   return {
     show,
-    report: ({ event, text, facts }) => {
+    report: ({ event, text, facts }: MeterEvent): void => {
       if (format === "lines") line(text);
       else if (format === "json") line(JSON.stringify({ event, ...facts }));
     },
-    stop: () => {
+    stop: (): void => {
       running?.stop();
       running = undefined;
     },

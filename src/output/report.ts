@@ -16,7 +16,6 @@ export interface Report {
   readonly title?: string;
   /** Default: standard output. */
   readonly file: string | undefined;
-  /** Names of all inputs, in their order. */
   readonly inputs: readonly string[];
   readonly problems: readonly Problem[];
   /** Mode of the file, narrowed by the umask. Default: readable by everyone, because a build system reads it. */
@@ -94,22 +93,15 @@ const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
 const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
-  const suites = names.map((name) =>
-    junitSuite(
-      name,
-      problems.filter(({ file }) => file === name),
-      clean,
-    ),
-  );
+  const suites = names.map((name) => {
+    const own = problems.filter(({ file }) => file === name);
+    return junitSuite(name, own, clean);
+  });
   if (others.length > 0) suites.push(junitSuite("all inputs", others, clean));
   const tests = suites.reduce((sum, suite) => sum + suite.tests, 0);
-  return [
-    xmlHead,
-    `<testsuites name="${attribute(title)}" tests="${tests}" failures="${problems.filter(isError).length}" errors="0">`,
-    ...suites.flatMap(({ lines }) => lines),
-    "</testsuites>",
-    "",
-  ].join("\n");
+  const failures = problems.filter(isError).length;
+  const head = `<testsuites name="${attribute(title)}" tests="${tests}" failures="${failures}" errors="0">`;
+  return `${[xmlHead, head, ...suites.flatMap(({ lines }) => lines), "</testsuites>"].join("\n")}\n`;
 };
 
 const junitSuite = (input: string, problems: readonly Problem[], clean: TextCleaner) => {

@@ -12,7 +12,7 @@ import {
   type ProgressIndicator,
 } from "./progress.ts";
 import { findSecrets } from "./secrets.ts";
-import { openSink, type Pieces, writePieces } from "./sink.ts";
+import { joinPieces, openSink, type Pieces, writePieces } from "./sink.ts";
 import { hasColor, loadPaint, type Paint } from "./style.ts";
 import type { Format } from "./views.ts";
 
@@ -38,7 +38,6 @@ export interface ScreenOptions {
   readonly hasJsonEvents?: boolean;
 }
 
-/** Parses the global options. @throws Failure `invalid-option-value`, `conflicting-options` */
 export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => {
   const { json = false, output = json ? "json" : undefined, color } = typed;
   if (json && output !== "json") {
@@ -59,14 +58,12 @@ export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => 
   };
 };
 
+/** `lines` and `json` are cleaned text. `verbatim` is only redacted. */
 interface PrintOptions {
-  /** `lines` and `json` are cleaned text. `verbatim` is only redacted. */
   readonly kind: "lines" | "json" | "verbatim";
-  /** True if a pager may show it. Default: true. */
   readonly isPaged?: boolean;
 }
 
-/** Columns of the spinner next to its label. */
 const spinnerColumns = 4;
 
 interface ScreenSetup {
@@ -79,7 +76,6 @@ interface ScreenSetup {
 /** The screen of one run. Other functions print lists, pages and charts on it. */
 export type Screen = ReturnType<typeof openScreen>;
 
-/** Opens the screen of one run. Writes nothing. */
 export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
   const { env, terminal } = host;
   const safe = openCleaner(env);
@@ -97,10 +93,8 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
   const output = openSink({ stream: host.stdout, signal: host.signal });
   const errors = openSink({ stream: host.stderr });
   let errorPaint: Promise<Paint> | undefined;
-  /** Resolves when everything for standard error was written. */
   let errorQueue: Promise<void> = Promise.resolve();
   let spinner: ProgressIndicator | undefined;
-  /** True if a pager was closed before the end. */
   let isPagerClosed = false;
 
   /** Writes to standard error, in the order of the calls. Ignores errors, because nothing else could report them. */
@@ -119,7 +113,6 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     const lines = drawsFrames ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
     return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
   };
-  /** Prints a note, also with `--json`. */
   const noticeAlways = (sentence: string): void => {
     if (options.quiet) return;
     if (printsEvents) writeEvent({ event: "notice", message: sentence });
@@ -134,7 +127,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
   const print = async (pieces: Pieces, { kind, isPaged = true }: PrintOptions): Promise<void> => {
     const clean = { lines: safe.breakCommands, json: safe.json, verbatim: safe.verbatim }[kind];
     const cleanPieces = async function* (): AsyncGenerator<string, void> {
-      for await (const piece of pieces) {
+      for await (const piece of joinPieces(pieces)) {
         spinner?.stop();
         await errorQueue;
         yield clean(piece);
@@ -162,13 +155,10 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     format,
     fields: options.fields,
     safe,
-    /** True if each call of `print` may open a pager. */
     canPage,
     /** True if a program reads the output, so that text for people is omitted. */
     isForProgram,
-    /** True if each message on standard error is a line of JSON. */
     printsEvents,
-    /** True if problems are drawn with their lines of input. */
     drawsFrames,
     /** The argument after `--json`, which takes no value. */
     argumentAfterJson: argv.includes("--json") ? argv[argv.indexOf("--json") + 1] : undefined,
@@ -215,7 +205,6 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
 
-    /** Prints why rollcall retries, and for how long at most. */
     noticeRetry: async (why: Failure, maxWaitMs: number): Promise<void> =>
       notice(`${why.message}; retrying for up to ${Math.round(maxWaitMs / 1000)} s (--max-wait)`),
 

@@ -18,14 +18,6 @@ const minBase64Length = 6;
 /** Letters of a secret that its pattern finds. The other letters are compared after a match. */
 const headLength = 4;
 
-interface Secrets {
-  add(secret: string): void;
-  redact(text: string): string;
-  /** Redacts inside the strings of JSON only. */
-  redactJson(json: string): string;
-}
-
-/** A secret, or an encoding of it. */
 interface SecretSpelling {
   readonly letters: readonly string[];
   readonly head: RegExp;
@@ -34,17 +26,17 @@ interface SecretSpelling {
   readonly inNames: boolean;
 }
 
-export const openSecrets = (): Secrets => {
+export const openSecrets = () => {
   const known = new Map<string, SecretSpelling>();
   // Longest first, because a secret may contain another one.
   let spellings: readonly SecretSpelling[] = [];
   return {
-    add(secret) {
+    add(secret: string): void {
       for (const [name, spelling] of spellingsOf(secret)) known.set(name, spelling);
       spellings = [...known.values()].sort((a, b) => b.letters.length - a.letters.length);
     },
-    redact: (text) => spellings.reduce(redactSpelling, text),
-    redactJson(json) {
+    redact: (text: string): string => spellings.reduce(redactSpelling, text),
+    redactJson(json: string): string {
       const present = spellings.filter(({ head }) => json.search(head) >= 0);
       if (present.length === 0) return json;
       const inNames = present.filter((spelling) => spelling.inNames);
@@ -84,7 +76,6 @@ const spellingOf = (text: string, inNames: boolean): SecretSpelling => {
   return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64: false };
 };
 
-/** A line break in folded text, also in JSON. */
 const lineBreak = "[ \\t]*(?:\\r?\\n|(?:\\\\r)?\\\\n|%0D%0A|%0A|&#10;)[ \\t>|│]*";
 const lineBreakPattern = new RegExp(lineBreak, "iuy");
 

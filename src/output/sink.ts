@@ -5,13 +5,7 @@ import { outputFailed } from "./failures.ts";
 
 export type Pieces = Iterable<string> | AsyncIterable<string>;
 
-export interface Sink {
-  /** Resolves when the text was handed over or the reader left. @throws Failure `output-failed`; the signal's reason */
-  write(text: string | Uint8Array): Promise<void>;
-  readonly isReaderGone: boolean;
-  /** Writes from now on even if the signal aborted. */
-  ignoreSignal(): void;
-}
+export type Sink = ReturnType<typeof openSink>;
 
 /** Characters of one write, so that a slow reader costs little memory. */
 const pieceLength = 1 << 18;
@@ -20,7 +14,7 @@ const pieceLength = 1 << 18;
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
 /** Opens standard output, standard error, or a pager's input. A write ends early if `signal` aborts. */
-export const openSink = (to: { readonly stream: Writable; readonly signal?: AbortSignal }): Sink => {
+export const openSink = (to: { readonly stream: Writable; readonly signal?: AbortSignal }) => {
   const { stream } = to;
   let { signal } = to;
   let isReaderGone = false;
@@ -51,10 +45,12 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
     get isReaderGone() {
       return isReaderGone;
     },
+    /** Writes from now on even if the signal aborted. */
     ignoreSignal() {
       signal = undefined;
     },
-    async write(text) {
+    /** Resolves when the text was handed over or the reader left. @throws Failure `output-failed`; the signal's reason */
+    async write(text: string | Uint8Array): Promise<void> {
       for (let at = 0; at < text.length && !isReaderGone; ) {
         signal?.throwIfAborted();
         const piece = typeof text === "string" ? text.slice(at, roundToCharacter(text, at + pieceLength)) : text;
@@ -64,6 +60,24 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
     },
   };
 };
+
+/** Joins small pieces for one write. Keeps pieces that are made over time, so that each appears immediately. */
+export const joinPieces = (pieces: Pieces): Pieces => (Symbol.asyncIterator in pieces ? pieces : joinText(pieces));
+
+/** Characters of joined pieces. A longer piece is a separate write. */
+const joinedLength = 1 << 16;
+
+function* joinText(pieces: Iterable<string>): Generator<string, void> {
+  let text = "";
+  for (const piece of pieces) {
+    if (text !== "" && text.length + piece.length > joinedLength) {
+      yield text;
+      text = "";
+    }
+    text += piece;
+  }
+  if (text !== "") yield text;
+}
 
 /** Writes pieces until the reader leaves. False if the reader left before the end. */
 export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> => {

@@ -3,7 +3,6 @@ import type { Host } from "../host.ts";
 import type { ColorMode } from "./screen.ts";
 import type { Tone } from "./views.ts";
 
-/** Colors a text, or returns it unchanged. */
 export type Paint = (tone: Tone | undefined, text: string) => string;
 
 export const plainPaint: Paint = (_, text) => text;

@@ -4,15 +4,7 @@
  */
 import Table from "cli-table3";
 import type { Paint } from "./style.ts";
-import {
-  type CellTag,
-  enumerateRows,
-  type Line,
-  type RowSequence,
-  rowsPerPiece,
-  type Section,
-  type ShownColumn,
-} from "./views.ts";
+import { type CellTag, enumerateRows, type Line, type RowSequence, type Section, type ShownColumn } from "./views.ts";
 import { measureWidth, truncate } from "./width.ts";
 
 interface TableView<Row> {
@@ -48,12 +40,13 @@ const minWholeShare = 0.9;
 const minTextWidth = 12;
 const minNameWidth = 24;
 
-/** Minimum width of the text before a tag. */
 const minTaggedWidth = 8;
 
 const gap = "  ";
 
-/** Returns undefined if the terminal is too narrow for a table. */
+/** Rows that are laid out together, so that a pager shows the first rows of a long list immediately. */
+const rowsPerPiece = 100;
+
 export const drawTable = <Row>(
   view: TableView<Row>,
 ): { readonly pieces: Iterable<string>; readonly omitted: readonly string[] } | undefined => {
@@ -71,7 +64,9 @@ function* tablePieces<Row>(view: TableView<Row>, columns: readonly MeasuredColum
   const height = Math.max(...columns.map(({ headings }) => headings.length));
   // Headings are aligned at their last line.
   const header = Array.from({ length: height }, (_, line) =>
-    columns.map(({ headings }) => paint("strong", headings[line - height + headings.length] ?? "")),
+    columns.map(({ headings }, at) => {
+      return paint("strong", truncate(headings[line - height + headings.length] ?? "", widths[at] ?? 0));
+    }),
   );
   yield layOutRows(columns, widths, header);
   for (let from = 0; from < rows.length; from += rowsPerPiece) {
@@ -94,41 +89,37 @@ const fitColumns = <Row>(view: TableView<Row>): readonly MeasuredColumn<Row>[] =
   const tagged = all.find((one) => one.hasTags && !shown.includes(one))?.column.tag;
   const [first, ...others] = shown;
   if (tagged === undefined || first === undefined) return shown;
-  const movedTag = (row: Row): CellTag | undefined => {
-    const tag = tagged(row);
-    return tag?.textInFirstColumn === undefined ? undefined : { ...tag, text: tag.textInFirstColumn };
+  const tag = (row: Row): CellTag | undefined => {
+    const own = tagged(row);
+    return own?.textInFirstColumn === undefined ? undefined : { ...own, text: own.textInFirstColumn };
   };
-  const remeasured = measureColumns(view, [{ ...first.column, tag: movedTag }]).map((one) => {
-    const min = Math.min(first.min + one.full - first.full, one.full);
-    return { ...one, min: Math.max(one.min, min) };
-  });
-  return dropColumns([...remeasured, ...others], view.width);
+  const [wider] = measureColumns(view, [{ ...first.column, tag }]);
+  if (wider === undefined) return shown;
+  const min = Math.max(wider.min, Math.min(first.min + wider.full - first.full, wider.full));
+  return dropColumns([{ ...wider, min }, ...others], view.width);
 };
 
 /** Omits empty columns, then columns of the highest rank, until the other columns have their preferred widths. */
 const dropColumns = <Row>(columns: readonly MeasuredColumn<Row>[], width: number): readonly MeasuredColumn<Row>[] => {
-  if (sumWidths(columns.map(({ preferred }) => preferred)) <= width) return columns;
-  const [dropped] = columns
+  const kept = [...columns];
+  const droppable = columns
     .filter(({ column }) => column.rank > 0)
     .toReversed()
     .sort((a, b) => Number(b.isEmpty) - Number(a.isEmpty) || b.column.rank - a.column.rank);
-  if (dropped === undefined) return columns;
-  return dropColumns(
-    columns.filter((column) => column !== dropped),
-    width,
-  );
+  for (const dropped of droppable) {
+    if (sumWidths(kept.map(({ preferred }) => preferred)) <= width) break;
+    kept.splice(kept.indexOf(dropped), 1);
+  }
+  return kept;
 };
 
-/** Shrinks the widest columns until all fit. */
 const shrinkWidths = <Row>(columns: readonly MeasuredColumn<Row>[], width: number): readonly number[] => {
   const widths = columns.map(({ full }) => Math.min(full, width));
   for (let over = sumWidths(widths) - width; over > 0; over--) {
-    const widest = columns.reduce((best, { min }, at) => {
-      const own = widths[at] ?? 0;
-      return own > Math.max(min, widths[best] ?? 0) ? at : best;
-    }, -1);
+    const most = Math.max(...widths.filter((own, at) => own > (columns[at]?.min ?? 0)));
+    const widest = widths.findIndex((own, at) => own === most && own > (columns[at]?.min ?? 0));
     if (widest < 0) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+    widths[widest] = most - 1;
   }
   return widths;
 };
@@ -151,7 +142,6 @@ const distinctWidth = <Row>({ rows, clean }: TableView<Row>, column: ShownColumn
     const before = sorted[at] ?? "";
     const common = Array.from(cell).findIndex((letter, position) => before[position] !== letter);
     if (common < 0) return most;
-    // Adds the first different letter and the ellipsis.
     const width = measureWidth(cell.slice(0, common)) + 2;
     return Math.max(most, Math.min(width, Math.max(measureWidth(cell), measureWidth(before))));
   }, 0);
@@ -205,17 +195,15 @@ const cellText = <Row>(
   const cell = column.align === "decimal" ? text + " ".repeat(fraction - (fractionLength(text) ?? fraction)) : text;
   const tag = column.tag?.(row);
   if (tag === undefined) return truncate(cell, width);
-  // The end of the cell is truncated before the tag.
   const left = width - tagWidth(tag);
-  return paint(
-    tag.tone,
-    left >= minTaggedWidth ? `${truncate(cell, left)} ${tag.text}` : truncate(`${cell} ${tag.text}`, width),
-  );
+  const isTagWhole = left >= minTaggedWidth;
+  return paint(tag.tone, isTagWhole ? `${truncate(cell, left)} ${tag.text}` : truncate(`${cell} ${tag.text}`, width));
 };
 
 const sides = ["top", "bottom", "mid", "left", "right"];
 const borders = sides.flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`]);
 const chars = { ...Object.fromEntries(borders.map((name) => [name, ""])), middle: gap };
+const placeholder = "\ue000";
 
 const layOutRows = <Row>(
   columns: readonly MeasuredColumn<Row>[],
@@ -228,29 +216,16 @@ const layOutRows = <Row>(
     colWidths: [...widths],
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
-  // cli-table3 has the character widths of 2019. For other cells, it lays out a placeholder of the right width.
-  const replaced: string[] = [];
-  for (const line of lines) {
-    table.push(
-      line.map((cell) => {
-        const width = /[^\0-\u02ff…]/.test(cell) ? measureWidth(cell) : 0;
-        if (width > 0) replaced.push(cell);
-        return width > 0 ? placeholder.repeat(width) : cell;
-      }),
-    );
-  }
+  // cli-table3 has the character widths of 2019, so it lays out a placeholder of the right width for each cell.
+  table.push(...lines.map((line) => line.map((cell) => placeholder.repeat(measureWidth(cell)))));
+  const cells = lines.flat().filter((cell) => measureWidth(cell) > 0);
+  const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
   // The lookbehind avoids an attempt at each of many spaces.
-  const text = table.toString().replaceAll(/(?<! ) +$/gm, "");
-  return `${text.replaceAll(placeholders, () => replaced.shift() ?? "")}\n`;
+  return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
 };
 
-const placeholder = "\ue000";
-const placeholders = /\ue000+/g;
-
-/** Maximum width of a cell in a section. */
 const maxCellWidth = 1000;
 
-/** A section for each row, for a terminal that is too narrow for a table. */
 export function* recordSections<Row>({
   columns,
   rows,

@@ -7,7 +7,6 @@ export type Format = (typeof formats)[number];
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 
-/** A colored word after a cell's text. */
 export interface CellTag {
   readonly text: string;
   /** The tag's text after the first cell, if the column of the tag does not fit the terminal. Default: no tag. */
@@ -38,7 +37,6 @@ export interface Column<Row> {
   readonly tag?: (row: Row) => CellTag | undefined;
 }
 
-/** A column of rollcall's own texts. Default for the value: the text. */
 export const textColumn = <Row>(
   name: string,
   {
@@ -65,7 +63,6 @@ export interface WireObjects {
   readonly shownPositions?: readonly number[];
 }
 
-/** An array, or a sequence that makes each row on request. */
 export interface RowSequence<Row> {
   readonly length: number;
   at(position: number): Row | undefined;
@@ -78,15 +75,11 @@ export interface ListView<Row> {
   readonly wire?: WireObjects;
 }
 
-/** A column whose texts depend on the position of the row. */
 export interface ShownColumn<Row>
   extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "hasNames" | "tag"> {
   readonly cell: (row: Row, position: number) => string;
   readonly text: (row: Row, position: number) => string;
 }
-
-/** Rows of one piece of output, so that a pager shows the first rows of a long list immediately. */
-export const rowsPerPiece = 100;
 
 export function* enumerateRows<Row>(
   rows: RowSequence<Row>,
@@ -101,7 +94,6 @@ export function* enumerateRows<Row>(
 
 export interface Page {
   readonly sections: Iterable<Section>;
-  /** True if a horizontal line separates the page from the previous page. */
   readonly isNext?: boolean;
   /** False if a terminal shows only the start and the end of long texts. A pipe gets the whole texts. */
   readonly isFull?: boolean;
@@ -121,7 +113,6 @@ export interface Section {
   /** Level of the title: 2 for a message under "Inputs", 3 for a tool call in the message. Default: 1. */
   readonly level?: 1 | 2 | 3;
   readonly lines?: readonly Line[];
-  /** Text whose line ends are kept. Folded on a terminal. */
   readonly block?: string;
   /** True if the block is text from outside. Each line gets a rail, so that no text looks like rollcall's own. */
   readonly isQuoted?: boolean;

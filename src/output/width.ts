@@ -8,7 +8,6 @@ const singleWidthText =
 /** Code units that are measured, more than any terminal is wide. */
 const maxMeasured = 4096;
 
-/** Columns that a line takes on a terminal. */
 export const measureWidth = (line: string): number => {
   if (singleWidthText.test(line)) return line.length;
   return stringWidth(line.slice(0, maxMeasured)) + Math.max(0, line.length - maxMeasured);
@@ -16,36 +15,22 @@ export const measureWidth = (line: string): number => {
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** A cache, because measuring takes microseconds, and a long text repeats few graphemes. */
-const graphemeWidths = new Map<string, number>();
-const maxGraphemeWidths = 8192;
-
-const widthOfGrapheme = (grapheme: string): number => {
-  const known = graphemeWidths.get(grapheme);
-  if (known !== undefined) return known;
-  const width = measureWidth(grapheme);
-  if (graphemeWidths.size < maxGraphemeWidths) graphemeWidths.set(grapheme, width);
-  return width;
-};
-
 /** Code units that are searched for some columns. A grapheme is rarely longer than a few. */
 const maxUnits = (columns: number): number => columns * 8 + 64;
 
-/** The start of a line, at most `width` columns. */
 const takeStart = (line: string, width: number): string => {
   const start = line.slice(0, maxUnits(width));
   if (singleWidthText.test(start)) return start.slice(0, width);
   let taken = 0;
   let end = 0;
   for (const { segment, index } of graphemes.segment(start)) {
-    taken += widthOfGrapheme(segment);
+    taken += measureWidth(segment);
     if (taken > width) break;
     end = index + segment.length;
   }
   return start.slice(0, end);
 };
 
-/** The end of a line, at most `width` columns. */
 const takeEnd = (line: string, width: number): string => {
   const end = line.slice(Math.max(0, line.length - maxUnits(width)));
   // The first grapheme may be the half of a character.
@@ -53,7 +38,7 @@ const takeEnd = (line: string, width: number): string => {
   let taken = 0;
   let start = end.length;
   for (const { segment, index } of whole.reverse()) {
-    taken += widthOfGrapheme(segment);
+    taken += measureWidth(segment);
     if (taken > width) break;
     start = index;
   }
@@ -66,17 +51,14 @@ export const truncate = (line: string, width: number, mark = "…"): string => {
   return takeStart(line, Math.max(0, width - mark.length)) + mark.slice(0, Math.max(0, width));
 };
 
-/** Truncates a line at its start. */
 export const truncateStart = (line: string, width: number, mark: string): string => {
   if (measureWidth(line) <= width) return line;
   return mark.slice(0, Math.max(0, width)) + takeEnd(line, width - mark.length);
 };
 
-/** Folds a line to `width` columns, at spaces if possible. */
 export const foldLine = (line: string, width: number): readonly string[] => {
   const lines: string[] = [];
   for (let at = 0; ; ) {
-    // Measures only the start of a line of megabytes.
     const rest = line.slice(at, at + maxUnits(width));
     // A letter with wide marks may not fit, so it is folded before its marks.
     const fits = takeStart(rest, width) || (/^./su.exec(rest)?.[0] ?? rest);
@@ -93,7 +75,6 @@ export const foldLine = (line: string, width: number): readonly string[] => {
 const sentenceIndent = 2;
 const minIndentedWidth = 8;
 
-/** Replaces a space at which a line must not be folded. */
 const noBreak = "\ue001";
 
 /** Folds a sentence to `width` columns with a hanging indent. A command in backticks stays on a line if it fits. */

@@ -9,7 +9,6 @@ import type { Column, WireObjects } from "./views.ts";
 /** Objects in bytes. Each object is parsed on request, because the parsed values of a long list need much memory. */
 export interface WireRows {
   readonly count: number;
-  /** @throws RangeError if there is no such row */
   at(position: number): RawJson;
 }
 
@@ -45,7 +44,6 @@ export const openWire = ({ bytes, member, elements, shownPositions }: WireObject
   };
 };
 
-/** Finds the values of a dotted name, also in the items of lists. A key may contain dots itself. */
 export const findValues = (value: RawJson, name: string): readonly RawJson[] | undefined => {
   const member = findMember(value, name);
   if (member === undefined || member.key === name) return member && [member.value];
@@ -72,7 +70,6 @@ export const formatValues = (values: readonly RawJson[]): string =>
     )
     .join(";");
 
-/** Formats values for one cell as JSON on one line. Null is empty. */
 export const formatValuesAsJson = (values: readonly RawJson[]): string =>
   values.flatMap((value) => (isAbsent(value) ? [] : compactJson(value.json))).join(";");
 
@@ -92,7 +89,6 @@ export const readSpelledObject = (bytes: Uint8Array, span: Span) => {
   return {
     keys: [...new Set(value.members.map(({ key }) => key))],
     text: (name: string): string => formatValues(findValues(value, name) ?? []),
-    /** The value of a dotted name: a plain text, or JSON on one line. */
     json: (name: string): string => (findValues(value, name) ?? []).map(plainText).join(";"),
   };
 };
@@ -138,33 +134,31 @@ export const compactJson = (json: string): string => {
 
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "aliases">;
 
-/**
- * Finds a column by its name, its heading, or the last part of its name or first line of its heading. Ignores case,
- * and the difference between `_`, `-` and spaces.
- */
+/** Finds a column by its name, heading, or a part of one. Ignores case, and the difference between `_`, `-` and spaces. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
   const normalize = (name: string): string =>
     name
       .trim()
       .toLowerCase()
       .replaceAll(/[\s_-]+/g, "_");
-  const findNamed = (namesOf: (column: One) => readonly string[]) =>
-    columns.find((one) => namesOf(one).some((name) => normalize(name) === normalize(typed)));
-  return (
-    columns.find(({ name }) => name === typed) ??
-    findNamed(({ name, aliases = [] }) => [name, ...aliases]) ??
-    findNamed(({ heading }) => [heading]) ??
-    findNamed(({ name }) => [name.slice(name.lastIndexOf(".") + 1)]) ??
-    findNamed(({ heading }) => heading.split("\n", 1))
-  );
+  const spellings: readonly ((column: One) => readonly string[])[] = [
+    ({ name, aliases = [] }) => [name, ...aliases],
+    ({ heading }) => [heading],
+    ({ name }) => [name.slice(name.lastIndexOf(".") + 1)],
+    ({ heading }) => heading.split("\n", 1),
+  ];
+  const exact = columns.find(({ name }) => name === typed);
+  const findBy = (spell: (typeof spellings)[number]) =>
+    columns.find((one) => spell(one).some((name) => normalize(name) === normalize(typed)));
+  return exact ?? spellings.map(findBy).find((found) => found !== undefined);
 };
 
 /** Resolves a field to its name on the wire. Keys override names of columns. @throws Failure `invalid-option-value` */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows: WireRows | undefined): string => {
   if (columns.some((one) => name === one.name || name.startsWith(`${one.name}.`))) return name;
-  const count = rows?.count ?? 0;
+  const { count, at } = rows ?? { count: 0, at: undefined };
   for (let position = 0; position < count; position++) {
-    if (rows !== undefined && findValues(rows.at(position), name) !== undefined) return name;
+    if (at !== undefined && findValues(at(position), name) !== undefined) return name;
   }
   const meant = findColumn(name, columns);
   if (meant !== undefined) return meant.name;

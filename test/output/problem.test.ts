@@ -55,7 +55,7 @@ describe("the frame of a problem", () => {
     const host = testHost({ terminal: { stderr: true, columns: 60 }, env: { TERM: "dumb" } });
     const screen = openScreen({ host, options: parseScreenOptions({}) });
     if (problem !== undefined) screen.warn({ ...problem, message: "wrong", advice: "fix it" });
-    await screen.printText("");
+    await screen.flushErrors();
     expect(host.said()).toContain(" | ");
     expect(host.said().replace(/日|本|語/g, "")).toMatch(/^[\n -~]*$/);
   });
@@ -65,7 +65,7 @@ describe("the frame of a problem", () => {
     const host = testHost();
     const screen = openScreen({ host, options: parseScreenOptions({}) });
     if (problem !== undefined) screen.warn(problem);
-    await screen.printText("");
+    await screen.flushErrors();
     expect(host.said().split("\n")[0]).toMatch(/^step\.jsonl:1:\d+: warning: .* \[[a-z-]+\]$/);
   });
 

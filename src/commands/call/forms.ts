@@ -26,7 +26,6 @@ import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import type { CallReadOptions } from "./command.ts";
 
-/** A call and the id that requested it. */
 export interface ReadCall extends CallReply {
   readonly id: string;
 }
@@ -46,10 +45,8 @@ interface SelectedCalls {
   readonly vendorPrefix: string;
 }
 
-/** Prints calls. Returns the failure of the form, if any. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
-/** Returns a filter by state, operation and model; undefined without such options. */
 export const createCallFilter = (
   { failed, running, op, model }: CallReadOptions,
   prefix: string,
@@ -66,10 +63,7 @@ export const createCallFilter = (
     (model === undefined || findModels(call, prefix).some((one) => isModel?.(one)));
 };
 
-/**
- * Returns the form that the options select.
- * @throws Failure `invalid-option-value`, `conflicting-options`, `required-option-missing`
- */
+/** @throws Failure `invalid-option-value`, `conflicting-options`, `required-option-missing` */
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   requireOneForm(context, typed);
   const { as, reward, rewardFrom } = typed;
@@ -120,7 +114,6 @@ const selectReward = (reward: string | undefined, path: string | undefined): Rew
   return { text };
 };
 
-/** Minimum number of filtered calls on pages for the notice of `--list`. */
 const manyCalls = 3;
 
 const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {

@@ -151,7 +151,6 @@ type Outcome = ReadCall | MissingCall | UnreadableCall;
 
 interface MissingCall {
   readonly id: string;
-  /** The 404; undefined if the service answered with a null call. */
   readonly http: HttpFacts | undefined;
 }
 
@@ -160,7 +159,6 @@ interface UnreadableCall {
   readonly failure: Failure;
 }
 
-/** Opens the reader of a project's calls (interface 4.3). */
 const openReader = async (context: Context, settings: Settings, typed: CallReadOptions) => {
   const client = await openClient(context, settings);
   const request = {

@@ -3,7 +3,6 @@ import { type CellTag, type Column, printList, type Screen } from "../../output/
 
 interface KeyDisplay<Row> {
   readonly rank: number;
-  /** Default: the key. */
   readonly heading?: string;
   readonly align?: "right" | "decimal";
   /** Default: the value, a list with commas. */

@@ -18,7 +18,6 @@ const dayMs = 86_400_000;
 
 const unitMs = new Map(Object.entries({ s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }));
 
-/** Parses `30m` or `7d` into milliseconds. */
 const parseDurationMs = (value: string): number | undefined => {
   const [, digits = "", unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
   const factor = unitMs.get(unit);
@@ -50,7 +49,6 @@ const parseTime = (word: string, option: string): RelativeTime => {
 export const timeOption = (about: string, value = "time"): Kind<RelativeTime | undefined> =>
   custom(about, value, parseTime);
 
-/** Parses a time with durations in the future. */
 const parseDeadline = (word: string, option: string): RelativeTime => {
   const ms = parseDurationMs(word);
   return ms === undefined ? parseTime(word, option) : (now) => now + ms;
@@ -58,7 +56,6 @@ const parseDeadline = (word: string, option: string): RelativeTime => {
 
 const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
-/** A number of tokens, such as `128k`. */
 export const tokenCountOption = (about: string, value = "n"): Kind<number | undefined> =>
   custom(about, value, (word, option) => {
     const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
@@ -77,7 +74,6 @@ const wordsOption = (about: string, value = "name"): Kind<readonly string[] | un
   return { ...kind, parse };
 };
 
-/** Names of prices and their maximums. */
 const pricesOption = (about: string): Kind<readonly (readonly [name: string, limit: string])[] | undefined> => {
   const kind = list(about, "prices");
   const parse = (typed: readonly string[], option: string) => {
@@ -95,7 +91,6 @@ const pricesOption = (about: string): Kind<readonly (readonly [name: string, lim
 const wantedPrices =
   "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
 
-/** The options that select models. */
 export const filterOptions = withExtra(
   { group: "filters" },
   {

@@ -38,13 +38,11 @@ export const keepRequestedColumns = <Row>(
 export interface Selection<Row> {
   readonly rows: RowSequence<Row>;
   readonly positions: readonly number[];
-  /** The number of matching entries without the limit. */
   readonly total: number;
 }
 
 interface EntrySelector<Row> {
   readonly entries: Entries<Row>;
-  /** Called with every entry. */
   readonly onEntry?: (row: Row) => void;
   readonly matches: (row: Row) => boolean;
   readonly order: readonly Order<Row>[];
@@ -107,19 +105,15 @@ const compareKeys = (a: Key, b: Key, direction: number): number => {
   return direction * compareDecimals(a.exact, b.exact);
 };
 
-/** The list that entries were selected from. */
 interface SelectedList {
   readonly pattern: string | undefined;
   readonly of: number;
-  /** True if there are filters in addition to the pattern. */
   readonly isFiltered: boolean;
-  /** The note for an empty list. */
   readonly emptyText: string;
   /** Default: models. */
   readonly noun?: string;
 }
 
-/** Prints a note if nothing matches or the limit cut the list. */
 export const noteSelection = (
   screen: Screen,
   { rows, total }: Selection<unknown>,

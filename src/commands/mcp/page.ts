@@ -52,14 +52,12 @@ interface Bounds {
   readonly maxLevels: number;
 }
 
-/** Limits from wide to narrow. */
 const boundsByWidth: readonly Bounds[] = [
   { maxTextLength: Number.POSITIVE_INFINITY, maxEntries: 200, maxLevels: 12 },
   { maxTextLength: 500, maxEntries: 50, maxLevels: 8 },
   { maxTextLength: 100, maxEntries: 10, maxLevels: 2 },
 ];
 
-/** Formats a value with the widest limits that fit a page. */
 const formatFitting = (bytes: Uint8Array, span: Span, maxTextLength: number): string => {
   let text = "";
   for (const bounds of boundsByWidth) {
@@ -72,7 +70,6 @@ const formatFitting = (bytes: Uint8Array, span: Span, maxTextLength: number): st
 /** Maximum bytes of an array or object that is copied as it is. */
 const maxCopiedBytes = 40;
 
-/** Maximum length of a key, in UTF-16 units. */
 const maxKeyLength = 200;
 
 const formatBounded = (bytes: Uint8Array, { start, end }: Span, bounds: Bounds): string => {
@@ -95,7 +92,6 @@ const formatBounded = (bytes: Uint8Array, { start, end }: Span, bounds: Bounds):
   return isList ? `[${parts.join(",")}]` : `{${parts.join(",")}}`;
 };
 
-/** Shortens a JSON string. */
 const truncateText = (json: string, max: number): string => {
   const text = String(JSON.parse(json));
   return text.length <= max ? json : JSON.stringify(`${text.slice(0, max)}… [${text.length - max} characters omitted]`);

@@ -38,14 +38,12 @@ const instructions =
   "next_offset is the offset of the next page.";
 
 interface VerbResult {
-  /** One JSON document, or nothing. */
   readonly printed: Uint8Array;
   readonly failure: Failure | undefined;
   /** The screen of the run, which knows its secrets. */
   readonly screen: Screen;
 }
 
-/** Runs the verb of a tool with its arguments. */
 type RunVerb = (values: readonly string[]) => Promise<VerbResult>;
 type Schemas = mcp.Tool["inputSchema"]["properties"];
 
@@ -55,12 +53,9 @@ interface ToolOffer {
   readonly verbs: readonly [string, ...string[]];
   /** Offered options: none that reads other files, reveals values, writes or waits. */
   readonly options: string;
-  /** Added to the description of the verb. */
   readonly note: string;
-  /** The key of the paged list. */
   readonly listKey: string;
   readonly extraParameters?: Schemas;
-  /** Default: runs the verb. */
   readonly run?: (run: RunVerb, values: readonly string[]) => Promise<VerbResult>;
 }
 
@@ -118,7 +113,6 @@ const checkInside = async (root: mcp.Root, run: RunVerb, values: readonly string
     const ran = await run(files.map(({ path }) => path));
     const { printed, failure } = ran;
     if (failure !== undefined && !isFailure(failure, "invalid-input")) return ran;
-    // An unreadable file is a result, too.
     const found: Readonly<Record<string, unknown>> & { readonly problems?: readonly Problem[] } =
       printed.length > 0
         ? JSON.parse(Buffer.from(printed).toString())
@@ -234,7 +228,6 @@ interface VerbRun {
   readonly signal: AbortSignal;
 }
 
-/** Runs a verb with `--json`, and collects its output. */
 const runVerb = async ({ server, program, argv, signal }: VerbRun): Promise<VerbResult> => {
   const printed: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void printed.push(chunk)) });

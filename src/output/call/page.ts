@@ -30,9 +30,7 @@ export interface CallViewOptions {
   readonly costs: boolean;
   readonly storageSize: boolean;
   readonly totalStorageSize: boolean;
-  /** True if a terminal gets complete long texts. */
   readonly full: boolean;
-  /** True if texts of people and models are omitted. */
   readonly noContent: boolean;
   /** The deployment's prefix of `_user_id`, `_run_id` and others (interface 2.4). */
   readonly vendorPrefix: string;
@@ -66,7 +64,6 @@ export function* callSections(call: RawJson, options: CallViewOptions): Generato
   );
 }
 
-/** Maximum lines of a traceback on a bounded page. */
 const maxExceptionLines = 120;
 
 const treeSection = (title: string, value: RawJson | undefined, options: Section = {}): readonly Section[] =>
@@ -111,7 +108,6 @@ const factLines = (call: RawJson, options: CallViewOptions): readonly Line[] => 
   ];
 };
 
-/** Lines under one label. Only the first line has the label. */
 const linesUnder = (label: string, texts: readonly string[]): readonly Line[] =>
   texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
 

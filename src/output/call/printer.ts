@@ -16,13 +16,11 @@ export interface CallReply {
 }
 
 interface CallPrinting extends CallViewOptions {
-  /** True for Markdown in any format. */
   readonly isMarkdown: boolean;
   /** Called after the last call. `hasSeveral` makes the JSON `{"calls":[…]}`, `canBeEmpty` even without calls. */
   readonly end: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
-/** Prints calls in their order, as early as the format allows. */
 export const printCalls = async (
   screen: Screen,
   replies: AsyncIterable<CallReply>,
@@ -135,7 +133,6 @@ function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => str
   yield "\n";
 }
 
-/** Escapes characters with a meaning in Markdown or HTML. */
 const escapeMarkdown = (text: string): string => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
 
 const fenceText = (text: string): readonly string[] => {
@@ -147,7 +144,6 @@ const fenceText = (text: string): readonly string[] => {
 interface CallSummaryView {
   readonly summary: CallSummary;
   readonly costs: boolean;
-  /** Number of ids without a call. */
   readonly missing: number;
 }
 

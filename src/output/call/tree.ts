@@ -3,7 +3,6 @@ import { formatDeep, maxIndentedLevels, type RawJson } from "../../json/raw-json
 import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
 
-/** Maximum characters of a list of plain values on one line. */
 const maxListWidth = 72;
 
 const step = "  ";
@@ -49,7 +48,6 @@ const listText = (items: readonly RawJson[]): string | undefined => {
   return line.includes("\n") || line.length > maxListWidth ? undefined : line;
 };
 
-/** Quotes a text only if it looks like another value. */
 const scalarText = ({ kind, text }: RawJson): string => {
   if (kind !== "text") return text;
   return describeBinary(text) ?? (needsQuotes(text) ? JSON.stringify(text) : text);

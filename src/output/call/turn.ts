@@ -31,7 +31,6 @@ const formatId = (id: string | undefined): string => (id === undefined ? "" : ` 
 
 const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true });
 
-/** Merges texts without titles that follow each other. */
 const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
   const all: Section[] = [];
   for (const part of parts) {
@@ -42,7 +41,6 @@ const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
   return all;
 };
 
-/** The sections of a part. A tool call includes its result. */
 const partSections = (part: Part): readonly Section[] => {
   const titled = (title: string, text = ""): Section => ({ title, ...textSection(text) });
   if (part.kind === "said") return [textSection(formatTree(part.value))];
@@ -60,7 +58,6 @@ const partSections = (part: Part): readonly Section[] => {
   return [titled(call, text === "{}" ? "" : text), ...(answer === undefined ? [] : [answer])];
 };
 
-/** Joins parts into one text, with their titles in brackets. */
 const flattenParts = (parts: readonly Part[]): string =>
   parts
     .flatMap(partSections)
@@ -68,7 +65,6 @@ const flattenParts = (parts: readonly Part[]): string =>
     .filter(Boolean)
     .join("\n");
 
-/** Describes an image, a sound or a file by its type and size, or its URL. */
 const mediaText = ({ mediaType, url, data, name = "", format }: Media): string => {
   if (url !== undefined) return `${mediaType}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${mediaType}: ${quoteName(name)}`;
