@@ -11,7 +11,6 @@ export const toSettingsSources = ({ host, flags, screen, defaults }: Context): S
   return { host, flags, hide, notice, warn, defaults };
 };
 
-/** Reads the effective settings. @param own options of the command that are settings, such as `--split` */
 export const effectiveSettings = async (context: Context, own: SettingFlags = {}): Promise<Settings> =>
   await readSettings({ ...toSettingsSources(context), flags: { ...context.flags, ...own } });
 
@@ -37,7 +36,6 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   trace: flags.debug ? screen.trace : undefined,
 });
 
-/** Opens a client of the deployed service, or of the local service if the profile is `local`. */
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
   const module = await preloadClient();
   const own = settings.local ? await localService(context, settings) : undefined;
@@ -54,7 +52,6 @@ export const openClient = async (context: Context, settings: Settings): Promise<
     }),
   );
   if (own === undefined) return client;
-  // An error of the service in this process is a failure of the run.
   return {
     ...client,
     send: async (endpoint, request) =>
@@ -71,7 +68,6 @@ export const openClient = async (context: Context, settings: Settings): Promise<
 
 const localServices = new WeakMap<Context, Promise<Service>>();
 
-/** Opens the local service of a run on a free loopback port, or returns the open one. */
 export const localService = async (context: Context, settings: Settings): Promise<Service> => {
   const service = localServices.get(context) ?? openLocalService(context, settings);
   localServices.set(context, service);
@@ -101,7 +97,6 @@ export const checkLedgerMode = ({ screen }: Context, path: string): void => {
 export const hasNoLogUrl = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
 
-/** Returns a filter of ledger entries by the effective destination and account. */
 export const destinationFilter = async (
   { host }: Context,
   settings: Settings,

@@ -3,7 +3,6 @@ import type { Host } from "./host.ts";
 import type { Screen } from "./output/index.ts";
 import type { SettingFlags } from "./settings/index.ts";
 
-/** The global options that choose settings, unparsed. */
 export interface GlobalFlags extends SettingFlags {
   readonly local: boolean;
   readonly debug: boolean;
@@ -15,7 +14,6 @@ export interface Context {
   readonly host: Host;
   readonly screen: Screen;
   readonly flags: GlobalFlags;
-  /** Defaults of settings that replace the built-in ones. */
   readonly defaults?: { readonly max_wait: string } | undefined;
   /** Closes what was opened when the run ends, last first. */
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;

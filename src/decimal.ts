@@ -21,7 +21,6 @@ export const parseDecimal = (text: string): Decimal | undefined => {
   return shiftDigits({ digits: BigInt(`${sign}${whole}${fraction}`), places: fraction.length }, power);
 };
 
-/** Formats a decimal without an exponent and without trailing zeros. */
 export const formatDecimal = ({ digits, places }: Decimal): string => {
   const sign = digits < 0n ? "-" : "";
   const text = String(digits < 0n ? -digits : digits).padStart(places + 1, "0");

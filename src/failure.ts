@@ -33,14 +33,11 @@ export interface Problem {
   readonly message: string;
   readonly advice?: string | undefined;
   readonly from?: "service";
-  /** Bytes from the start of the file. Documents have neither this nor the fields below. */
   readonly offset?: number;
   /** `file:line` of the converted record; its position in the original file is in the fields above. */
   readonly readAt?: string;
   readonly readPath?: readonly (string | number)[];
-  /** The line of the problem. Only problems that are displayed have it. */
   readonly excerpt?: Excerpt;
-  /** Problems of the same rule that are printed with this one. */
   readonly others?: { readonly count: number; readonly places: readonly string[] };
 }
 
@@ -50,7 +47,6 @@ export const toProblemDocument = (problem: Problem) => {
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A bounded piece of a line. Secrets in it are redacted, but control characters are not removed. */
 export interface Excerpt {
   readonly line: number;
   readonly text: string;
@@ -74,19 +70,15 @@ export interface HttpFacts {
   readonly method: string;
   readonly url: string;
   readonly status?: number | undefined;
-  /** The service's own message: bounded, but not safe to print. */
   readonly said?: string | undefined;
 }
 
 export interface FailureDetails {
-  /** A sentence, or a command that can be pasted. */
   readonly hint?: string | undefined;
   readonly where?: FailureLocation | undefined;
   readonly http?: HttpFacts | undefined;
   readonly problems?: readonly Problem[];
-  /** The number of problems of each rule, if `problems` does not have all of them. */
   readonly ruleCounts?: readonly RuleProblemCount[];
-  /** The next command to run, as a user types it. */
   readonly next?: string;
   /** True if the same command can succeed later. Default: if the service was unavailable or the run interrupted. */
   readonly retryable?: boolean;
@@ -94,19 +86,15 @@ export interface FailureDetails {
   readonly unsent?: boolean | undefined;
   /** The code of the failure that stopped the run, if the run ends with another code (output.md). */
   readonly stoppedBy?: FailureCode;
-  /** The code of the system, the network or the database. */
   readonly systemCode?: string | undefined;
   readonly signal?: keyof typeof exitCodes.interrupted;
   readonly help?: string;
   readonly stack?: string | undefined;
-  /** How a request ended, as a clause. */
   readonly endedBy?: string;
-  /** The source of a credential that the service refused. */
   readonly credentialSource?: string;
   readonly isHtmlPage?: boolean;
   /** Groups that could be sent without the invalid ones; `some` for a growing file. */
   readonly validGroups?: number | "some" | undefined;
-  /** A part of the message for use in another message, such as a name. */
   readonly subject?: string;
   /** True if the rejects file has records of another tool. */
   readonly isConverted?: boolean;
@@ -160,7 +148,6 @@ export const defect = (text: string, details: FailureDetails = {}): Failure =>
     ...details,
   });
 
-/** Converts a thrown value to a failure. Any other error is a defect. */
 export const toFailure = (thrown: unknown): Failure => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));

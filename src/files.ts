@@ -52,12 +52,7 @@ const tryMakeFolder = (path: string): unknown => {
   return undefined;
 };
 
-/**
- * Refuses a file or folder of rollcall that another user owns or could replace. Each folder and link on the path must
- * belong to this user or to root, and no folder may let others rename its entries. A missing file is as safe as its
- * folder.
- * @throws Failure `unsafe-ownership`
- */
+/** Refuses a path with a part that another user owns, or can replace by renaming. @throws Failure `unsafe-ownership` */
 export const requireSafeOwnership = (path: string): void => {
   const user = currentUser();
   if (user === undefined) return;
@@ -67,7 +62,6 @@ export const requireSafeOwnership = (path: string): void => {
   if (unsafe !== undefined) throw unsafeOwnership(unsafe, path, user);
 };
 
-/** A part of a path that another user owns or could replace. */
 interface UnsafePathPart {
   readonly part: string;
   readonly why: "owner" | "link" | "writable";
@@ -102,7 +96,6 @@ const unsafeOwnership = ({ part, why, owner, mode }: UnsafePathPart, path: strin
 
 const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 
-/** The limit of Linux. */
 const maxLinks = 40;
 
 const findUnsafePart = (path: string, trusted: ReadonlySet<number>, links = 0): UnsafePathPart | undefined => {
@@ -126,7 +119,6 @@ const tryStat = (path: string, read: typeof lstatSync = lstatSync): Stats | unde
   }
 };
 
-/** True if other users can rename entries of a folder. Only the owner is in a group with the owner's number. */
 const isWritableByOthers = ({ mode, uid, gid }: Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
@@ -150,14 +142,10 @@ export interface Draft {
   write(piece: string | Uint8Array): void;
   /** Replaces the file in one step, after all bytes are on disk. */
   commit(): void;
-  /** Closes the draft, and removes it unless it was committed. Must always be called. */
   discard(): void;
 }
 
-/**
- * Opens a draft of a file. If the path is a link, its target is replaced. If root replaces a file, the file keeps its
- * owner. A pipe or a device is written directly. @param mode of a new file, limited by the umask
- */
+/** Opens a draft; root keeps the owner of the file. A pipe or a device is written directly. @param mode of a new file */
 export const openDraft = (path: string, mode = 0o600): Draft => {
   const before = statSync(path, { throwIfNoEntry: false });
   if (before !== undefined && !before.isFile()) {
@@ -173,7 +161,6 @@ export const openDraft = (path: string, mode = 0o600): Draft => {
     commit: () => {
       fsyncSync(file);
       close();
-      // Only root can change the owner. Other users own the files that they write.
       if (before !== undefined && before.uid !== statSync(draft).uid) {
         ignoreErrors(() => chownSync(draft, before.uid, before.gid));
       }
@@ -224,7 +211,6 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
-/** Identifies a file by any of its names; undefined for a folder, a pipe, a device or a file that can't be located. */
 export const identifyFile = (file: string): string | undefined => {
   try {
     const facts = statSync(file, { throwIfNoEntry: false });
@@ -337,10 +323,8 @@ export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "sign
   };
 };
 
-/** Opening a pipe for writing fails until a reader has opened it. */
 const pipePollMs = 10;
 
-/** Opens a named pipe for writing. Returns undefined if it has no reader yet. */
 const tryOpenPipe = (name: string): number | undefined => {
   try {
     return openSync(name, constants.O_WRONLY | constants.O_NONBLOCK);

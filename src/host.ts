@@ -9,7 +9,6 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   readonly argv: readonly string[];
-  /** Version of Node, without the `v`. */
   readonly nodeVersion: string;
   readonly stdin: Readable;
   readonly stdout: Writable;
@@ -30,7 +29,6 @@ export interface Host {
   readonly lendTerminal: () => () => void;
 }
 
-/** Which streams are terminals, and the size of the terminal. */
 export interface Terminal {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -54,7 +52,6 @@ export const decodePercent = (text: string): string => {
   }
 };
 
-/** Variables with a key of rollcall or the password of its databases, or with the name of a file that has one. */
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
 /** Returns rollcall's keys in an environment, and the key of Weights & Biases, which looks like a commit id. */
@@ -64,7 +61,6 @@ export const listSecrets = (env: Host["env"]): readonly string[] =>
     return isKey && value !== undefined ? [value] : [];
   });
 
-/** Variables with a URL that may have a password. */
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
 /** Returns an environment for other programs: without rollcall's keys and the passwords of its databases. */
@@ -84,7 +80,6 @@ export const waitForAbort = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** Returns a host whose signal also aborts with another one. */
 export const withSignal = (host: Host, signal: AbortSignal): Host => {
   const either = AbortSignal.any([host.signal, signal]);
   setMaxListeners(0, either);

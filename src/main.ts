@@ -2,7 +2,6 @@
 
 import { version } from "../package.json" with { type: "json" };
 
-/** Runs rollcall. Resolves with the exit code; never throws and never ends the process itself. */
 export const main = async (process: NodeJS.Process): Promise<number> => {
   const [word, ...others] = process.argv.slice(2);
   // Scripts ask for the version most, and nothing else needs to be loaded for it.
@@ -11,7 +10,6 @@ export const main = async (process: NodeJS.Process): Promise<number> => {
   return await (await import("./run.ts")).run(process);
 };
 
-/** Writes a text. Returns false if that fails, so that the run tries too and reports the reason. */
 const tryWrite = async (stream: NodeJS.WritableStream, text: string): Promise<boolean> =>
   await new Promise((resolve) => {
     // Without a listener, a broken pipe would end the process with a stack trace.

@@ -13,7 +13,6 @@ export const findNearest = (word: string, candidates: Iterable<string>): string 
   return found.length === 1 ? found[0]?.candidate : undefined;
 };
 
-/** Counts added, removed, replaced and swapped letters between two words; infinite if surely over 3. */
 const countEdits = (a: string, b: string): number => {
   if (Math.abs(a.length - b.length) > 3) return Number.POSITIVE_INFINITY;
   let twoAbove: readonly number[] = [];

@@ -60,7 +60,6 @@ export const runCommandLine = async (
   }
 };
 
-/** Catches errors that nothing awaits. */
 const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
   let tell: (error: unknown) => void = () => undefined;
   const thrown = new Promise<never>((_, reject) => {

@@ -9,7 +9,6 @@ export const pluralize = (count: number, noun: string, plural = `${noun}s`): str
 export const positionPrefix = ({ file, line, column }: Pick<FailureLocation, "file" | "line" | "column">): string =>
   file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;
 
-/** The position and the path of a problem in front of its message. */
 export const fieldPrefix = ({ path = [], ...problem }: Problem): string =>
   `${positionPrefix(problem)}${path.length === 0 ? "" : `${path.join(".")}: `}`;
 
@@ -20,7 +19,6 @@ export const skipRefusedHint = "pass --on-refused skip to reject these groups an
 export const resendAloneHint =
   "send the remaining groups in a separate file, because a rerun without a ledger logs everything again";
 
-/** Counts rejected groups and unreadable records. */
 export const formatRejected = (counts: { rejected: number; unreadable?: number | undefined }): string => {
   const { rejected, unreadable = 0 } = counts;
   const groups = rejected > unreadable ? [pluralize(rejected - unreadable, "group")] : [];
@@ -67,7 +65,6 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   SQLITE_READONLY: "it is read-only",
 };
 
-/** A size with at most one decimal: in bytes below 1 KiB, else in KiB or MiB. */
 export const formatRoundedSize = (bytes: number): string => {
   if (bytes < 1024) return `${bytes} bytes`;
   const [size, unit] = bytes < 2 ** 20 ? [bytes / 1024, "KiB"] : [bytes / 2 ** 20, "MiB"];

@@ -3,13 +3,11 @@
 interface TypedWord {
   readonly raw: string;
   readonly text: string;
-  /** The quote that is open at the end, and its offset in `raw`. */
   readonly open: { readonly quote: Quote; readonly at: number };
   /** True if the word ends in a backslash that escapes nothing yet. */
   readonly isEscaping: boolean;
 }
 
-/** Empty for no quotes. */
 type Quote = "" | "'" | '"';
 
 /** On Windows, single quotes are ordinary characters, and a backslash escapes only double quotes. */
@@ -30,7 +28,6 @@ export const splitWords = (line: string, rules: ShellRules = { windows: false })
   }
 };
 
-/** Splits a complete command line; returns undefined if a quote or a final backslash is open. */
 export const splitCommandLine = (line: string, rules: ShellRules): readonly string[] | undefined => {
   const words = splitWords(line, rules);
   const last = words.at(-1);

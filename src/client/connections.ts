@@ -11,13 +11,10 @@ import type { Route } from "./route.ts";
 /** Limit for connecting to one of several addresses of a host. Node's 250 ms is too short for slow links. */
 const addressTimeoutMs = 500;
 
-/** Maximum idle time of a reused connection. Servers close idle connections after some seconds. */
 const maxIdleMs = 1000;
 
-/** A connection that sends one request at a time. */
 export interface Connection {
   dispatch: Agent["dispatch"];
-  /** Keeps the connection for a later request on the same route. */
   release(): void;
   destroy(): void;
 }
@@ -29,7 +26,6 @@ export interface Connections {
   close(): void;
 }
 
-/** Opens the connections of a client. Nothing connects before a request. */
 export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Connections => {
   const closing = new AbortController();
   // Every socket listens, so many listeners are not a leak.
@@ -40,7 +36,6 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Con
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
     // undici then requests a piece of a body only after the previous piece has left the process.
     highWaterMark: 1,
-    // Also ends a socket that is still connecting.
     signal: closing.signal,
   };
   const connector = buildConnector(socketOptions);
@@ -69,10 +64,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Con
 
 type Connector = ReturnType<typeof buildConnector>;
 
-/**
- * On Node 20, V8 optimizes undici's parser for 95 ms after its first call, and the process waits for that before it
- * ends. Other WebAssembly is optimized as usual, because 1,800,000 is V8's default.
- */
+/** On Node 20, V8 optimizes undici's parser for 95 ms, and the process waits for that. 1,800,000 is V8's default. */
 const withoutTierUp =
   (connector: Connector): Connector =>
   (to, callback) =>

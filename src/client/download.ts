@@ -13,7 +13,6 @@ import { openRetryBudget, parseRetryAfter, type RetryBudget, readSilenceMs, trie
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "waitsForHost" | "onRetry" | "trace"> {
   readonly method?: "GET" | "HEAD";
-  /** The setting with the URL, if there is one. */
   readonly setting?: string;
 }
 
@@ -25,17 +24,14 @@ export interface DownloadReply {
   readonly tries: number;
   /** Yields the body as it arrives. @throws Failure `connection-failed` if the body ends early; the signal's reason */
   chunks(): AsyncIterable<Uint8Array>;
-  /** Ends the request. The rest of the body is not read. */
   cancel(): void;
 }
 
-/** Downloads over connections that are reused. The caller closes them. */
 export interface Downloads {
   /** Repeats a request until the reply is final, or the retry budget is spent. @throws Failure; the signal's reason */
   get(url: URL, headers: Headers): Promise<DownloadReply>;
   retryBudget(): RetryBudget;
   announce(why: Failure): void;
-  /** Returns downloads that end with this signal too, over the same connections. */
   endedBy(signal: AbortSignal): Downloads;
   close(): void;
 }
@@ -81,7 +77,6 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
   return createDownloads(options.host);
 };
 
-/** Bytes of a body that are read ahead. */
 const readAheadBytes = 2 ** 18;
 
 interface FileRequest extends Pick<OutgoingRequest, "method" | "route" | "headers" | "silenceMs"> {
@@ -108,7 +103,6 @@ const requestFile = async (
       callback(error);
     },
   });
-  // An error may come before the body is read.
   body.on("error", () => undefined);
   const { signal } = withSignal(host, stopping.signal);
   const reply = await new Promise<DownloadReply | TransportError>((resolve) => {

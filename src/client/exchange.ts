@@ -5,7 +5,6 @@ import type { StreamedBody } from "./index.ts";
 import type { Headers } from "./request.ts";
 import type { Route } from "./route.ts";
 
-/** A request with its limits, as the server behind all proxies receives it. */
 export interface OutgoingRequest {
   readonly method: "GET" | "HEAD" | "POST";
   readonly route: Route;
@@ -18,7 +17,6 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
   /** Bytes of the reply that are collected. */
   readonly maxBytes: number;
-  /** Takes the final status. */
   readonly onHead?: (status: number, headers: ReplyHeaders) => void;
   /** Takes pieces of the reply instead of collecting them. Returns false to pause until `resume`. */
   readonly onPiece?: (piece: Uint8Array, resume: () => void) => boolean;
@@ -28,17 +26,15 @@ export interface OutgoingRequest {
 export type ReplyHeaders = Readonly<Record<string, string>>;
 
 export interface ExchangeResult {
-  /** Undefined if the status and the headers were not read completely. */
   readonly status: number | undefined;
   readonly headers: ReplyHeaders;
-  /** The body as it arrived, encoded. */
   readonly bytes: Uint8Array;
   readonly error: TransportError | undefined;
   /** True if the service can have received the whole body. */
   readonly isBodySent: boolean;
 }
 
-/** undici can detect silence this late. The limit of the total time must not be reported instead of the silence. */
+/** undici detects silence up to this late. The silence must be reported, not the limit of the total time. */
 const clockSlackMs = 1000;
 
 const maxTimerMs = 2 ** 31 - 1;
@@ -66,7 +62,6 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       else void waitForArrivedData().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
-      // The connection lives longer than this exchange, and would keep the pieces in memory.
       pieces.length = 0;
       return void waitForArrivedData().then(() => resolve({ ...head, bytes, error, isBodySent }));
     };
@@ -149,15 +144,11 @@ interface BodyEvents {
   readonly onError: (thrown: unknown) => void;
 }
 
-/**
- * Yields a body whose last byte is a separate piece. undici requests a piece when all previous ones have left the
- * process, so no server can accept the request before `onLast`, and every server can after it.
- */
+/** Yields the last byte as a separate piece. undici requests a piece when all previous ones have left the process. */
 async function* yieldBody({ length, chunks }: StreamedBody, on: BodyEvents): AsyncGenerator<Uint8Array, void> {
   let left = length;
   try {
     for await (const chunk of chunks()) {
-      // undici fails a request whose body does not have the length in its headers.
       if (chunk.length > left) return;
       const isLastChunk = chunk.length === left;
       for (let from = 0; from < chunk.length; ) {
@@ -179,10 +170,7 @@ async function* yieldBody({ length, chunks }: StreamedBody, on: BodyEvents): Asy
   }
 }
 
-/**
- * Waits until arrived data was read. The first turn of the event loop may end before the system reports the data, and
- * undici reports the error of a closed socket at the end of the second turn.
- */
+/** undici reports the error of a closed socket at the end of the second turn after the system has reported it. */
 const waitForArrivedData = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 

@@ -36,7 +36,6 @@ export interface RequestContext extends RequestTarget {
 interface StatusReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** Decoded; may be incomplete. */
   readonly bytes: Uint8Array;
   readonly retryAfterMs: number | undefined;
   readonly credential: Credential | undefined;
@@ -56,7 +55,6 @@ const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: str
   http: { method: endpoint.method, url, status, said },
 });
 
-/** The message of a service after a sentence. */
 const saying = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
 
 const formatSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
@@ -65,7 +63,6 @@ const formatTries = (tries: number): string => (tries > 1 ? `, ${tries} times` :
 /** True for the statuses that mean "not now" (guarantees.md). */
 export const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
-/** Returns the failure for a reply that is not a success. */
 export const toStatusFailure = (request: RequestContext, reply: StatusReply): Failure => {
   const { endpoint, url, tries, encoding } = request;
   const { status, retryAfterMs } = reply;
@@ -166,12 +163,10 @@ const refusalHint = (status: number, message: string | undefined): string => {
     : "fix the named cause first, because the service would refuse the same request again";
 };
 
-/** A success that does not match the interface. */
 interface InvalidReply {
   readonly status: number;
   readonly bytes: Uint8Array;
   readonly fault: string | undefined;
-  /** The path of the invalid value. */
   readonly at: string | undefined;
 }
 
@@ -227,7 +222,6 @@ const clientTexts: Readonly<Record<string, string>> = {
   ABORTED: "the run was stopped before the answer came",
 };
 
-/** Codes of errors before a connection was ready for a request. */
 const connectCodes = /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|PROTO)|CONNECT_TIMEOUT|PROXY_REFUSED)$/;
 const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)_/;
 const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
@@ -237,7 +231,6 @@ interface ConnectionContext extends Pick<RequestContext, "silenceMs" | "tries"> 
   readonly setting: string;
 }
 
-/** Returns the failure for a transport error on the way to a URL. */
 export const connectionFailed = (
   error: Pick<TransportError, "code" | "status">,
   { route: { to, proxy }, setting, silenceMs, tries }: ConnectionContext,
@@ -257,7 +250,6 @@ export const connectionFailed = (
   return new Failure("unavailable", "connection-failed", text, all);
 };
 
-/** Returns the failure for a reply that is missing or incomplete. */
 export const toTransportFailure = (request: RequestContext, error: TransportError, status?: number): Failure =>
   connectionFailed(error, { ...request, setting: urlSettingName(request.endpoint.host) }, toDetails(request, status));
 

@@ -24,15 +24,12 @@ export interface ClientOptions {
   readonly project: { readonly header: string; readonly value: string } | undefined;
   /** Longest silence in either direction. Default: the operation's own. */
   readonly timeoutMs: number | undefined;
-  /** Limits all retries together. */
   readonly maxWaitMs: number;
   /** True if a read waits for a host that is unknown or refuses connections. Requires an explicit `--max-wait`. */
   readonly waitsForHost: boolean;
   /** True if credentials may travel over plain http to other machines. */
   readonly insecureHttp: boolean;
-  /** Called at the first longer wait for each reason. */
   readonly onRetry?: (why: Failure, maxWaitMs: number) => void;
-  /** Takes the lines of `--debug`. */
   readonly trace: ((line: string) => void) | undefined;
 }
 
@@ -61,7 +58,6 @@ export type Attempt = { readonly isBodySent: boolean } & (
       readonly idempotencyKey: string | undefined;
       /** Decoded, as far as it arrived within the limit. */
       readonly body: Uint8Array;
-      /** True if the body is incomplete or over the limit. */
       readonly isCut: boolean;
       /** The failure of a run that ends with this answer; undefined for 2xx. */
       readonly failure: Failure | undefined;
@@ -70,7 +66,6 @@ export type Attempt = { readonly isBodySent: boolean } & (
   | { readonly kind: "broken"; readonly code: string; readonly failure: Failure }
 );
 
-/** A wait before another attempt, and the rest of the budget after it. */
 export interface RetryWait {
   readonly waitMs: number;
   readonly leftMs: number;

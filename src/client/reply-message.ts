@@ -1,13 +1,11 @@
 /** Finds the message in the body of an error (interface 7). It is not safe to print yet. */
 import { getMember, isObject, parseJson } from "../json/walk.ts";
 
-/** Characters of a message. The screen shortens it further, after redaction. */
 const maxMessageLength = 128 * 1024;
 
 /** Bytes of a body that are searched: echoed inputs can be as large as a request. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
-/** Finds the kind of a body, and its message; undefined without one. */
 export const findMessage = (
   bytes: Uint8Array,
 ): { readonly kind: "json" | "html" | "text" | "empty"; readonly message?: string | undefined } => {
@@ -25,7 +23,6 @@ const truncate = (message: string | undefined): string | undefined =>
 const findTitle = (html: string): string | undefined =>
   (/<title[^>]*>([^<]*)/i.exec(html) ?? /<h1[^>]*>([^<]*)/i.exec(html))?.[1]?.replace(/\s+/g, " ").trim() || undefined;
 
-/** The keys of messages, the most specific first. */
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
 /** Further items repeat the first ones, once for each branch of a union. */
@@ -42,7 +39,6 @@ const findText = (value: unknown, depth = 0): string | undefined => {
   if (!isObject(value)) return undefined;
   const { loc, msg, error } = value;
   if (loc !== undefined && msg !== undefined) {
-    // A validation item (interface 7).
     const path = Array.isArray(loc) ? loc.map(String).join(".") : "";
     const message = findText(msg);
     return message === undefined || path === "" ? message : `${path}: ${message}`;

@@ -12,11 +12,9 @@ export interface RequestTarget {
   readonly route: Route;
   readonly path: string;
   readonly url: string;
-  /** The project that is set, even if the operation takes none. */
   readonly project: string | undefined;
 }
 
-/** Finds the destination of an endpoint's requests. @throws Failure of code `usage` */
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): RequestTarget => {
   const { host, baseUrl, insecureHttp, project } = options;
   const to = parseBaseUrl(baseUrl(endpoint.host));
@@ -38,10 +36,8 @@ const buildPath = (path: string, parameters: unknown): string => {
   return fillPath(path, Object.fromEntries(values));
 };
 
-/** Names and values of headers, in the order they are sent. */
 export type Headers = readonly (readonly [name: string, value: string])[];
 
-/** Builds the headers of a request. @throws Failure `invalid-header` */
 export const buildHeaders = (
   { project, host }: Pick<ClientOptions, "project" | "host">,
   endpoint: Endpoint,
@@ -71,10 +67,8 @@ const buildAuthorization = (scheme: AuthScheme, { secret, username = "api" }: Cr
   return /[\r\n]/.test(pair) ? pair : `Basic ${Buffer.from(pair).toString("base64")}`;
 };
 
-/** True for visible ASCII with spaces and tabs inside. */
 const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** Returns a target's credential. After a 401 to `refused`, returns another one; undefined if there is none. */
 export const findCredential = async (
   options: Pick<ClientOptions, "credential">,
   { endpoint: { use }, route: { to } }: RequestTarget,
@@ -83,14 +77,12 @@ export const findCredential = async (
   if (use === undefined) return undefined;
   const { origin } = to;
   const isOther = (one: Credential) => one.secret !== refused?.secret || one.username !== refused.username;
-  // Another request may have obtained a new credential in the meantime.
   const latest = await options.credential(use, { origin, refused: false });
   if (isOther(latest)) return latest;
   const fresh = await options.credential(use, { origin, refused: true });
   return isOther(fresh) ? fresh : undefined;
 };
 
-/** Headers without secrets. */
 const shownHeaderNames = new Set(
   `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key if-match
   if-modified-since if-none-match if-unmodified-since last-modified range request-id retry-after retry-after-ms server
@@ -109,7 +101,6 @@ interface ShownRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Headers;
-  /** The name of the project's header, whose value is not a secret. */
   readonly project?: string | undefined;
 }
 

@@ -4,27 +4,20 @@ import { decodePercent, type Host, isLoopback } from "../host.ts";
 import { invalidProxy } from "./failures.ts";
 
 export interface ParsedUrl {
-  /** `http://` or `https://`, host, and a port that is not the scheme's default. */
   readonly origin: string;
   readonly isSecure: boolean;
-  /** Name or IP address; IPv6 without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** Host and port as in the `Host` header. */
   readonly authority: string;
-  /** Host and port as in messages. */
   readonly hostAndPort: string;
-  /** Empty, or `/…` without a slash at its end. */
   readonly path: string;
 }
 
 export interface Route {
   readonly to: ParsedUrl;
-  /** The proxy, with the value of `Proxy-Authorization` if its URL has a user. */
   readonly proxy: (ParsedUrl & { readonly authorization: string | undefined }) | undefined;
 }
 
-/** Parses a URL that the settings have checked. */
 export const parseBaseUrl = (text: string): ParsedUrl => toParsedUrl(new URL(text));
 
 /** Finds the route to a URL. Loopback never uses a proxy. @throws Failure `invalid-proxy` */

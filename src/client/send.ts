@@ -25,9 +25,7 @@ import { buildHeaders, findCredential, findTarget, traceRequest } from "./reques
 
 export interface Session {
   readonly options: ClientOptions;
-  /** Loads undici. */
   readonly connections: () => Promise<Connections>;
-  /** Reasons for retries that were announced. */
   readonly announcedReasons: Set<string>;
 }
 
@@ -51,9 +49,7 @@ interface RequestContent extends Pick<OutgoingRequest, "body" | "totalMs" | "sig
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A reply that can be incomplete or missing. Its bytes are decoded. */
 interface TryResult extends ExchangeResult {
-  /** Why the body is incomplete or not decoded. */
   readonly fault: "cut" | "too-long" | "unknown-encoding" | undefined;
   readonly retryAfterMs: number | undefined;
   readonly credential: Credential | undefined;
@@ -85,10 +81,7 @@ const tryOnce = async (
   return { ...reply, ...decoded, retryAfterMs: parseRetryAfter(reply.headers, options.host.now()), credential };
 };
 
-/**
- * Tries a streamed request once, on a separate connection.
- * @throws Failure for settings and credentials, before anything is sent; and what the body throws
- */
+/** Tries a streamed request once. @throws Failure before anything is sent; what the body throws */
 export const attemptOnce = async <P extends Schema>(
   session: Session,
   endpoint: Endpoint<P>,
@@ -110,10 +103,7 @@ export const attemptOnce = async <P extends Schema>(
   return { kind: "answered", status, retryAfterMs, idempotencyKey, body: bytes, isCut, isBodySent, failure };
 };
 
-/**
- * Calls an endpoint and checks its reply. Repeats the request within `--max-wait` if the endpoint is repeatable.
- * @throws Failure auth, unavailable, refused, not_found, usage
- */
+/** Calls an endpoint, repeatedly within `--max-wait` if it is repeatable, and checks its reply. @throws Failure */
 export const send = async <P extends Schema, B extends Schema, R>(
   session: Session,
   endpoint: Endpoint<P, B, R>,
@@ -143,7 +133,6 @@ export const send = async <P extends Schema, B extends Schema, R>(
     if (!isRefused && isComplete) return readReply(context, endpoint, tried);
     const error = errorOf(tried);
     if (!isRefused && error.code === "TOO_LONG") throw replyTooLarge(context, status, maxReplyBytes);
-    // A status says more than the end of the reply.
     const failure = isRefused
       ? toStatusFailure(context, { ...tried, status })
       : toTransportFailure(context, error, status);
@@ -166,7 +155,6 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 const errorOf = ({ error }: TryResult): TransportError => error ?? new TransportError("CUT");
 
-/** Reads a complete success. @throws Failure `reply-too-large`, `invalid-reply` */
 const readReply = <R>(
   context: RequestContext,
   { reply }: Pick<Endpoint<Schema, Schema, R>, "reply">,
@@ -223,10 +211,7 @@ export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" 
   let leftMs = maxWaitMs;
   let tries = 0;
   return {
-    /**
-     * Waits before another attempt, with exponential backoff and full jitter, but at least `minMs`, as the service
-     * asked. Returns false immediately if the budget does not allow it. Calls `onWait` before the wait.
-     */
+    /** Waits with exponential backoff and full jitter. Returns false if the budget does not allow `minMs`. */
     async wait(minMs = 0, onWait?: (wait: RetryWait) => void): Promise<boolean> {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** tries));
       // Retries pause even if the service asks for no wait.

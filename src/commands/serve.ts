@@ -102,7 +102,6 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
   ]);
 };
 
-/** Addresses that mean all network interfaces, with their loopback addresses. */
 const wildcardHosts: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
 
 /** The URL for clients. Its host name is allowed, because the service refuses other names. */
@@ -111,7 +110,6 @@ const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
   return `http://${wildcardHosts[host] ?? (isLoopback(host) ? hostname : (allowHost[0] ?? hostname))}:${port}`;
 };
 
-/** Writes the events of `--log json` to standard error, one JSON line each. */
 const openLog =
   ({ stderr, now }: Host) =>
   (event: string, members: object = {}): void =>
@@ -122,7 +120,6 @@ const openKeys = async (
   { dataDir, store }: Values<typeof locationOptions>,
 ): Promise<Pick<Store, "keys"> & { readonly path: string }> => {
   const { openStore, storePath } = await import("../service/index.ts");
-  // Here, `--project` is the project of a key, not a setting.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const maxWaitMs = settings.require("max_wait");
   const storeSettings = await settings.service();
@@ -140,13 +137,11 @@ const parseProjectOption = (typed: string): string => {
 
 const toIsoTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
 
-/** @throws Failure `key-exists`, `invalid-option-value` */
 const addKey = command({
   words: "serve keys add",
   about: "create a key for all or some projects and uses, and print it once",
   args: { name: required(text("owner of the key")) },
   options: {
-    // Repeatable, unlike the global option.
     project: repeated("project that the key is for (default: all)", "team/project"),
     use: choices(
       "use that the key is for: log, inference or calls (default: all)",
@@ -190,7 +185,6 @@ const listKeys = command({
   },
 });
 
-/** @throws Failure `key-unknown` */
 const revokeKey = command({
   words: "serve keys revoke",
   about: "revoke a key for every service that shares the store",

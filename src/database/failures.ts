@@ -3,7 +3,6 @@ import { Failure, type FailureDetails } from "../failure.ts";
 import { isDatabaseUrl } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
 
-/** A file or a database, and its name in messages, such as "the ledger". */
 export interface TitledFile {
   readonly path: string;
   readonly title: string;
@@ -25,7 +24,6 @@ const locationOptions: Readonly<Record<string, string>> = {
 const elsewhereHint = (title: string): string =>
   `choose another location with ${locationOptions[title] ?? "ROLLCALL_DATA_DIR"}`;
 
-/** The environment variable for a URL with a password. */
 const urlVariable = (title: string): string => (title === storeTitle ? "ROLLCALL_STORE" : "ROLLCALL_LEDGER");
 
 export const databaseLocked = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure =>
@@ -79,7 +77,6 @@ export const databaseMissing = ({ path, title }: TitledFile): Failure =>
     hint: "create the database with `createdb`, or correct the name after the last / of the URL",
   });
 
-/** A database that refused the credentials, or a right. */
 export const databaseRefused = ({ path, title, code }: FileError): Failure => {
   const refused = code === "42501" ? "the user cannot create or write the tables of" : "authentication failed for";
   const variables = `${urlVariable(title)}, PGPASSWORD, ~/.pgpass or credential_command`;

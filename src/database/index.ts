@@ -38,13 +38,11 @@ export interface Database {
 /** The tables of a database. There are no migrations: other versions are refused. */
 export interface DatabaseSchema {
   readonly name: "ledger" | "store";
-  /** Its name in messages, such as "the ledger". */
   readonly title: string;
   readonly file: {
     /** A 32-bit number that identifies the files of this schema. */
     readonly applicationId: number;
     readonly version: number;
-    /** The statements that create the tables. */
     readonly tables: readonly string[];
     /** When a commit moves from the log to the file. Default: in the commit, which then takes twice as long. */
     readonly checkpointTime?: "after answers";
@@ -57,7 +55,6 @@ export interface DatabaseSchema {
   };
 }
 
-/** The location of a database: a file, or a URL without its password. */
 export interface DatabaseLocation {
   readonly path: string;
   readonly password?: string | undefined;
@@ -75,16 +72,12 @@ export interface DatabaseWaitOptions {
 
 export interface OpenedDatabase {
   readonly database: Database;
-  /** True if the database had no tables before. */
   readonly isNew: boolean;
-  /** True if the database is a copy of a read-only file. Writes to the copy are lost. */
   readonly isCopy: boolean;
 }
 
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
-  /** True to create missing tables. */
   readonly make: boolean;
-  /** True to open a copy of a read-only file. Default: false. */
   readonly toRead?: boolean;
 }
 
@@ -100,7 +93,6 @@ export const openDatabase = async (
     ? await (await import("./postgres.ts")).openServer(schema, options)
     : openFile(schema, options);
 
-/** Loads the driver of a database, before it is opened. */
 export const loadDriver = async (path: string): Promise<void> => {
   if (isDatabaseUrl(path)) await import("./postgres.ts");
 };

@@ -15,7 +15,6 @@ import {
   type TitledFile,
 } from "./failures.ts";
 
-/** Runs `work`, and throws errors of the system or of SQLite as failures. */
 export const withFileFailures = <Result>(about: TitledFile, work: () => Result): Result => {
   try {
     return work();
@@ -48,10 +47,8 @@ export const toFileFailure = (thrown: unknown, about: TitledFile): unknown => {
   return (isUnusable ? folderUnusable : databaseFailed)({ ...about, code }, more);
 };
 
-/** True if SQLite gave up because of another process. */
 export const isBusy = (thrown: unknown): boolean => getErrorCode(thrown).startsWith("SQLITE_BUSY");
 
-/** Refuses a file if another user owns or could replace it or SQLite's files next to it. @throws Failure */
 export const requireOwnFile = (path: string): void => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
@@ -70,7 +67,6 @@ export const createFile = (about: TitledFile): void => {
   });
 };
 
-/** Identifies a file, so that a replaced one is noticed; undefined if it does not exist. */
 export const readFileIdentity = (path: string): string | undefined => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
@@ -98,7 +94,6 @@ export const tryLock = (about: TitledFile): Lock | undefined => {
     connection.exec("BEGIN IMMEDIATE");
     const held = connection;
     if (isHeld()) return { isHeld, release: () => release(held, isHeld() ? path : undefined) };
-    // The previous holder deleted the file, so no other process would find this lock.
     connection.close();
   } catch (thrown) {
     connection?.close();
@@ -107,7 +102,6 @@ export const tryLock = (about: TitledFile): Lock | undefined => {
   return undefined;
 };
 
-/** Releases a lock. @param path its file, unless that was deleted or replaced */
 const release = (connection: Connection.Database, path: string | undefined): void => {
   // Reading `inTransaction` of a closed connection would end the process.
   if (!connection.open) return;
@@ -121,7 +115,6 @@ const release = (connection: Connection.Database, path: string | undefined): voi
   connection.close();
 };
 
-/** The wait between two tries of a lock. */
 const retryMs = 100;
 
 export interface LockWaitOptions {

@@ -17,7 +17,6 @@ import {
 import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, Statement } from "./index.ts";
 import { type Row, toRow } from "./row.ts";
 
-/** Opens a database, and makes missing tables. @throws as `openDatabase` */
 export const openServer = async (
   schema: DatabaseSchema,
   options: DatabaseOptions,
@@ -34,13 +33,11 @@ export const openServer = async (
   }
 };
 
-/** Counts the relations in the schema, and the columns of its table of versions. */
 const schemaSql = `
   SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('rollcall')) AS relations,
     (SELECT count(*) FROM pg_attribute
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
-/** True if the tables of a schema exist. @throws Failure `database-foreign`, `database-version` */
 const hasTables = async (database: Database, { name, title, server }: DatabaseSchema): Promise<boolean> => {
   const about = { path: database.path, title };
   const [counts] = await database.query(schemaSql);
@@ -55,7 +52,6 @@ const hasTables = async (database: Database, { name, title, server }: DatabaseSc
 const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {
   const { version, tables } = schema.server;
   const statements = [
-    // One process at a time makes tables.
     "SELECT 1::bigint AS locked FROM pg_advisory_xact_lock(1919114311)",
     "CREATE SCHEMA IF NOT EXISTS rollcall",
     "CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL)",
@@ -65,7 +61,6 @@ const makeTables = async (database: Database, schema: DatabaseSchema): Promise<v
   try {
     await database.transact(statements.map((sql) => ({ sql })));
   } catch (thrown) {
-    // Another process made the tables first, or this process made them and lost the answer.
     if (!(await hasTables(database, schema))) throw thrown;
   }
 };
@@ -82,7 +77,6 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
   const about = { path, title };
   const pool = openPool(options, server.maxConnections ?? defaultMaxConnections);
   let isClosing = false;
-  /** Runs `work` on a connection, which is closed if it broke. */
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect();
     // A connection that breaks emits an error in addition to the error of its query.
@@ -98,7 +92,6 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
       client.release(!isWhole);
     }
   };
-  /** Retries `work` until there is an answer, or the wait is over. */
   const withRetries = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const from = host.elapsed();
     for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRetryWaitMs)) {
@@ -136,7 +129,6 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
           });
           return answers;
         } catch (thrown) {
-          // A connection that broke is closed, which ends its transaction.
           if (thrown instanceof pg.DatabaseError) await client.query("ROLLBACK").catch(() => undefined);
           throw thrown;
         }
@@ -158,7 +150,6 @@ const queryTimeoutMs = 10_000;
 /** Connections of a run: one for its requests, and two for other statements. */
 const defaultMaxConnections = 3;
 
-/** PostgreSQL's id of the type of 8-byte integers. They become numbers, as in SQLite. */
 const bigintType = 20;
 
 /** Opens a pool of connections. `passwordCommand` may prompt, so it runs only if the database asks. */
@@ -186,7 +177,6 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
         type === bigintType ? Number : pg.types.getTypeParser(type, format),
     },
   });
-  // A connection that breaks while it is idle is replaced when the next one is needed.
   pool.on("error", () => undefined);
   return {
     connect: async (): Promise<pg.PoolClient> => {
@@ -196,7 +186,6 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
         if (!isRefused || passwordCommand === undefined || location.password !== undefined) throw thrown;
-        // Another connection may have obtained a new password already.
         if (password === used) {
           pendingPassword ??= passwordCommand().finally(() => {
             pendingPassword = undefined;
@@ -208,7 +197,6 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
     },
     close: async (): Promise<void> => {
       void pool.end();
-      // Does not wait for a server that does not answer.
       for (const socket of sockets) socket.destroySoon();
       await new Promise((resolve) => setImmediate(resolve));
       for (const socket of sockets) socket.destroy();
@@ -216,7 +204,6 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
   };
 };
 
-/** The error of the driver for a password that is empty or wrong, before the database refuses it. */
 const isSaslError = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.startsWith("SASL");
 
 /** Parses a URL that settings/database-locations.ts has checked. */
@@ -248,7 +235,6 @@ const toRetryableError = (thrown: unknown): { readonly code: string; readonly is
   return { code: own === "unknown" ? "ECONNRESET" : own, isConflict: false };
 };
 
-/** Converts an error that no retry can solve to a failure; returns other failures and defects unchanged. */
 const toFailure = (thrown: unknown, about: TitledFile): unknown => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message)) {

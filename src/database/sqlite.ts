@@ -11,21 +11,18 @@ import { type Row, toRow } from "./row.ts";
 /** Enough for 50 processes that commit at once. Signals are handled after this wait. */
 const maxLockMs = 30_000;
 
-/** Tries to set the journal of a new file, and the wait between them. Setting it takes milliseconds. */
 const maxJournalTries = 200;
 const journalWaitMs = 25;
 
 /** Larger than SQLite's default, because most values are long. */
 const pageBytes = 16_384;
 
-/** Limits of prepared statements, which keep their values in memory. */
 const maxPrepared = 64;
 const maxPreparedLength = 4096;
 
 /** Time from a commit to its checkpoint, so that many small commits move from the log to the file at once. */
 const checkpointDelayMs = 200;
 
-/** Opens a file, or makes it for its owner alone. @throws as `openDatabase` */
 export const openFile = (
   schema: DatabaseSchema,
   { path, make, toRead = false, maxWaitMs }: Pick<DatabaseOptions, "path" | "make" | "toRead" | "maxWaitMs">,
@@ -34,7 +31,6 @@ export const openFile = (
   return withFileFailures(about, () => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
     const isNew = (stats?.size ?? 0) === 0;
-    // A device or a pipe may have no end, or wait for one.
     if (stats?.isFile() === false) {
       const code = stats.isDirectory() ? "EISDIR" : "not-a-file";
       throw folderUnusable({ ...about, code }, { where: { file: path } });
@@ -73,7 +69,6 @@ const isWritable = (path: string): boolean => {
   }
 };
 
-/** Copies a file that cannot be written, with its log; returns the copy. */
 const copyDatabase = (folder: string, path: string): string => {
   const copy = join(folder, "copy.db");
   for (const end of ["", "-wal"].filter((end) => fs.existsSync(path + end))) {
@@ -88,7 +83,6 @@ interface OpenFile {
   readonly about: TitledFile;
 }
 
-/** Makes the tables of an empty file; refuses a file of another program or version. */
 const prepareTables = (file: OpenFile, schema: DatabaseSchema): void => {
   const { connection } = file;
   const { applicationId, version, tables } = schema.file;
@@ -98,7 +92,6 @@ const prepareTables = (file: OpenFile, schema: DatabaseSchema): void => {
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
   enableWriteAheadLog(connection);
   transaction(connection, () => {
-    // Another process may have made the tables before the transaction.
     if (!hasTables(file, schema)) for (const sql of tables) connection.exec(stripSchema(sql));
     connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
   });
@@ -121,7 +114,6 @@ const enableWriteAheadLog = (connection: Connection.Database): void => {
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
-/** True if a file has usable tables. @throws Failure `database-foreign`, `database-version` */
 const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema): boolean => {
   const { applicationId, version: expected } = schema.file;
   const row = toRow(connection.prepare(versionSql).get(), about);
@@ -134,7 +126,6 @@ const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema): boo
   return true;
 };
 
-/** Removes the schema's name, because a file has no schemas. */
 const stripSchema = (sql: string): string => sql.replaceAll("rollcall.", "");
 
 const transaction = <Result>(connection: Connection.Database, work: () => Result): Result => {
@@ -193,18 +184,15 @@ export interface DatabaseReport {
   readonly bytes: number;
   /** The version of its tables; 0 for an empty file. */
   readonly version: number;
-  /** The first damages; undefined if the file is too large to check. */
   readonly damages: readonly string[] | undefined;
   /** The rows of the query; none if the file is empty or damaged. */
   readonly rows: readonly Row[];
 }
 
-/** How long an examination waits for other processes. */
 const examineWaitMs = 2000;
 
 const maxDamages = 3;
 
-/** Bytes that are checked in about a second. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
 /** Checks a file, and runs `sql` if it is not damaged; undefined if there is no file. @throws Failure `storage` */

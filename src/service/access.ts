@@ -32,7 +32,6 @@ export const foreignRequestReason = (
   return isSameSite ? undefined : "requests from other sites are refused";
 };
 
-/** Returns the name in a `Host` header, without port and brackets. */
 const hostName = (host: string): string => {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
   return (bracketed ?? plain ?? "").toLowerCase();
@@ -43,7 +42,6 @@ const keyTitle = "the key of the local service";
 /** Time to wait for another service that is creating the key. */
 const maxWaitMs = 10_000;
 
-/** Reads the key in the data folder, or creates it. @throws Failure `storage` */
 export const loadLocalKey = async (
   dataDir: string,
   { host, warn }: { readonly host: Host; readonly warn: (problem: Problem) => void },
@@ -73,7 +71,6 @@ const readKey = (path: string): string | undefined => {
   throw invalidLocalKey(path);
 };
 
-/** Creates the key. Two services that do this at the same time share one key. */
 const createLocalKey = async (path: string, host: Host): Promise<string> => {
   const lock = await waitForLock({ path: `${path}.lock`, title: keyTitle, host, maxWaitMs });
   if (lock === undefined) throw databaseLocked({ path, title: keyTitle }, { where: { file: path } });
@@ -93,7 +90,6 @@ export const isAuthorized = (header: string | undefined, scheme: AuthScheme, key
   return given !== undefined && isSameSecret(given, key);
 };
 
-/** Returns the key in an `Authorization` header (interface 5). */
 const parseCredential = (header: string | undefined, scheme: AuthScheme): string | undefined => {
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
@@ -107,18 +103,14 @@ const parseCredential = (header: string | undefined, scheme: AuthScheme): string
 const isSameSecret = (given: string, key: string): boolean => timingSafeEqual(keyDigest(given), keyDigest(key));
 
 export interface Caller {
-  /** The name of a person's key; undefined for the service's own key and without a key. */
   readonly name: string | undefined;
-  /** The projects of the key; undefined for all. Calls are recorded in the first one. */
   readonly projects: readonly string[] | undefined;
 }
 
-/** Returns the caller of a request. @throws Refusal 401, 403; Failure of the store */
 export type Authenticator = (header: string | undefined, endpoint: Pick<Endpoint, "auth" | "use">) => Promise<Caller>;
 
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
 
-/** Authenticates with the service's own key and the keys of the store. */
 export const openAuthenticator =
   (ownKey: string, keys: StoredKeys): Authenticator =>
   async (header, { auth, use }) => {

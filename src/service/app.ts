@@ -14,7 +14,6 @@ import { isStoreFailure } from "./store/store.ts";
 export interface EndedExchange {
   /** The id from the client or a proxy, or a new one. */
   readonly id: string;
-  /** The name of the operation, or `other`. */
   readonly operation: string;
   readonly method: string;
   /** Null if there was no answer. */
@@ -27,7 +26,6 @@ export interface EndedExchange {
   readonly key: string | null;
 }
 
-/** A request that is being answered. */
 type Exchange = { -readonly [Name in "operation" | "bytes" | "stored_bytes" | "key"]: EndedExchange[Name] };
 
 interface AppOptions extends Pick<Host, "elapsed" | "sleep"> {
@@ -35,10 +33,8 @@ interface AppOptions extends Pick<Host, "elapsed" | "sleep"> {
   readonly authenticate: Authenticator;
   readonly allowHosts: readonly string[];
   readonly maxBodyBytes: number;
-  /** Resolves if the store answers. */
   readonly check: () => Promise<void>;
   readonly isStopping: () => boolean;
-  /** Called with an error that is not a refusal. */
   readonly onError: (thrown: unknown) => void;
   readonly onEnd: ((ended: EndedExchange) => void) | undefined;
 }
@@ -89,7 +85,6 @@ export const createApp = (options: AppOptions) => {
     const path = routePath(endpoint);
     app.on(method, path, async ({ req, env, var: { exchange } }) => {
       try {
-        // Before anything is read.
         const caller = await authenticate(req.header("authorization"), endpoint);
         exchange.key = caller.name ?? null;
         const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
@@ -117,13 +112,11 @@ export const createApp = (options: AppOptions) => {
 
 const routePath = ({ path }: Endpoint): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
-/** Matches request ids that are safe in a log line. */
 const requestIdPattern = /^[\w.:=+/-]{1,128}$/;
 
 const answerState = (status: number, text: string): Response =>
   Response.json({ status: text }, { status, headers: { "Cache-Control": "no-store" } });
 
-/** Time for the store to answer. */
 const readyTimeoutMs = 2000;
 
 const isReady = async ({ check, sleep }: AppOptions): Promise<boolean> => {

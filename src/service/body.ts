@@ -6,10 +6,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { getErrorCode } from "../files.ts";
 import { Refusal } from "./operation.ts";
 
-/**
- * Reads and decompresses a body, and passes it to `use`.
- * @throws Refusal 413 as soon as a limit is exceeded; 415 before it is read; 400 if it is cut off or damaged
- */
+/** @throws Refusal 413 as soon as a limit is exceeded; 415 before it is read; 400 if it is cut off or damaged */
 type BodyReader = <Result>(exchange: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>;
 
 /** Bytes of all bodies in memory. If they are reached, only the oldest body is read on. */
@@ -17,7 +14,6 @@ const uploadBudgetBytes = 256 * 1024 * 1024;
 
 export const openBodyReader = (maxBytes: number): BodyReader => {
   let bytesInMemory = 0;
-  /** The requests whose bodies are in memory, the oldest first. */
   const requests = new Set<HttpBindings["incoming"]>();
   const memory = new EventEmitter().setMaxListeners(0);
   return async ({ incoming, outgoing }, use) => {
@@ -65,7 +61,6 @@ const tooLarge = (maxBytes: number): Refusal => new Refusal(413, `the body is la
 type Callback = (error: Error | null, bytes: Uint8Array) => void;
 type Decompressor = (bytes: Uint8Array, options: { readonly maxOutputLength: number }, done: Callback) => void;
 
-/** Returns undefined for a body that is not compressed. @throws Refusal 415 */
 const findDecompressor = (header: string | undefined): Decompressor | undefined => {
   const encoding = header?.trim().toLowerCase() ?? "identity";
   if (encoding === "identity") return undefined;
@@ -81,7 +76,6 @@ const findDecompressor = (header: string | undefined): Decompressor | undefined 
   throw new Refusal(415, message, { "Accept-Encoding": accepted });
 };
 
-/** @throws Refusal 413, 400 */
 const decompressBody = (bytes: Uint8Array, decompress: Decompressor, maxBytes: number): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     decompress(bytes, { maxOutputLength: maxBytes }, (error, all) => {

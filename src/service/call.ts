@@ -55,7 +55,6 @@ const formatCall = (call: StoredCall, request: CallReadRequest): string => {
   });
 };
 
-/** The fields of a trajectory in a call, in the order of interface 2.1. */
 const conversationFields: readonly string[] = ["messages_and_choices", "tools", "additional_histories"];
 const attributeFields = Object.keys(Trajectory.shape).filter((name) => !conversationFields.includes(name));
 const knownFields: ReadonlySet<string> = new Set([...conversationFields, ...attributeFields, "usage"]);
@@ -85,12 +84,10 @@ const formatSummary = (call: StoredCall, usage: string | undefined, includeCosts
 
 interface Turn {
   readonly message: string;
-  /** Undefined for a message. */
   readonly choice: string | undefined;
   readonly isModel: boolean;
 }
 
-/** Splits a conversation into the messages before the model's last turn, the choices among them, and that turn. */
 const splitConversation = (messagesAndChoices: string, model: string) => {
   const bytes = Buffer.from(messagesAndChoices);
   const turns = listElementSpans(bytes, rootSpan(bytes)).map((span) => parseTurn(sliceText(bytes, span)));

@@ -4,7 +4,6 @@ import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
 
-/** The database disappeared during a commit. */
 export const storeOutcomeUnknown = ({ path, title }: TitledFile, cause: unknown): Failure => {
   const message = `lost the connection to ${title}, ${path}, during a write: the request may or may not be stored`;
   const hint = "resend the request only with its Idempotency-Key, which prevents a second copy";

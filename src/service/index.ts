@@ -26,7 +26,6 @@ export {
 
 export interface ServiceOptions extends StoreLocation {
   readonly host: Host;
-  /** Address to listen on. */
   readonly address: string;
   /** 0 picks a free port. */
   readonly port: number;
@@ -38,7 +37,6 @@ export interface ServiceOptions extends StoreLocation {
   readonly allowHosts: readonly string[];
   readonly maxBodyBytes: number;
   readonly warn: (problem: Problem) => void;
-  /** Called with a line about each exchange. */
   readonly trace: ((line: string) => void) | undefined;
   readonly onEnd?: ((ended: EndedExchange) => void) | undefined;
 }
@@ -84,14 +82,10 @@ export const openService = async (options: ServiceOptions) => {
   });
   return {
     url: server.url,
-    /** The identity of the store. */
     store: store.id,
     key,
-    /** Undefined if the key was given. */
     keyFile: ownKey?.path,
-    /** The requests that were logged to a project, newest first. @throws Failure `storage` */
     requests: store.projectRequests,
-    /** The last failure of the store or defect. */
     get lastError(): unknown {
       return lastError;
     },

@@ -37,13 +37,11 @@ interface LogOptions {
   readonly store: Store;
   /** The project of the calls, unless the key is for other projects. */
   readonly project: string;
-  /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 const maxKeyLength = 255;
 
-/** Logs without parsing the whole body into values. */
 export const logOperation = ({ store, project: ownProject, now }: LogOptions): Operation => ({
   endpoint: logTrajectories,
   errorFormat: detailError,
@@ -81,7 +79,6 @@ const maxNames = 10_000;
 
 type LogSummary = Pick<NewRequest, "split" | "metrics" | "otherKeys" | "otherGroupKeys" | "spans">;
 
-/** Without the content of values that are stored as they are. */
 const readJson = openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);
 
 /** Reads the body of a request, trajectory by trajectory. @throws Refusal 400, 413, 422 */
@@ -133,7 +130,6 @@ const readLogRequest = async (bytes: Uint8Array): Promise<LogSummary> => {
 
 const isArray = (value: JsonValue | undefined): boolean => value !== undefined && firstByteOf(value) === openBracket;
 
-/** Returns the members of an object, the last one of each key. A second `unique` key is a fault. */
 const readMembers = (
   object: JsonValue,
   { loc, unique, faults }: { readonly loc: Loc; readonly unique: readonly string[]; readonly faults: ValidationItem[] },
@@ -155,7 +151,6 @@ const readMembers = (
 const formatMembers = (members: ReadonlyMap<string, JsonValue>): string =>
   composeMembers(Array.from(members, ([key, value]) => [key, sliceText(value.text.bytes, spanOf(value))] as const));
 
-/** Adds a valid trajectory to the tally. Returns its reward. @throws Refusal 413 */
 const addTrajectory = (tally: Tally, { text, node }: JsonValue): number => {
   const at = findMemberNode(text, node, "metrics");
   const value = at === undefined ? undefined : parseNode(text, at);
@@ -167,7 +162,6 @@ const addTrajectory = (tally: Tally, { text, node }: JsonValue): number => {
   return reward;
 };
 
-/** @throws Refusal 413 */
 const checkNameCount = (count: number): void => {
   if (count > maxNames) throw new Refusal(413, `the body has more than ${maxNames} metrics, or keys of one object`);
 };

@@ -28,7 +28,6 @@ type CatalogKind = "analysis" | "router";
 /** Reads the provider's file, or the sample if no file exists. @throws Refusal 404, 500 */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string): Promise<string | Uint8Array> => {
   const folder = join(dataDir, "catalog", kind);
-  // The provider's name is looked up in the list, never used as a path.
   const files = await readdir(folder).catch(() => []);
   const names = files.flatMap((file) => (file.endsWith(".json") ? [file.slice(0, -".json".length)] : [])).sort();
   if (names.length === 0) return await readSample(kind);

@@ -12,7 +12,6 @@ import type { Caller } from "./access.ts";
 /** JSON. */
 type Body = string | Uint8Array;
 
-/** Ends a request with an error status. */
 export class Refusal extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +25,6 @@ export class Refusal extends Error {
   }
 }
 
-/** Faults in an answer, and faults that its message names. */
 export const maxFaults = 100;
 const maxNamedFaults = 5;
 
@@ -37,7 +35,6 @@ export const invalidRequest = (faults: readonly ValidationItem[]): Refusal => {
   return new Refusal(422, named.join("; "), {}, items);
 };
 
-/** Formats the error body of an operation. */
 type ErrorFormat = (refusal: Refusal) => unknown;
 
 /** Interface 7: `detail` with items. Assumed: `detail` is a sentence if there are no items. */
@@ -56,7 +53,6 @@ export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 interface RawRequest {
   readonly caller: Caller;
   readonly parameters: Readonly<Record<string, string>>;
-  /** Undefined for an operation without a body. */
   readonly bytes: Uint8Array | undefined;
   readonly idempotencyKey: string | undefined;
 }
@@ -74,7 +70,6 @@ export interface Operation {
   readonly answer: (request: RawRequest) => Promise<{ readonly body: Body; readonly storedBytes?: number }>;
 }
 
-/** Defines an operation that validates its parameters and body by the schemas of its endpoint. */
 export const defineOperation = <P extends Schema, B extends Schema, R>(
   endpoint: Endpoint<P, B, R>,
   errorFormat: ErrorFormat,
@@ -90,7 +85,6 @@ export const defineOperation = <P extends Schema, B extends Schema, R>(
   },
 });
 
-/** Parses the JSON of a body into a table. @throws Refusal 400, 422 */
 export const readBody = (bytes: Uint8Array, readJson = readRoot): JsonValue => {
   if (bytes.length === 0) throw invalidRequest([missingItem(["body"], null)]);
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
@@ -104,7 +98,6 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot): JsonValue => {
 /** Objects and arrays of a parsed value, because each takes memory, whatever it contains. */
 const maxParsedValues = 2 ** 22;
 
-/** Parses a value of a body. @throws Refusal 413 */
 export const parseBounded = (value: JsonValue): unknown => {
   const { start, end } = spanOf(value);
   const bytes = value.text.bytes.subarray(start, end);
@@ -117,7 +110,6 @@ export const parseBounded = (value: JsonValue): unknown => {
 /** The position of a value in a request. It starts with "body" or "path". */
 export type Loc = readonly (string | number)[];
 
-/** Parses a value with a schema. @throws Refusal 422 */
 export const parseOrRefuse = <Of extends Schema>(
   schema: Of,
   value: unknown,
@@ -128,11 +120,9 @@ export const parseOrRefuse = <Of extends Schema>(
   return schema.parse(value);
 };
 
-/** Finds the first faults of a value at a position. */
 export const findFaults = (schema: Schema, value: unknown, at: Loc): readonly ValidationItem[] =>
   findFirstIssues(schema, value, maxFaults).flatMap((issue) => validationItems(issue, value, at));
 
-/** Returns the item for a field that an object lacks. */
 const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   loc: [...loc],
   msg: "Field required",
@@ -159,7 +149,6 @@ const validationItems = (issue: Issue, value: unknown, above: Loc): readonly Val
 /** Characters of JSON that an answer repeats of the input. */
 const maxShownInput = 5000;
 
-/** Returns the input for an answer; null if it is long or nested too deeply. */
 const shownInput = (input: unknown = null): unknown => {
   try {
     return JSON.stringify(input).length > maxShownInput ? null : input;

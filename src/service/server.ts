@@ -14,9 +14,7 @@ interface ListenOptions {
   readonly port: number;
   /** Maximum bytes of a request before its body. Default: 16 KiB, also if NODE_OPTIONS has another limit. */
   readonly maxHeaderBytes?: number;
-  /** Called with a line about each ended exchange. */
   readonly trace: ((line: string) => void) | undefined;
-  /** Monotonic milliseconds. */
   readonly elapsed: () => number;
 }
 
@@ -29,10 +27,8 @@ const limits = {
   connectionsCheckingInterval: 2_000,
 };
 
-/** Time for requests in flight after the service is stopped. */
 const graceMs = 10_000;
 
-/** @throws Failure `cannot-listen` */
 export const listen = async (options: ListenOptions) => {
   const { address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
   const connections = new Set<Duplex>();
@@ -61,14 +57,12 @@ export const listen = async (options: ListenOptions) => {
     connections.add(socket);
     socket.on("close", () => connections.delete(socket));
   });
-  // The application requests the body after it has checked the headers.
   server.on("checkContinue", handle);
   await new Promise<void>((resolve, reject) => {
     const onError = (cause: Error): void => reject(cannotListen(options, cause));
     server.once("error", onError);
     server.listen(port, address, () => {
       server.off("error", onError);
-      // A failed accept must not end the other connections.
       server.on("error", () => undefined);
       resolve();
     });

@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto";
 import type { Span } from "../../json/walk.ts";
 
-/** The bytes of a trajectory in a body. Groups count from 0. */
 export interface TrajectorySpan extends Span {
   readonly group: number;
 }
@@ -17,7 +16,6 @@ const timeBytes = 6;
 /** Offset of the random end of an id. All calls of a request have the same end. */
 export const idTailOffset = 8;
 
-/** Creates the id of the first call of a request. The other ids count up from it. `ms`: since 1970. */
 export const makeFirstId = (ms: number): Buffer => {
   const id = randomBytes(idBytes);
   id.writeUIntBE(ms, 0, timeBytes);
@@ -26,7 +24,6 @@ export const makeFirstId = (ms: number): Buffer => {
   return id;
 };
 
-/** Milliseconds since 1970. */
 export const idTimeMs = (id: Uint8Array): number => toBuffer(id).readUIntBE(0, timeBytes);
 
 export const idCounter = (id: Uint8Array): number => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
@@ -45,7 +42,6 @@ export const formatIds = (first: Uint8Array, count: number): string[] => {
   });
 };
 
-/** Returns undefined for a text that is not an id of this service. */
 export const parseId = (text: string): Buffer | undefined =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
     ? Buffer.from(text.replaceAll("-", ""), "hex")
@@ -60,7 +56,6 @@ export const firstSpanPiece = 2 ** 10;
 /** Bytes of a span: group, position in the group, start and end; 32 bits each, little endian. */
 export const spanBytes = 16;
 
-/** Encodes spans. A piece of `idsPerMs` spans has the calls of a millisecond. */
 export const encodeSpans = (spans: readonly TrajectorySpan[]): Uint8Array => {
   const bytes = Buffer.allocUnsafe(spans.length * spanBytes);
   let at = 0;
@@ -72,7 +67,6 @@ export const encodeSpans = (spans: readonly TrajectorySpan[]): Uint8Array => {
   return bytes;
 };
 
-/** Returns undefined if the piece has no such span. */
 export const decodeSpan = (bytes: Uint8Array): (TrajectorySpan & { readonly position: number }) | undefined => {
   if (bytes.length < spanBytes) return undefined;
   const encoded = toBuffer(bytes);

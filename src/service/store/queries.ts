@@ -19,18 +19,13 @@ import { type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 /** A trajectory as a call, with the keys of its request and its group. */
 export interface StoredCall {
   readonly id: string;
-  /** Positions of the group in the request and of the trajectory in the group, from 0. */
   readonly group: number;
   readonly position: number;
-  /** The logged JSON. */
   readonly bytes: Uint8Array;
   readonly model: string;
   readonly split: string;
-  /** Milliseconds since 1970. */
   readonly loggedAt: number;
-  /** A JSON object. */
   readonly otherRequestKeys: string;
-  /** A JSON object. */
   readonly otherGroupKeys: string;
 }
 
@@ -38,9 +33,7 @@ interface ProjectRequest {
   readonly model: string;
   readonly split: string;
   readonly loggedAt: number;
-  /** In the order of its trajectories. */
   readonly callIds: readonly string[];
-  /** Returns nothing for a request without trajectories. */
   readBody(): Promise<Uint8Array>;
 }
 
@@ -51,7 +44,6 @@ export interface StoredKey {
   /** Empty for all projects. */
   readonly projects: readonly string[];
   readonly uses: readonly string[];
-  /** Milliseconds since 1970. */
   readonly created: number;
   /** Milliseconds since 1970; undefined while the key is valid. */
   readonly revoked: number | undefined;
@@ -65,7 +57,6 @@ const findCallSql = `
 
 const readBodySql = `SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece < ${firstSpanPiece} ORDER BY piece`;
 
-/** Rows of one query. */
 const pageRows = 10_000;
 
 export const storeQueries = (database: Database) => ({
@@ -102,7 +93,6 @@ export const storeQueries = (database: Database) => ({
     };
   },
 
-  /** Returns the requests of a project, newest first. */
   async *projectRequests(project: string): AsyncGenerator<ProjectRequest, void> {
     const sql = `SELECT id, calls, model, split, logged_at FROM rollcall.logged
       WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${pageRows}`;
@@ -132,7 +122,6 @@ export const storeQueries = (database: Database) => ({
     const models = new Map<string, { readonly id: string; readonly owner: string; readonly created: number }>();
     for (const row of await database.query(sql)) {
       const name = row.text("id");
-      // If several projects logged to a model, the first one is its owner.
       if (models.has(name) || projects?.includes(row.text("project")) === false) continue;
       const [owner = ""] = row.text("owner").split("/");
       models.set(name, { id: parseName(name), owner, created: row.integer("created") });
@@ -143,7 +132,6 @@ export const storeQueries = (database: Database) => ({
   keys: keyQueries(database),
 });
 
-/** Reads a part of a body from its pieces. */
 const readBody = async (database: Database, request: Uint8Array, { start, end }: Span): Promise<Uint8Array> => {
   const first = Math.floor(start / pieceBytes);
   const sql = "SELECT substring(bytes, ?, ?) AS bytes FROM rollcall.logged_body WHERE logged = ? AND piece = ?";
@@ -162,17 +150,14 @@ const parseName = (text: string): string => String(JSON.parse(text));
 export type StoredKeys = ReturnType<typeof keyQueries>;
 
 const keyQueries = (database: Database) => ({
-  /** Returns all keys by name, revoked ones included. */
   list: async (): Promise<readonly StoredKey[]> =>
     (await database.query("SELECT * FROM rollcall.access_key ORDER BY name")).map(toStoredKey),
-  /** Finds a valid key. */
   find: async (digest: Uint8Array): Promise<StoredKey | undefined> => {
     const [row] = await database.query("SELECT * FROM rollcall.access_key WHERE digest = ? AND revoked IS NULL", [
       digest,
     ]);
     return row && toStoredKey(row);
   },
-  /** Returns false if a valid key has this name. */
   add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
     // A repeated statement finds its own digest.
     const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
@@ -182,7 +167,6 @@ const keyQueries = (database: Database) => ({
     const values = [name, digest, JSON.stringify(projects), JSON.stringify(uses), created];
     return (await database.query(sql, values)).length === 1;
   },
-  /** Returns false if no valid key has this name. */
   revoke: async (name: string, now: number): Promise<boolean> => {
     const sql =
       "UPDATE rollcall.access_key SET revoked = ? WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name";

@@ -21,17 +21,11 @@ export interface NewRequest {
   readonly model: string;
   readonly project: string;
   readonly split: string;
-  /** Milliseconds since 1970. */
   readonly loggedAt: number;
-  /** JSON. */
   readonly metrics: string;
-  /** A JSON object. */
   readonly otherKeys: string;
-  /** JSON objects by the position of the group. */
   readonly otherGroupKeys: ReadonlyMap<number, string>;
-  /** The body. */
   readonly bytes: Uint8Array;
-  /** The trajectories in the body. */
   readonly spans: readonly TrajectorySpan[];
   /** Another request with the key must have the same digest. */
   readonly idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
@@ -39,13 +33,9 @@ export interface NewRequest {
 
 /** The answer to a logged request. */
 export interface LoggedRequest {
-  /** Undefined for a request without a key. */
   readonly digest: Uint8Array | undefined;
-  /** JSON. */
   readonly metrics: string;
-  /** A JSON array. */
   readonly callIds: string;
-  /** False if the request was stored before. */
   readonly isNew: boolean;
 }
 
@@ -58,17 +48,12 @@ const maxParallelWrites = 2;
 
 interface WaitingRequest {
   readonly request: NewRequest;
-  /** The id of its first call. */
   readonly id: Uint8Array;
   readonly resolve: (saved: LoggedRequest) => void;
   readonly reject: (thrown: unknown) => void;
 }
 
-/**
- * Returns the function that saves a request. It throws Failures of code `storage`, `auth`, `unavailable`, and
- * `store-outcome-unknown`.
- * @param newestMs the time of the newest id in the store
- */
+/** @param newestMs the time of the newest id in the store */
 export const openRequestWriter = (
   database: Database,
   { file, newestMs }: { readonly file: TitledFile; readonly newestMs: number },
@@ -116,7 +101,6 @@ const saveBatch = async (database: Database, file: TitledFile, batch: readonly W
   }
 };
 
-/** Saves requests in one transaction. An earlier attempt whose answer was lost may have saved them. */
 const saveInTransaction = async (
   database: Database,
   file: TitledFile,
@@ -143,7 +127,6 @@ const saveInTransaction = async (
 
 const hexOf = (id: Uint8Array): string => Buffer.from(id).toString("hex");
 
-/** Converts a row with `id`, `digest`, `metrics` and `calls`. */
 export const toLoggedRequest = (row: Row, isNew: boolean): LoggedRequest => ({
   digest: row.isNull("digest") ? undefined : row.bytes("digest"),
   metrics: row.text("metrics"),
@@ -151,7 +134,6 @@ export const toLoggedRequest = (row: Row, isNew: boolean): LoggedRequest => ({
   isNew,
 });
 
-/** Inserts requests, deletes the parts of those whose key another request has, and selects both. */
 const batchStatements = (batch: readonly WaitingRequest[]): readonly Statement[] => {
   const ids = batch.map(({ id }) => id);
   const own = `(${ids.map(() => "?").join(", ")})`;
@@ -179,7 +161,6 @@ const batchStatements = (batch: readonly WaitingRequest[]): readonly Statement[]
   ];
 };
 
-/** `(?, ?), (?, ?)` */
 const tuples = (rows: number, columns: number): string =>
   Array<string>(rows)
     .fill(`(${Array<string>(columns).fill("?").join(", ")})`)

@@ -20,7 +20,6 @@ import { openRequestWriter } from "./request-writer.ts";
 export type { StoredCall, StoredKey, StoredKeys } from "./queries.ts";
 export type { LoggedRequest, NewRequest } from "./request-writer.ts";
 
-/** @param identity makes an identity; @param modelName a key of a model in an index */
 const createTableStatements = ({
   identity,
   modelName,
@@ -54,7 +53,6 @@ const storePart: DatabaseSchema = {
   name: "store",
   title: "the store of the local service",
   file: {
-    // "rcls"
     applicationId: 0x72636c73,
     version: 2,
     tables: createTableStatements({ identity: "lower(hex(randomblob(16)))", modelName: "id" }),
@@ -74,7 +72,6 @@ const storePart: DatabaseSchema = {
 
 export interface StoreLocation {
   readonly dataDir: string;
-  /** Default: a file in the data folder. */
   readonly store: DatabaseLocation | undefined;
 }
 
@@ -87,7 +84,6 @@ const maxLockMs = 30_000;
 /** An open store. A saved request is on disk. Each method throws a Failure if the store cannot be used. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-/** Opens or creates the store. @throws as `openDatabase` */
 export const openStore = async (
   location: StoreLocation,
   waiting: Omit<DatabaseWaitOptions, "maxWaitMs"> & { readonly maxWaitMs?: number },
@@ -108,9 +104,7 @@ export const openStore = async (
     const [newest] = await database.query("SELECT id, calls FROM rollcall.logged ORDER BY id DESC LIMIT 1");
     const newestMs = newest === undefined ? 0 : lastIdMs(idTimeMs(newest.bytes("id")), newest.integer("calls"));
     return {
-      /** Distinguishes this store from another one at the same location. */
       id: (await readIdentity(database)) ?? "",
-      /** Saves a request, or returns the stored request with the same key. */
       saveRequest: openRequestWriter(database, { file, newestMs }),
       ...storeQueries(database),
       /** Throws if the store was deleted or does not answer. */
@@ -129,7 +123,6 @@ export const openStore = async (
 const readIdentity = async (database: Database): Promise<string | undefined> =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
-/** Returns undefined if the store does not exist. @throws as `openDatabase` */
 export const storeIdentity = async (
   location: StoreLocation,
   { host }: Pick<DatabaseWaitOptions, "host">,
@@ -151,7 +144,6 @@ export const storeIdentity = async (
 
 type ExaminedStore = Omit<DatabaseReport, "rows"> & { readonly path: string; readonly calls: number | undefined };
 
-/** Examines a store without changing it. Returns undefined if it does not exist. @throws as `openDatabase` */
 export const examineStore = async (
   location: StoreLocation,
   waiting: Pick<DatabaseWaitOptions, "host">,
@@ -171,5 +163,4 @@ export const isStoreFailure = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure &&
   (thrown.code === "storage" || isFailure(thrown, "database-unavailable") || isFailure(thrown, "database-refused"));
 
-/** The path or URL of a store. */
 export const storePath = ({ dataDir, store }: StoreLocation): string => store?.path ?? join(dataDir, "local.db");
