@@ -1,25 +1,6 @@
 /** rollcall's own files and folders: only their owner can access them, and files are replaced atomically. */
 
-import {
-  chownSync,
-  closeSync,
-  constants,
-  createReadStream,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { Failure, type Problem } from "./failure.ts";
@@ -45,7 +26,7 @@ export const makeFolder = (path: string): void => {
 
 const tryMakeFolder = (path: string): unknown => {
   try {
-    mkdirSync(path, { mode: 0o700 });
+    fs.mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
     if (getErrorCode(thrown) !== "EEXIST") return thrown;
   }
@@ -57,7 +38,7 @@ export const requireSafeOwnership = (path: string): void => {
   const user = currentUser();
   if (user === undefined) return;
   // In a user namespace, the system's root has another uid, which owns `/`.
-  const trusted = new Set([user, 0, statSync("/").uid]);
+  const trusted = new Set([user, 0, fs.statSync("/").uid]);
   const unsafe = findUnsafePart(resolve(path), trusted);
   if (unsafe !== undefined) throw unsafeOwnership(unsafe, path, user);
 };
@@ -108,10 +89,10 @@ const findUnsafePart = (path: string, trusted: ReadonlySet<number>, links = 0): 
   if (!trusted.has(facts.uid)) return { ...about, why: facts.isSymbolicLink() ? "link" : "owner" };
   if (facts.isDirectory() && isWritableByOthers(facts)) return { ...about, why: "writable" };
   if (!facts.isSymbolicLink() || links === maxLinks) return undefined;
-  return findUnsafePart(resolve(realpathSync(above), readlinkSync(path)), trusted, links + 1);
+  return findUnsafePart(resolve(fs.realpathSync(above), fs.readlinkSync(path)), trusted, links + 1);
 };
 
-const tryStat = (path: string, read: typeof lstatSync = lstatSync): Stats | undefined => {
+const tryStat = (path: string, read: typeof fs.lstatSync = fs.lstatSync): fs.Stats | undefined => {
   try {
     return read(path, { throwIfNoEntry: false });
   } catch {
@@ -119,12 +100,12 @@ const tryStat = (path: string, read: typeof lstatSync = lstatSync): Stats | unde
   }
 };
 
-const isWritableByOthers = ({ mode, uid, gid }: Stats): boolean =>
+const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
 /** Returns a warning if other users can access a file or folder. Windows has no modes. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
-  const mode = currentUser() === undefined ? 0 : (tryStat(path, statSync)?.mode ?? 0);
+  const mode = currentUser() === undefined ? 0 : (tryStat(path, fs.statSync)?.mode ?? 0);
   return (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
 };
 
@@ -147,34 +128,34 @@ export interface Draft {
 
 /** Opens a draft; root keeps the owner of the file. A pipe or a device is written directly. @param mode of a new file */
 export const openDraft = (path: string, mode = 0o600): Draft => {
-  const before = statSync(path, { throwIfNoEntry: false });
+  const before = fs.statSync(path, { throwIfNoEntry: false });
   if (before !== undefined && !before.isFile()) {
     const { write, close } = openForWriting(path, "w");
     return { path, write, commit: close, discard: close };
   }
-  const target = before === undefined ? path : realpathSync(path);
+  const target = before === undefined ? path : fs.realpathSync(path);
   const draft = `${target}.${crypto.randomUUID().slice(0, 8)}.draft`;
   const { file, write, close } = openForWriting(draft, "wx", mode);
   return {
     path: draft,
     write,
     commit: () => {
-      fsyncSync(file);
+      fs.fsyncSync(file);
       close();
-      if (before !== undefined && before.uid !== statSync(draft).uid) {
-        ignoreErrors(() => chownSync(draft, before.uid, before.gid));
+      if (before !== undefined && before.uid !== fs.statSync(draft).uid) {
+        ignoreErrors(() => fs.chownSync(draft, before.uid, before.gid));
       }
-      renameSync(draft, target);
+      fs.renameSync(draft, target);
       // Not every system can sync a folder. The bytes of the file are on disk already.
       ignoreErrors(() => {
-        const folder = openSync(dirname(target), "r");
-        fsyncSync(folder);
-        closeSync(folder);
+        const folder = fs.openSync(dirname(target), "r");
+        fs.fsyncSync(folder);
+        fs.closeSync(folder);
       });
     },
     discard: () => {
       close();
-      rmSync(draft, { force: true });
+      fs.rmSync(draft, { force: true });
     },
   };
 };
@@ -186,15 +167,15 @@ const ignoreErrors = (work: () => void): void => {
 };
 
 const openForWriting = (path: string, flags: "w" | "wx", mode?: number) => {
-  const file = openSync(path, flags, mode);
+  const file = fs.openSync(path, flags, mode);
   let isOpen = true;
   return {
     file,
     write: (piece: string | Uint8Array): void => {
-      if (isOpen) writeFileSync(file, piece);
+      if (isOpen) fs.writeFileSync(file, piece);
     },
     close: (): void => {
-      if (isOpen) closeSync(file);
+      if (isOpen) fs.closeSync(file);
       isOpen = false;
     },
   };
@@ -213,9 +194,9 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
 
 export const identifyFile = (file: string): string | undefined => {
   try {
-    const facts = statSync(file, { throwIfNoEntry: false });
+    const facts = fs.statSync(file, { throwIfNoEntry: false });
     if (facts !== undefined) return facts.isFile() ? `${facts.dev}:${facts.ino}` : undefined;
-    return join(realpathSync(dirname(resolve(file))), basename(file));
+    return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   } catch {
     return undefined;
   }
@@ -223,7 +204,7 @@ export const identifyFile = (file: string): string | undefined => {
 
 /** Refuses to overwrite a file that the user named, unless it is empty. @throws Failure `output-exists` */
 export const requireUnusedFile = (file: string): void => {
-  const facts = statSync(file, { throwIfNoEntry: false });
+  const facts = fs.statSync(file, { throwIfNoEntry: false });
   if (facts?.isFile() !== true || facts.size === 0) return;
   throw new Failure("usage", "output-exists", `${file} already exists`, {
     hint: "choose another file, or remove this one",
@@ -246,11 +227,11 @@ export const writeUserFile = <Result>(file: string, write: () => Result): Result
 /** Removes drafts of killed runs. @param before the last change must be earlier, in milliseconds since 1970 */
 export const removeDrafts = (path: string, before: number): void => {
   const own = basename(path);
-  for (const name of readdirSync(dirname(path))) {
+  for (const name of fs.readdirSync(dirname(path))) {
     if (!name.startsWith(own) || !/^\.[0-9a-f]{8}\.draft$/.test(name.slice(own.length))) continue;
     const draft = join(dirname(path), name);
-    const facts = statSync(draft, { throwIfNoEntry: false });
-    if (facts !== undefined && facts.ctimeMs < before) rmSync(draft, { force: true });
+    const facts = fs.statSync(draft, { throwIfNoEntry: false });
+    if (facts !== undefined && facts.ctimeMs < before) fs.rmSync(draft, { force: true });
   }
 };
 
@@ -259,7 +240,7 @@ export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\/
 
 /** Returns a warning if other users can access a database's file. An empty one gets mode 0600 when it is opened. */
 export const checkDatabaseMode = (location: string): Problem | undefined =>
-  isDatabaseUrl(location) || !tryStat(location, statSync)?.size ? undefined : checkFileMode(location, "600");
+  isDatabaseUrl(location) || !tryStat(location, fs.statSync)?.size ? undefined : checkFileMode(location, "600");
 
 /** Reads all of a stream; undefined for more than `maxBytes`. @throws the stream's errors */
 export const readUpTo = async (
@@ -288,9 +269,9 @@ export const readFileUpTo = async (
   maxBytes: number,
   host: Pick<Host, "signal" | "sleep">,
 ): Promise<Buffer | undefined> => {
-  const writer = statSync(file).isFIFO() ? unblockOnAbort(file, host) : undefined;
+  const writer = fs.statSync(file).isFIFO() ? unblockOnAbort(file, host) : undefined;
   try {
-    return await readUpTo(createReadStream(file, { end: maxBytes }), maxBytes, host);
+    return await readUpTo(fs.createReadStream(file, { end: maxBytes }), maxBytes, host);
   } finally {
     writer?.end();
   }
@@ -308,9 +289,9 @@ export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "sign
     }
     if (pipe === undefined) return;
     try {
-      writeSync(pipe, "\n");
+      fs.writeSync(pipe, "\n");
     } finally {
-      closeSync(pipe);
+      fs.closeSync(pipe);
     }
   };
   const listener = () => void write().catch(() => undefined);
@@ -327,7 +308,7 @@ const pipePollMs = 10;
 
 const tryOpenPipe = (name: string): number | undefined => {
   try {
-    return openSync(name, constants.O_WRONLY | constants.O_NONBLOCK);
+    return fs.openSync(name, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
   } catch (thrown) {
     if (getErrorCode(thrown) === "ENXIO") return undefined;
     throw thrown;
@@ -340,19 +321,19 @@ export const writeForReader = async <Result>(
   { signal, sleep }: Pick<Host, "signal" | "sleep">,
   write: () => Result | Promise<Result>,
 ): Promise<Result> => {
-  if (tryStat(file, statSync)?.isFIFO() !== true) return await write();
+  if (tryStat(file, fs.statSync)?.isFIFO() !== true) return await write();
   let pipe = tryOpenPipe(file);
   for (; pipe === undefined; pipe = tryOpenPipe(file)) await sleep(pipePollMs, signal);
   try {
     return await write();
   } finally {
-    closeSync(pipe);
+    fs.closeSync(pipe);
   }
 };
 
 /** Reads a file, but no pipe or device, because no signal could end the wait for it. @throws the system's errors */
 export const readRegularFile = (path: string): Buffer => {
-  const facts = statSync(path);
+  const facts = fs.statSync(path);
   if (!facts.isFile() && !facts.isDirectory()) throw Object.assign(new Error(), { code: "not a file" });
-  return readFileSync(path);
+  return fs.readFileSync(path);
 };

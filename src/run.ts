@@ -1,15 +1,5 @@
 /** Runs a command line, and handles all errors. Also lists the commands in the order of the help. */
-import {
-  type Command,
-  command,
-  fallbackScreenOptions,
-  globalOptions,
-  type Program,
-  parseArgv,
-  runCommand,
-  toGlobalFlags,
-  toScreenOptions,
-} from "./cli/index.ts";
+import * as cli from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
@@ -36,11 +26,11 @@ export const runCommandLine = async (
   let screen: Screen | undefined;
   let context: Context | undefined;
   const work = async (): Promise<void> => {
-    const typed = await parseArgv(program, argv);
-    screen = openScreen({ host, options: fallbackScreenOptions(typed), argv });
-    const answer = await runCommand(program, typed, (globals) => {
-      screen = openScreen({ host, options: toScreenOptions(globals, typed), argv });
-      context = openContext({ host, screen, flags: toGlobalFlags(globals) });
+    const typed = await cli.parseArgv(program, argv);
+    screen = openScreen({ host, options: cli.fallbackScreenOptions(typed), argv });
+    const answer = await cli.runCommand(program, typed, (globals) => {
+      screen = openScreen({ host, options: cli.toScreenOptions(globals, typed), argv });
+      context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });
     if (answer !== undefined) await screen.print([answer(screen.width)], { kind: "verbatim" });
@@ -51,7 +41,7 @@ export const runCommandLine = async (
     await screen?.flushErrors();
     return 0;
   } catch (thrown) {
-    screen ??= openScreen({ host, options: fallbackScreenOptions({ given: new Map() }), argv });
+    screen ??= openScreen({ host, options: cli.fallbackScreenOptions({ given: new Map() }), argv });
     const failure = toFailure(thrown);
     const exitCode = toExitCode(failure);
     await printFailure(screen, { failure, exitCode });
@@ -71,17 +61,17 @@ const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<neve
 };
 
 /** The help lists these commands without their descriptions, so that it fits one screen. */
-const inMoreGroup = (load: () => Promise<Command>) => async (): Promise<Command> => ({
+const inMoreGroup = (load: () => Promise<cli.Command>) => async (): Promise<cli.Command> => ({
   ...(await load()),
   group: "more",
 });
 
 /** A command is loaded only if it is typed, because loading all takes longer than most commands. */
-export const program: Program = {
-  root: command({
+export const program: cli.Program = {
+  root: cli.command({
     words: "",
     about: "Log trajectories to a training service, list its models, read traced calls.",
-    options: globalOptions,
+    options: cli.globalOptions,
     examples: ["rollcall catalog router kimi --local"],
   }),
   nouns: {

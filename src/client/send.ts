@@ -4,22 +4,8 @@ import type { Credential, Endpoint, Schema } from "../contract/endpoint.ts";
 import { getErrorCode } from "../files.ts";
 import { bomLength } from "../json/walk.ts";
 import type { Connections } from "./connections.ts";
-import {
-  type ExchangeResult,
-  isRetryable,
-  isStreamed,
-  type OutgoingRequest,
-  runExchange,
-  TransportError,
-} from "./exchange.ts";
-import {
-  invalidReply,
-  isTransientStatus,
-  type RequestContext,
-  replyTooLarge,
-  toStatusFailure,
-  toTransportFailure,
-} from "./failures.ts";
+import * as exchanges from "./exchange.ts";
+import * as failures from "./failures.ts";
 import type { Attempt, ClientOptions, EndpointRequest, Reply, RetryWait, StreamedRequest } from "./index.ts";
 import { buildHeaders, findCredential, findTarget, traceRequest } from "./request.ts";
 
@@ -45,18 +31,22 @@ const maxReplyBytes = 256 * 1024 * 1024;
 /** Tries before a retry is announced. Earlier waits end before anyone can read a notice. */
 export const triesBeforeNotice = 3;
 
-interface RequestContent extends Pick<OutgoingRequest, "body" | "totalMs" | "signal" | "maxBytes"> {
+interface RequestContent extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "signal" | "maxBytes"> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface TryResult extends ExchangeResult {
+interface TryResult extends exchanges.ExchangeResult {
   readonly fault: "cut" | "too-long" | "unknown-encoding" | undefined;
   readonly retryAfterMs: number | undefined;
   readonly credential: Credential | undefined;
 }
 
 /** Tries a request, and once more after a 401 if there is another credential. A 401 means that nothing was done. */
-const tryRequest = async (session: Session, context: RequestContext, content: RequestContent): Promise<TryResult> => {
+const tryRequest = async (
+  session: Session,
+  context: failures.RequestContext,
+  content: RequestContent,
+): Promise<TryResult> => {
   const credential = await findCredential(session.options, context);
   const tried = await tryOnce(session, context, { ...content, credential });
   if (tried.status !== 401 || credential === undefined || content.signal.aborted) return tried;
@@ -66,7 +56,7 @@ const tryRequest = async (session: Session, context: RequestContext, content: Re
 
 const tryOnce = async (
   { options, connections }: Session,
-  { endpoint, path, url, route, silenceMs }: RequestContext,
+  { endpoint, path, url, route, silenceMs }: failures.RequestContext,
   { credential, headers: own, ...content }: RequestContent & Pick<TryResult, "credential">,
 ): Promise<TryResult> => {
   const { method } = endpoint;
@@ -74,8 +64,8 @@ const tryOnce = async (
   const traceReply = traceRequest(options, { method, url, headers, project: options.project?.header });
   const opened = await connections();
   // If the other side closes an idle connection while a log is sent, the outcome of the log is unknown.
-  const connection = await (isStreamed(content.body) ? opened.open(route) : opened.reuse(route));
-  const reply = await runExchange(connection, { method, route, path, headers, silenceMs, ...content });
+  const connection = await (exchanges.isStreamed(content.body) ? opened.open(route) : opened.reuse(route));
+  const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
   traceReply(reply, reply.bytes.length);
   const decoded = await decodeBody(reply.bytes, reply.headers["content-encoding"] ?? "", content.maxBytes);
   return { ...reply, ...decoded, retryAfterMs: parseRetryAfter(reply.headers, options.host.now()), credential };
@@ -95,11 +85,11 @@ export const attemptOnce = async <P extends Schema>(
   const { status, isBodySent, error, fault, retryAfterMs, bytes } = tried;
   if (status === undefined) {
     const broken = errorOf(tried);
-    return { kind: "broken", isBodySent, code: broken.code, failure: toTransportFailure(context, broken) };
+    return { kind: "broken", isBodySent, code: broken.code, failure: failures.toTransportFailure(context, broken) };
   }
   const idempotencyKey = tried.headers["idempotency-key"];
   const isCut = error !== undefined || fault !== undefined;
-  const failure = isSuccess(status) ? undefined : toStatusFailure(context, { ...tried, status });
+  const failure = isSuccess(status) ? undefined : failures.toStatusFailure(context, { ...tried, status });
   return { kind: "answered", status, retryAfterMs, idempotencyKey, body: bytes, isCut, isBodySent, failure };
 };
 
@@ -132,13 +122,15 @@ export const send = async <P extends Schema, B extends Schema, R>(
     const isComplete = status !== undefined && tried.error === undefined && fault !== "cut";
     if (!isRefused && isComplete) return readReply(context, endpoint, tried);
     const error = errorOf(tried);
-    if (!isRefused && error.code === "TOO_LONG") throw replyTooLarge(context, status, maxReplyBytes);
+    if (!isRefused && error.code === "TOO_LONG") throw failures.replyTooLarge(context, status, maxReplyBytes);
     const failure = isRefused
-      ? toStatusFailure(context, { ...tried, status })
-      : toTransportFailure(context, error, status);
+      ? failures.toStatusFailure(context, { ...tried, status })
+      : failures.toTransportFailure(context, error, status);
     firstEndMs ??= host.elapsed();
     const isOverBudget = host.elapsed() - firstEndMs > maxWaitMs;
-    const canRetry = isRefused ? isTransientStatus(status) : isRetryable(error, options.waitsForHost);
+    const canRetry = isRefused
+      ? failures.isTransientStatus(status)
+      : exchanges.isRetryable(error, options.waitsForHost);
     if (!endpoint.repeatable || !canRetry || isOverBudget) throw failure;
     const reason = isRefused ? String(status) : error.code;
     trace?.(`* ${reason}: trying again, ${tries} so far`);
@@ -153,21 +145,21 @@ export const send = async <P extends Schema, B extends Schema, R>(
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-const errorOf = ({ error }: TryResult): TransportError => error ?? new TransportError("CUT");
+const errorOf = ({ error }: TryResult): exchanges.TransportError => error ?? new exchanges.TransportError("CUT");
 
 const readReply = <R>(
-  context: RequestContext,
+  context: failures.RequestContext,
   { reply }: Pick<Endpoint<Schema, Schema, R>, "reply">,
   tried: TryResult,
 ): Reply<R> => {
   const { status = 0, fault } = tried;
-  if (fault === "too-long") throw replyTooLarge(context, status, maxReplyBytes);
+  if (fault === "too-long") throw failures.replyTooLarge(context, status, maxReplyBytes);
   const bytes = tried.bytes.subarray(bomLength(tried.bytes));
   const found = fault === undefined ? reply(bytes) : undefined;
   if (found !== undefined && "value" in found) {
     return { status, value: found.value, bytes };
   }
-  throw invalidReply(context, { status, bytes, fault, at: found?.invalidPath });
+  throw failures.invalidReply(context, { status, bytes, fault, at: found?.invalidPath });
 };
 
 /** Decodes a body by its `Content-Encoding`, to at most `maxBytes`. Services compress once. */
@@ -190,7 +182,7 @@ const decodeBody = async (
 };
 
 /** Returns the wait that a service asks for: milliseconds, seconds or a date (RFC 9110, 10.2.3). */
-export const parseRetryAfter = (headers: ExchangeResult["headers"], now: number): number | undefined => {
+export const parseRetryAfter = (headers: exchanges.ExchangeResult["headers"], now: number): number | undefined => {
   const [exact = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;
   if (isNumber.test(exact)) return Number(exact);

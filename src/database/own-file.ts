@@ -5,17 +5,9 @@ import Connection from "libsql";
 import { Failure } from "../failure.ts";
 import { getErrorCode, makeFolder, requireSafeOwnership } from "../files.ts";
 import type { Host } from "../host.ts";
-import {
-  databaseCorrupt,
-  databaseFailed,
-  databaseForeign,
-  databaseLocked,
-  diskFull,
-  folderUnusable,
-  type TitledFile,
-} from "./failures.ts";
+import * as failures from "./failures.ts";
 
-export const withFileFailures = <Result>(about: TitledFile, work: () => Result): Result => {
+export const withFileFailures = <Result>(about: failures.TitledFile, work: () => Result): Result => {
   try {
     return work();
   } catch (thrown) {
@@ -24,15 +16,15 @@ export const withFileFailures = <Result>(about: TitledFile, work: () => Result):
 };
 
 const sqliteFailures = new Map([
-  ["BUSY", databaseLocked],
-  ["LOCKED", databaseLocked],
-  ["CORRUPT", databaseCorrupt],
-  ["NOTADB", databaseForeign],
-  ["FULL", diskFull],
+  ["BUSY", failures.databaseLocked],
+  ["LOCKED", failures.databaseLocked],
+  ["CORRUPT", failures.databaseCorrupt],
+  ["NOTADB", failures.databaseForeign],
+  ["FULL", failures.diskFull],
 ]);
 
 /** Converts an error of SQLite or of the system to a failure; returns other failures and defects unchanged. */
-export const toFileFailure = (thrown: unknown, about: TitledFile): unknown => {
+export const toFileFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if the file cannot be opened.
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
@@ -41,10 +33,10 @@ export const toFileFailure = (thrown: unknown, about: TitledFile): unknown => {
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
   // SQLite's shared memory is a file, so it also needs room on the disk.
   const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
-  const make = isFull ? diskFull : sqliteFailures.get(name);
+  const make = isFull ? failures.diskFull : sqliteFailures.get(name);
   if (make !== undefined) return make(about, more);
   const isUnusable = ["", "READONLY", "CANTOPEN", "PERM"].includes(name);
-  return (isUnusable ? folderUnusable : databaseFailed)({ ...about, code }, more);
+  return (isUnusable ? failures.folderUnusable : failures.databaseFailed)({ ...about, code }, more);
 };
 
 export const isBusy = (thrown: unknown): boolean => getErrorCode(thrown).startsWith("SQLITE_BUSY");
@@ -54,7 +46,7 @@ export const requireOwnFile = (path: string): void => {
 };
 
 /** Makes a file and its folder for their owner alone, because SQLite uses the umask. @throws Failure `storage` */
-export const createFile = (about: TitledFile): void => {
+export const createFile = (about: failures.TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
@@ -83,7 +75,7 @@ export interface Lock {
  * system releases it however its process ends. A release deletes the file.
  * @throws Failure `storage` if the file cannot be used
  */
-export const tryLock = (about: TitledFile): Lock | undefined => {
+export const tryLock = (about: failures.TitledFile): Lock | undefined => {
   const { path } = about;
   createFile(about);
   const identity = readFileIdentity(path);
@@ -125,7 +117,7 @@ export interface LockWaitOptions {
 }
 
 /** Takes a lock when it is free; undefined if that takes too long. @throws Failure `storage`; the signal's reason */
-export const waitForLock = async (options: TitledFile & LockWaitOptions): Promise<Lock | undefined> => {
+export const waitForLock = async (options: failures.TitledFile & LockWaitOptions): Promise<Lock | undefined> => {
   const { host, maxWaitMs, onWait, ...about } = options;
   const from = host.elapsed();
   for (let isFirst = true; ; isFirst = false) {

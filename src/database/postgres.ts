@@ -4,16 +4,7 @@ import pg from "pg";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { isLoopback } from "../host.ts";
-import {
-  databaseFailed,
-  databaseForeign,
-  databaseMissing,
-  databaseRefused,
-  databaseUnavailable,
-  databaseVersion,
-  invalidDatabaseUrl,
-  type TitledFile,
-} from "./failures.ts";
+import * as failures from "./failures.ts";
 import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, Statement } from "./index.ts";
 import { type Row, toRow } from "./row.ts";
 
@@ -42,11 +33,11 @@ const hasTables = async (database: Database, { name, title, server }: DatabaseSc
   const about = { path: database.path, title };
   const [counts] = await database.query(schemaSql);
   if (counts?.integer("relations") === 0) return false;
-  if (counts?.integer("columns") !== 2) throw databaseForeign(about);
+  if (counts?.integer("columns") !== 2) throw failures.databaseForeign(about);
   const [row] = await database.query("SELECT number FROM rollcall.version WHERE part = ?", [name]);
   const version = row?.integer("number");
   if (version === undefined || version === server.version) return version !== undefined;
-  throw databaseVersion({ ...about, version, expected: server.version });
+  throw failures.databaseVersion({ ...about, version, expected: server.version });
 };
 
 const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {
@@ -102,7 +93,7 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
         if (retryable === undefined) throw toFailure(thrown, about);
         const { code, isConflict } = retryable;
         const waitedMs = host.elapsed() - from;
-        if (isClosing || waitedMs >= maxWaitMs) throw databaseUnavailable({ ...about, code, waitedMs });
+        if (isClosing || waitedMs >= maxWaitMs) throw failures.databaseUnavailable({ ...about, code, waitedMs });
         if (wait === firstWaitMs && !isConflict) onUnavailable(code);
         await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
       }
@@ -235,13 +226,13 @@ const toRetryableError = (thrown: unknown): { readonly code: string; readonly is
   return { code: own === "unknown" ? "ECONNRESET" : own, isConflict: false };
 };
 
-const toFailure = (thrown: unknown, about: TitledFile): unknown => {
+const toFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message)) {
-    return invalidDatabaseUrl({ ...about, wanted: "sslmode=disable if the server has no TLS" });
+    return failures.invalidDatabaseUrl({ ...about, wanted: "sslmode=disable if the server has no TLS" });
   }
   const code = isSaslError(thrown) ? "28P01" : getErrorCode(thrown);
   if (code === "unknown") return thrown;
-  if (code === "3D000") return databaseMissing(about);
-  return (/^(28|42501)/.test(code) ? databaseRefused : databaseFailed)({ ...about, code });
+  if (code === "3D000") return failures.databaseMissing(about);
+  return (/^(28|42501)/.test(code) ? failures.databaseRefused : failures.databaseFailed)({ ...about, code });
 };

@@ -11,7 +11,7 @@ import { checkFileMode, getErrorCode, requireSafeOwnership, writeFileAtomically 
 import { type Host, isLoopback } from "../host.ts";
 import { invalidLocalKey } from "./failures.ts";
 import { Refusal } from "./operation.ts";
-import type { StoredKeys } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
 
 /** Returns why a request is refused; undefined if it is accepted. Loopback names are always allowed. */
 export const foreignRequestReason = (
@@ -112,7 +112,7 @@ export type Authenticator = (header: string | undefined, endpoint: Pick<Endpoint
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
 
 export const openAuthenticator =
-  (ownKey: string, keys: StoredKeys): Authenticator =>
+  (ownKey: string, keys: Store["keys"]): Authenticator =>
   async (header, { auth, use }) => {
     if (auth === "none") return unrestrictedCaller;
     const given = parseCredential(header, auth);

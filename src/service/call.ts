@@ -5,7 +5,7 @@ import { Trajectory } from "../contract/log.ts";
 import { composeArray, composeMembers, composeObject, sliceMembers } from "../json/compose.ts";
 import { listElementSpans, rootSpan, sliceText } from "../json/walk.ts";
 import { defineOperation, type Operation, Refusal, reasonError } from "./operation.ts";
-import type { Store, StoredCall } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
 
 const operationName = "rollcall.log";
 const opDigest = createHash("sha256").update(`${operationName} 1`).digest("base64url");
@@ -19,6 +19,8 @@ export const callOperation = (store: Store): Operation =>
     const call = await store.findCall(body.project_id, body.id);
     return composeObject({ call: call === undefined ? "null" : formatCall(call, body) });
   });
+
+type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
 const json = (value: unknown): string => JSON.stringify(value);
 

@@ -1,41 +1,8 @@
 /** Queries of the store: requests, calls, models and keys. */
 import type { Database, Row } from "../../database/index.ts";
 import type { Span } from "../../json/walk.ts";
-import {
-  decodeSpan,
-  firstSpanPiece,
-  formatIds,
-  idBytes,
-  idCounter,
-  idsPerMs,
-  idTailOffset,
-  idTimeMs,
-  parseId,
-  pieceBytes,
-  spanBytes,
-} from "./ids.ts";
+import * as ids from "./ids.ts";
 import { type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
-
-/** A trajectory as a call, with the keys of its request and its group. */
-export interface StoredCall {
-  readonly id: string;
-  readonly group: number;
-  readonly position: number;
-  readonly bytes: Uint8Array;
-  readonly model: string;
-  readonly split: string;
-  readonly loggedAt: number;
-  readonly otherRequestKeys: string;
-  readonly otherGroupKeys: string;
-}
-
-interface ProjectRequest {
-  readonly model: string;
-  readonly split: string;
-  readonly loggedAt: number;
-  readonly callIds: readonly string[];
-  readBody(): Promise<Uint8Array>;
-}
 
 /** A person's key. */
 export interface StoredKey {
@@ -51,11 +18,13 @@ export interface StoredKey {
 
 /** Finds a request by the unique end of its ids, and the span of one of its calls. */
 const findCallSql = `
-  SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${spanBytes}) AS span
-  FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${firstSpanPiece}
-  WHERE substring(id, ${idTailOffset + 1}) = ? AND project = ? AND ? BETWEEN first_ms AND first_ms + calls / ${idsPerMs}`;
+  SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${ids.spanBytes}) AS span
+  FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${ids.firstSpanPiece}
+  WHERE substring(id, ${ids.idTailOffset + 1}) = ? AND project = ?
+    AND ? BETWEEN first_ms AND first_ms + calls / ${ids.idsPerMs}`;
 
-const readBodySql = `SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece < ${firstSpanPiece} ORDER BY piece`;
+const readBodySql = `
+  SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece < ${ids.firstSpanPiece} ORDER BY piece`;
 
 const pageRows = 10_000;
 
@@ -66,13 +35,14 @@ export const storeQueries = (database: Database) => ({
     return row && toLoggedRequest(row, false);
   },
 
-  async findCall(project: string, id: string): Promise<StoredCall | undefined> {
-    const own = parseId(id);
+  /** Finds a trajectory as a call, with the keys of its request and its group. */
+  async findCall(project: string, id: string) {
+    const own = ids.parseId(id);
     if (own === undefined) return undefined;
-    const ms = idTimeMs(own);
-    const values = [idCounter(own) * spanBytes + 1, ms, own.subarray(idTailOffset), project, ms];
+    const ms = ids.idTimeMs(own);
+    const values = [ids.idCounter(own) * ids.spanBytes + 1, ms, own.subarray(ids.idTailOffset), project, ms];
     const [about] = await database.query(findCallSql, values);
-    const span = about && decodeSpan(about.bytes("span"));
+    const span = about && ids.decodeSpan(about.bytes("span"));
     if (about === undefined || span === undefined) return undefined;
     const request = about.bytes("id");
     const groupSql = "SELECT rest FROM rollcall.logged_group WHERE logged = ? AND position = ?";
@@ -93,10 +63,10 @@ export const storeQueries = (database: Database) => ({
     };
   },
 
-  async *projectRequests(project: string): AsyncGenerator<ProjectRequest, void> {
+  async *projectRequests(project: string) {
     const sql = `SELECT id, calls, model, split, logged_at FROM rollcall.logged
       WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${pageRows}`;
-    for (let last: Uint8Array = new Uint8Array(idBytes + 1).fill(255); ; ) {
+    for (let last: Uint8Array = new Uint8Array(ids.idBytes + 1).fill(255); ; ) {
       const rows = await database.query(sql, [project, last]);
       for (const row of rows) {
         const id = row.bytes("id");
@@ -104,8 +74,8 @@ export const storeQueries = (database: Database) => ({
           model: parseName(row.text("model")),
           split: parseName(row.text("split")),
           loggedAt: row.integer("logged_at"),
-          callIds: formatIds(id, row.integer("calls")),
-          readBody: async () => {
+          callIds: ids.formatIds(id, row.integer("calls")),
+          readBody: async (): Promise<Uint8Array> => {
             const pieces = await database.query(readBodySql, [id]);
             return Buffer.concat(pieces.map((piece) => piece.bytes("bytes")));
           },
@@ -129,16 +99,39 @@ export const storeQueries = (database: Database) => ({
     return [...models].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, model]) => model);
   },
 
-  keys: keyQueries(database),
+  keys: {
+    list: async (): Promise<readonly StoredKey[]> =>
+      (await database.query("SELECT * FROM rollcall.access_key ORDER BY name")).map(toStoredKey),
+    find: async (digest: Uint8Array): Promise<StoredKey | undefined> => {
+      const [row] = await database.query("SELECT * FROM rollcall.access_key WHERE digest = ? AND revoked IS NULL", [
+        digest,
+      ]);
+      return row && toStoredKey(row);
+    },
+    add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
+      // A repeated statement finds its own digest.
+      const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
+           created = excluded.created, revoked = NULL
+         WHERE present.revoked IS NOT NULL OR present.digest = excluded.digest RETURNING name`;
+      const values = [name, digest, JSON.stringify(projects), JSON.stringify(uses), created];
+      return (await database.query(sql, values)).length === 1;
+    },
+    revoke: async (name: string, now: number): Promise<boolean> => {
+      const sql =
+        "UPDATE rollcall.access_key SET revoked = ? WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name";
+      return (await database.query(sql, [now, name, now])).length === 1;
+    },
+  },
 });
 
 const readBody = async (database: Database, request: Uint8Array, { start, end }: Span): Promise<Uint8Array> => {
-  const first = Math.floor(start / pieceBytes);
+  const first = Math.floor(start / ids.pieceBytes);
   const sql = "SELECT substring(bytes, ?, ?) AS bytes FROM rollcall.logged_body WHERE logged = ? AND piece = ?";
-  const parts = Array.from({ length: Math.ceil(end / pieceBytes) - first }, async (_, at) => {
+  const parts = Array.from({ length: Math.ceil(end / ids.pieceBytes) - first }, async (_, at) => {
     const piece = first + at;
-    const from = Math.max(0, start - piece * pieceBytes);
-    const length = Math.min(end - piece * pieceBytes, pieceBytes) - from;
+    const from = Math.max(0, start - piece * ids.pieceBytes);
+    const length = Math.min(end - piece * ids.pieceBytes, ids.pieceBytes) - from;
     return (await database.query(sql, [from + 1, length, request, piece]))[0]?.bytes("bytes") ?? new Uint8Array();
   });
   return Buffer.concat(await Promise.all(parts));
@@ -146,33 +139,6 @@ const readBody = async (database: Database, request: Uint8Array, { start, end }:
 
 /** Names are stored as JSON, because SQLite ends a text at a NUL and has no lone surrogates. */
 const parseName = (text: string): string => String(JSON.parse(text));
-
-export type StoredKeys = ReturnType<typeof keyQueries>;
-
-const keyQueries = (database: Database) => ({
-  list: async (): Promise<readonly StoredKey[]> =>
-    (await database.query("SELECT * FROM rollcall.access_key ORDER BY name")).map(toStoredKey),
-  find: async (digest: Uint8Array): Promise<StoredKey | undefined> => {
-    const [row] = await database.query("SELECT * FROM rollcall.access_key WHERE digest = ? AND revoked IS NULL", [
-      digest,
-    ]);
-    return row && toStoredKey(row);
-  },
-  add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
-    // A repeated statement finds its own digest.
-    const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
-         created = excluded.created, revoked = NULL
-       WHERE present.revoked IS NOT NULL OR present.digest = excluded.digest RETURNING name`;
-    const values = [name, digest, JSON.stringify(projects), JSON.stringify(uses), created];
-    return (await database.query(sql, values)).length === 1;
-  },
-  revoke: async (name: string, now: number): Promise<boolean> => {
-    const sql =
-      "UPDATE rollcall.access_key SET revoked = ? WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name";
-    return (await database.query(sql, [now, name, now])).length === 1;
-  },
-});
 
 const toStoredKey = (row: Row): StoredKey => ({
   name: row.text("name"),

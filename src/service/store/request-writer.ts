@@ -4,18 +4,7 @@ import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
 import { Failure } from "../../failure.ts";
 import { storeOutcomeUnknown } from "../failures.ts";
-import {
-  encodeSpans,
-  firstSpanPiece,
-  formatIds,
-  idsPerMs,
-  idTimeMs,
-  lastIdMs,
-  makeFirstId,
-  pieceBytes,
-  spanBytes,
-  type TrajectorySpan,
-} from "./ids.ts";
+import * as ids from "./ids.ts";
 
 export interface NewRequest {
   readonly model: string;
@@ -26,7 +15,7 @@ export interface NewRequest {
   readonly otherKeys: string;
   readonly otherGroupKeys: ReadonlyMap<number, string>;
   readonly bytes: Uint8Array;
-  readonly spans: readonly TrajectorySpan[];
+  readonly spans: readonly ids.TrajectorySpan[];
   /** Another request with the key must have the same digest. */
   readonly idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
 }
@@ -74,9 +63,9 @@ export const openRequestWriter = (
     new Promise((resolve, reject) => {
       // The calls of a request sort after those of earlier requests, even if the clock runs backwards.
       const ms = Math.max(request.loggedAt, lastMs + 1);
-      lastMs = lastIdMs(ms, request.spans.length);
+      lastMs = ids.lastIdMs(ms, request.spans.length);
       // Requests of the same turn of the event loop share a batch.
-      if (waiting.push({ request, id: makeFirstId(ms), resolve, reject }) === 1) setImmediate(next);
+      if (waiting.push({ request, id: ids.makeFirstId(ms), resolve, reject }) === 1) setImmediate(next);
     });
 };
 
@@ -130,17 +119,17 @@ const hexOf = (id: Uint8Array): string => Buffer.from(id).toString("hex");
 export const toLoggedRequest = (row: Row, isNew: boolean): LoggedRequest => ({
   digest: row.isNull("digest") ? undefined : row.bytes("digest"),
   metrics: row.text("metrics"),
-  callIds: JSON.stringify(formatIds(row.bytes("id"), row.integer("calls"))),
+  callIds: JSON.stringify(ids.formatIds(row.bytes("id"), row.integer("calls"))),
   isNew,
 });
 
 const batchStatements = (batch: readonly WaitingRequest[]): readonly Statement[] => {
-  const ids = batch.map(({ id }) => id);
-  const own = `(${ids.map(() => "?").join(", ")})`;
+  const own = batch.map(({ id }) => id);
+  const list = `(${own.map(() => "?").join(", ")})`;
   const keys = batch.flatMap(({ request: { project, idempotency } }) =>
     idempotency === undefined ? [] : [project, idempotency.key],
   );
-  const orphaned = `WHERE logged IN ${own} AND logged NOT IN (SELECT id FROM rollcall.logged WHERE id IN ${own})`;
+  const orphaned = `WHERE logged IN ${list} AND logged NOT IN (SELECT id FROM rollcall.logged WHERE id IN ${list})`;
   const select = "SELECT id, project, key, digest, metrics, calls FROM rollcall.logged";
   const keyed = `UNION ALL ${select} WHERE (project, key) IN (VALUES ${tuples(keys.length / 2, 2)})`;
   return [
@@ -149,15 +138,15 @@ const batchStatements = (batch: readonly WaitingRequest[]): readonly Statement[]
     ...insertStatements("rollcall.logged_group (logged, position, rest)", batch.flatMap(groupRows)),
     ...(keys.length === 0 ? [] : ["body", "group"]).map((part) => ({
       sql: `DELETE FROM rollcall.logged_${part} ${orphaned}`,
-      values: [...ids, ...ids],
+      values: [...own, ...own],
     })),
     {
       sql: `INSERT INTO rollcall.logged_model (id, project, owner, created)
-        SELECT model, project, project, min(logged_at) / 1000 FROM rollcall.logged WHERE id IN ${own}
+        SELECT model, project, project, min(logged_at) / 1000 FROM rollcall.logged WHERE id IN ${list}
         GROUP BY model, project ORDER BY model, project ON CONFLICT DO NOTHING`,
-      values: ids,
+      values: own,
     },
-    { sql: `${select} WHERE id IN ${own} ${keys.length === 0 ? "" : keyed}`, values: [...ids, ...keys] },
+    { sql: `${select} WHERE id IN ${list} ${keys.length === 0 ? "" : keyed}`, values: [...own, ...keys] },
   ];
 };
 
@@ -174,7 +163,7 @@ const requestsStatement = (batch: readonly WaitingRequest[]): Statement => {
     const { project, idempotency, metrics, otherKeys, loggedAt, spans } = request;
     const [model, split] = [JSON.stringify(request.model), JSON.stringify(request.split)];
     const [key, digest] = [idempotency?.key ?? null, idempotency?.digest ?? null];
-    return [id, idTimeMs(id), project, key, digest, model, split, metrics, otherKeys, loggedAt, spans.length];
+    return [id, ids.idTimeMs(id), project, key, digest, model, split, metrics, otherKeys, loggedAt, spans.length];
   });
   return {
     sql: `INSERT INTO rollcall.logged
@@ -188,9 +177,9 @@ type InsertedRow = readonly [Uint8Array, number, Uint8Array | string];
 
 const bodyRows = ({ id, request: { bytes, spans } }: WaitingRequest): readonly InsertedRow[] => {
   if (spans.length === 0) return [];
-  const body = splitBytes(bytes, pieceBytes).map((piece, at): InsertedRow => [id, at, piece]);
-  const encoded = splitBytes(encodeSpans(spans), idsPerMs * spanBytes);
-  return [...body, ...encoded.map((piece, at): InsertedRow => [id, firstSpanPiece + at, piece])];
+  const body = splitBytes(bytes, ids.pieceBytes).map((piece, at): InsertedRow => [id, at, piece]);
+  const encoded = splitBytes(ids.encodeSpans(spans), ids.idsPerMs * ids.spanBytes);
+  return [...body, ...encoded.map((piece, at): InsertedRow => [id, ids.firstSpanPiece + at, piece])];
 };
 
 const splitBytes = (bytes: Uint8Array, length: number): readonly Uint8Array[] =>

@@ -17,16 +17,10 @@ import { idTimeMs, lastIdMs } from "./ids.ts";
 import { storeQueries } from "./queries.ts";
 import { openRequestWriter } from "./request-writer.ts";
 
-export type { StoredCall, StoredKey, StoredKeys } from "./queries.ts";
-export type { LoggedRequest, NewRequest } from "./request-writer.ts";
+export type { StoredKey } from "./queries.ts";
+export type { NewRequest } from "./request-writer.ts";
 
-const createTableStatements = ({
-  identity,
-  modelName,
-}: {
-  readonly identity: string;
-  readonly modelName: string;
-}): string[] => [
+const createTableStatements = (identity: string, modelName: string): string[] => [
   "CREATE TABLE rollcall.store (id TEXT NOT NULL)",
   `INSERT INTO rollcall.store (id) VALUES (${identity})`,
   `CREATE TABLE rollcall.logged (
@@ -55,14 +49,14 @@ const storePart: DatabaseSchema = {
   file: {
     applicationId: 0x72636c73,
     version: 2,
-    tables: createTableStatements({ identity: "lower(hex(randomblob(16)))", modelName: "id" }),
+    tables: createTableStatements("lower(hex(randomblob(16)))", "id"),
     checkpointTime: "after answers",
   },
   server: {
     version: 1,
     tables: [
       // A name can be longer than an index key.
-      ...createTableStatements({ identity: "replace(gen_random_uuid()::text, '-', '')", modelName: "md5(id)" }),
+      ...createTableStatements("replace(gen_random_uuid()::text, '-', '')", "md5(id)"),
       // A part of an uncompressed value is read without the rest.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",
     ],
