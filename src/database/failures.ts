@@ -26,50 +26,51 @@ const elsewhereHint = (title: string): string =>
 
 const urlVariable = (title: string): string => (title === storeTitle ? "ROLLCALL_STORE" : "ROLLCALL_LEDGER");
 
-export const databaseLocked = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure =>
-  new Failure("storage", "database-locked", `${title} ${path} is locked by another process`, {
-    hint: "wait until the other process ends, then run the same command again",
-    retryable: true,
-    ...about,
-  });
+/** Makes a failure of a file, or of a database at a URL. */
+const storageFailure = (kind: string, path: string, message: string, details: FailureDetails): Failure =>
+  new Failure("storage", kind, message, { ...(isDatabaseUrl(path) ? {} : { where: { file: path } }), ...details });
 
-export const databaseCorrupt = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure =>
-  new Failure("storage", "database-corrupt", `${title} ${path} is damaged`, {
-    hint: `move it away (mv ${path} ${path}.damaged) to start a new one, or restore a copy`,
-    ...about,
-  });
+export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown): Failure => {
+  const hint = "wait until the other process ends, then run the same command again";
+  const message = `${title} ${path} is locked by another process`;
+  return storageFailure("database-locked", path, message, { hint, retryable: true, cause });
+};
 
-export const databaseForeign = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure => {
+export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown): Failure => {
+  const hint = `move it away (mv ${path} ${path}.damaged) to start a new one, or restore a copy`;
+  return storageFailure("database-corrupt", path, `${title} ${path} is damaged`, { hint, cause });
+};
+
+export const databaseForeign = ({ path, title }: TitledFile, cause?: unknown): Failure => {
   const message = `${path} is not ${title.replace(/^the /, "a rollcall ")}: another program wrote it`;
   const hint = isDatabaseUrl(path)
     ? "choose another database, because another program owns the schema `rollcall` in this database"
     : `move it away, or ${elsewhereHint(title)}`;
-  return new Failure("storage", "database-foreign", message, { hint, ...about });
+  return storageFailure("database-foreign", path, message, { hint, cause });
 };
 
-export const databaseVersion = (
-  { path, title, version, expected }: TitledFile & { readonly version: number; readonly expected: number },
-  about: FailureDetails = {},
-): Failure => {
-  const message = `${title} ${path} has version ${version}, but this rollcall expects version ${expected}`;
+export const databaseVersion = ({ path, title }: TitledFile, version: number, expected: number): Failure => {
   const start = isDatabaseUrl(path)
     ? "choose another database"
     : `move it away (mv ${path} ${path}.old) to start a new one`;
   const older = `${start}, because older versions are not migrated`;
-  const hint = version > expected ? "update rollcall, or use the version of rollcall that wrote it" : older;
-  return new Failure("storage", "database-version", message, { hint, ...about });
+  return storageFailure(
+    "database-version",
+    path,
+    `${title} ${path} has version ${version}, but this rollcall expects version ${expected}`,
+    { hint: version > expected ? "update rollcall, or use the version of rollcall that wrote it" : older },
+  );
 };
 
 export const databaseUnavailable = (file: FileError & { readonly waitedMs: number }): Failure => {
   const { path, title, code, waitedMs } = file;
   const waited = waitedMs < 1000 ? "" : ` for ${Math.round(waitedMs / 1000)} s`;
   const message = `cannot reach ${title} ${path}${waited}: ${describeSystemCode(code)}`;
-  const again = "run the same command again";
-  const hint =
-    title === storeTitle
-      ? `${again} when the database is available`
-      : `${again}, or wait longer with --max-wait (nothing is sent without the ledger)`;
-  return new Failure("unavailable", "database-unavailable", message, { hint });
+  const storeHint = "run the same command again when the database is available";
+  const ledgerHint = "run the same command again, or wait longer with --max-wait (nothing is sent without the ledger)";
+  return new Failure("unavailable", "database-unavailable", message, {
+    hint: title === storeTitle ? storeHint : ledgerHint,
+  });
 };
 
 export const databaseMissing = ({ path, title }: TitledFile): Failure =>
@@ -97,10 +98,9 @@ export const invalidDatabaseUrl = (wrong: { path: string | undefined; title: str
   );
 };
 
-export const databaseFailed = ({ path, title, code }: FileError, about: FailureDetails = {}): Failure => {
+export const databaseFailed = ({ path, title, code }: FileError, cause?: unknown): Failure => {
   // A replica, or a database that is set to be read-only.
   const isReadOnly = code === "25006";
-  const why = isReadOnly ? "it is read-only (25006)" : describeSystemCode(code);
   const hint = !isDatabaseUrl(path)
     ? `check its disk, or ${elsewhereHint(title)}`
     : isReadOnly
@@ -108,18 +108,17 @@ export const databaseFailed = ({ path, title, code }: FileError, about: FailureD
       : /CERT|TLS|SSL/.test(code)
         ? "if the server has its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>"
         : "check the log of the database server, then run the same command again";
-  const message = `cannot use ${title} ${path}: ${why}`;
-  return new Failure("storage", "database-failed", message, { hint, systemCode: code, ...about });
+  const message = `cannot use ${title} ${path}: ${isReadOnly ? "it is read-only (25006)" : describeSystemCode(code)}`;
+  return storageFailure("database-failed", path, message, { hint, systemCode: code, cause });
 };
 
-export const folderUnusable = ({ path, title, code }: FileError, about: FailureDetails = {}): Failure =>
-  new Failure("storage", "folder-unusable", `cannot store ${title} at ${path}: ${describeSystemCode(code)}`, {
-    hint: `make the folder writable, or ${elsewhereHint(title)}`,
-    ...about,
-  });
+export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown): Failure => {
+  const hint = `make the folder writable, or ${elsewhereHint(title)}`;
+  const message = `cannot store ${title} at ${path}: ${describeSystemCode(code)}`;
+  return storageFailure("folder-unusable", path, message, { hint, cause });
+};
 
-export const diskFull = ({ path, title }: TitledFile, about: FailureDetails = {}): Failure =>
-  new Failure("storage", "disk-full", `cannot write ${title} ${path}: the disk is full`, {
-    hint: `free some space, or ${elsewhereHint(title)}`,
-    ...about,
-  });
+export const diskFull = ({ path, title }: TitledFile, cause?: unknown): Failure => {
+  const hint = `free some space, or ${elsewhereHint(title)}`;
+  return storageFailure("disk-full", path, `cannot write ${title} ${path}: the disk is full`, { hint, cause });
+};

@@ -29,14 +29,13 @@ export const toFileFailure = (thrown: unknown, about: failures.TitledFile): unkn
   // libsql's error code is empty if the file cannot be opened.
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
   if (code === "unknown") return thrown;
-  const more = { cause: thrown, where: { file: about.path } };
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
   // SQLite's shared memory is a file, so it also needs room on the disk.
   const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
   const make = isFull ? failures.diskFull : sqliteFailures.get(name);
-  if (make !== undefined) return make(about, more);
+  if (make !== undefined) return make(about, thrown);
   const isUnusable = ["", "READONLY", "CANTOPEN", "PERM"].includes(name);
-  return (isUnusable ? failures.folderUnusable : failures.databaseFailed)({ ...about, code }, more);
+  return (isUnusable ? failures.folderUnusable : failures.databaseFailed)({ ...about, code }, thrown);
 };
 
 export const isBusy = (thrown: unknown): boolean => getErrorCode(thrown).startsWith("SQLITE_BUSY");

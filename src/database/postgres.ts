@@ -37,7 +37,7 @@ const hasTables = async (database: Database, { name, title, server }: DatabaseSc
   const [row] = await database.query("SELECT number FROM rollcall.version WHERE part = ?", [name]);
   const version = row?.integer("number");
   if (version === undefined || version === server.version) return version !== undefined;
-  throw failures.databaseVersion({ ...about, version, expected: server.version });
+  throw failures.databaseVersion(about, version, server.version);
 };
 
 const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {

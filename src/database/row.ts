@@ -6,7 +6,7 @@ import { databaseCorrupt, type TitledFile } from "./failures.ts";
 export type Row = ReturnType<typeof toRow>;
 
 export const toRow = (row: unknown, about: TitledFile) => {
-  const damage = () => databaseCorrupt(about, { where: { file: about.path } });
+  const damage = () => databaseCorrupt(about);
   if (typeof row !== "object" || row === null) throw damage();
   const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {
     const value = parse(Reflect.get(row, name));

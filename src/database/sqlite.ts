@@ -17,6 +17,7 @@ const journalWaitMs = 25;
 /** Larger than SQLite's default, because most values are long. */
 const pageBytes = 16_384;
 
+/** Prepared statements keep their values in memory. */
 const maxPrepared = 64;
 const maxPreparedLength = 4096;
 
@@ -33,7 +34,7 @@ export const openFile = (
     const isNew = (stats?.size ?? 0) === 0;
     if (stats?.isFile() === false) {
       const code = stats.isDirectory() ? "EISDIR" : "not-a-file";
-      throw folderUnusable({ ...about, code }, { where: { file: path } });
+      throw folderUnusable({ ...about, code });
     }
     if (isNew && !make) return undefined;
     requireOwnFile(path);
@@ -119,10 +120,9 @@ const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema): boo
   const row = toRow(connection.prepare(versionSql).get(), about);
   const owner = row.integer("owner");
   if (owner === 0 && row.integer("tables") === 0) return false;
-  const where = { file: about.path };
-  if (owner !== applicationId) throw databaseForeign(about, { where });
+  if (owner !== applicationId) throw databaseForeign(about);
   const version = row.integer("version");
-  if (version !== expected) throw databaseVersion({ ...about, version, expected }, { where });
+  if (version !== expected) throw databaseVersion(about, version, expected);
   return true;
 };
 

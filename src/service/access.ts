@@ -73,7 +73,7 @@ const readKey = (path: string): string | undefined => {
 
 const createLocalKey = async (path: string, host: Host): Promise<string> => {
   const lock = await waitForLock({ path: `${path}.lock`, title: keyTitle, host, maxWaitMs });
-  if (lock === undefined) throw databaseLocked({ path, title: keyTitle }, { where: { file: path } });
+  if (lock === undefined) throw databaseLocked({ path, title: keyTitle });
   try {
     const made = readKey(path);
     if (made !== undefined) return made;
