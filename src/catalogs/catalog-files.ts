@@ -1,15 +1,14 @@
 /** Catalogs in files: the history of replies, the facts about the latest reply, and files that people name. */
 import { hash } from "node:crypto";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import * as z from "zod/mini";
 import { type CatalogModel, readCatalogReply } from "../contract/catalog.ts";
 import { type ReplyList, typedValue } from "../contract/replies.ts";
 import { getErrorCode, makeFolder, readFileUpTo, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
-import { bomLength, locateOffset, openBracket, parseJson, skipWhite } from "../json/walk.ts";
+import { bomLength, locateOffset, openBracket, skipWhite } from "../json/walk.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
 /** The kinds of catalog (interface 4.4 and 4.5) in the order they are shown. */
@@ -24,9 +23,6 @@ export interface CatalogId {
   readonly catalog: CatalogName;
   readonly provider: string;
 }
-
-/** A reply of the history. `fetchedAt`: milliseconds since 1970. */
-type SavedCatalog = Readonly<{ bytes: Uint8Array; fetchedAt: number }>;
 
 /** Maximum replies of a catalog in the history. The oldest are removed. */
 export const maxSavedReplies = 500;
@@ -74,65 +70,41 @@ const readReply = ({ path, digest }: { path: string; digest: string }): Uint8Arr
   }
 };
 
-/** Saves a reply, unless the latest one has the same bytes. @throws an error of the file system */
-export const saveCatalog = (folder: string, id: CatalogId, { bytes, fetchedAt }: SavedCatalog): void => {
+/** Saves a reply. If the latest one has the same bytes, only its time changes. @throws an error of the file system */
+export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date): void => {
   const [own, digest] = [historyFolder(folder, id), digestOf(bytes)];
   const files = listFiles(own);
-  if (files.findLast((file) => readReply(file) !== undefined)?.digest === digest) return;
+  const latest = files.findLast((file) => readReply(file) !== undefined);
+  if (latest?.digest === digest) {
+    utimesSync(latest.path, time, time);
+    return;
+  }
   makeFolder(own);
-  const time = new Date(fetchedAt).toISOString().replaceAll(":", "-");
-  writeFileAtomically(join(own, `${time}-${digest}.json.gz`), [gzipSync(bytes)]);
-  for (const { path } of files.slice(0, 1 - maxSavedReplies)) rmSync(path, { force: true });
+  const path = join(own, `${time.toISOString().replaceAll(":", "-")}-${digest}.json.gz`);
+  writeFileAtomically(path, [gzipSync(bytes)]);
+  utimesSync(path, time, time);
+  for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
 };
 
-/** Returns a catalog as it was at a time, or its first reply if the history begins later. */
-export const findSavedCatalog = (folder: string, id: CatalogId, time: number): SavedCatalog | undefined => {
+/**
+ * Returns a catalog as it was at a time, or its first reply if the history begins later. `checkedAt` is the time of the
+ * last reply with its bytes. Times are in milliseconds since 1970.
+ */
+export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
-  for (const file of [...files.slice(0, files.length - later.length).reverse(), ...later]) {
-    const bytes = readReply(file);
-    if (bytes !== undefined) return { bytes, fetchedAt: file.fetchedAt };
+  for (const { path, digest, fetchedAt } of [...files.slice(0, files.length - later.length).reverse(), ...later]) {
+    const bytes = readReply({ path, digest });
+    if (bytes !== undefined) return { bytes, fetchedAt, checkedAt: statSync(path).mtime.getTime() };
   }
   return undefined;
-};
-
-/** The facts about the latest reply. The version must be raised if an older rollcall would misread them. */
-const LatestReply = z.object({
-  version: z.literal(3),
-  /** Milliseconds since 1970. */
-  checkedAt: z.number(),
-  digest: z.string(),
-});
-
-const latestPath = (folder: string, id: CatalogId): string => join(historyFolder(folder, id), "latest.json");
-
-/** Finds the latest reply of a catalog. `read` returns undefined if the bytes were changed. */
-export const readCachedCatalog = (folder: string, id: CatalogId) => {
-  try {
-    const { data } = LatestReply.safeParse(parseJson(readFileSync(latestPath(folder, id), "utf8"))?.value);
-    const read = () => {
-      const file = listFiles(historyFolder(folder, id)).findLast((one) => one.digest === data?.digest);
-      return file && readReply(file);
-    };
-    return data && { checkedAt: data.checkedAt, read };
-  } catch {
-    return undefined;
-  }
-};
-
-/** Saves a reply and its time. @throws an error of the file system */
-export const cacheCatalog = (folder: string, id: CatalogId, fetched: SavedCatalog): void => {
-  saveCatalog(folder, id, fetched);
-  const latest = { version: 3, ...id, checkedAt: fetched.fetchedAt, digest: digestOf(fetched.bytes) };
-  writeFileAtomically(latestPath(folder, id), [`${JSON.stringify(latest)}\n`]);
 };
 
 /** Returns the ids in the latest reply of each catalog of any service. */
 export const listCachedIds = (folder: string): readonly string[] => {
   const ids = listNames(historyIn(folder)).flatMap((name) => {
-    const bytes = listFiles(join(historyIn(folder), name))
-      .slice(-1)
-      .map(readReply)[0];
+    const [latest] = listFiles(join(historyIn(folder), name)).slice(-1);
+    const bytes = latest && readReply(latest);
     return Array.from((bytes && parseCatalog(bytes)) ?? [], ({ id }) => typedValue(id) ?? "");
   });
   return [...new Set(ids)].filter(Boolean).sort();

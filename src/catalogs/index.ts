@@ -2,13 +2,11 @@
 export {
   type CatalogId,
   type CatalogName,
-  cacheCatalog,
   catalogNames,
   findSavedCatalog,
   listCachedIds,
   maxSavedReplies,
   parseCatalog,
-  readCachedCatalog,
   readCatalogFile,
   saveCatalog,
 } from "./catalog-files.ts";

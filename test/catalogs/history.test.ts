@@ -14,7 +14,7 @@ const day = 24 * hour;
 const newFolder = (): string => mkdtempSync(join(tmpdir(), "history-"));
 
 const save = (folder: string, id: string, fetchedAt: number, place = router) =>
-  saveCatalog(folder, place, { bytes: Buffer.from(JSON.stringify({ data: [{ id }] })), fetchedAt });
+  saveCatalog(folder, place, Buffer.from(JSON.stringify({ data: [{ id }] })), new Date(fetchedAt));
 
 /** The time and the id of the catalog as it was at a time. */
 const at = (folder: string, time: number, place = router) => {

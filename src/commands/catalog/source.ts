@@ -85,11 +85,7 @@ export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): 
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
 
-interface CatalogRequest {
-  readonly settings: Settings;
-  readonly catalog: catalogs.CatalogName;
-  readonly typed: TypedSource;
-}
+type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: TypedSource }>;
 
 /** Reads a catalog and caches it after the run. @throws Failure `catalog-not-cached`; as the client */
 export const readCatalog = async (
@@ -99,25 +95,24 @@ export const readCatalog = async (
   const { screen, host } = context;
   const id = catalogIdOf(settings, catalog);
   const folder = settings.dataFolder();
-  const cached = folder === undefined ? undefined : catalogs.readCachedCatalog(folder, id);
+  const canUse = folder !== undefined && (offline || maxAge !== undefined);
+  const cached = canUse ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
   const age = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
   // A negative age means that another clock was ahead.
-  const bytes = offline || (maxAge !== undefined && age >= 0 && age <= maxAge) ? cached?.read() : undefined;
-  if (cached !== undefined && bytes !== undefined) {
-    const models = catalogs.parseCatalog(bytes);
+  if (cached !== undefined && (offline || (age >= 0 && age <= (maxAge ?? 0)))) {
+    const models = catalogs.parseCatalog(cached.bytes);
     if (models === undefined) throw catalogNotCached(id);
     screen.notice(`using ${title} cached at ${formatMinute(cached.checkedAt)}`);
     noteNulls(screen, models, title);
     return { ...id, models, asOf: cached.checkedAt };
   }
   if (offline) throw catalogNotCached(id);
-  const { bytes: fetched, value: models } = await requestCatalog(context, settings, id);
-  const fetchedAt = host.now();
-  if (folder !== undefined)
-    context.runAtEnd(async () => catalogs.cacheCatalog(folder, id, { bytes: fetched, fetchedAt }));
+  const { bytes, value: models } = await requestCatalog(context, settings, id);
+  const asOf = host.now();
+  if (folder !== undefined) context.runAtEnd(async () => catalogs.saveCatalog(folder, id, bytes, new Date(asOf)));
   noteNulls(screen, models, title);
-  return { ...id, models, asOf: fetchedAt };
+  return { ...id, models, asOf };
 };
 
 const requestCatalog = async (context: Context, settings: Settings, { catalog, provider }: catalogs.CatalogId) => {
