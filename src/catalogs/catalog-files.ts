@@ -16,7 +16,6 @@ export const catalogNames = ["analysis", "router"] as const;
 
 export type CatalogName = (typeof catalogNames)[number];
 
-/** The identity of a catalog. */
 export interface CatalogId {
   /** The base URL of the service; `local` for the local service. */
   readonly address: string;
@@ -42,7 +41,6 @@ const historyIn = (folder: string): string => join(folder, "catalog-history");
 const historyFolder = (folder: string, { address, catalog, provider }: CatalogId): string =>
   join(historyIn(folder), `${catalog}-${digestOf(Buffer.from(JSON.stringify([address, catalog, provider])))}`);
 
-/** Returns the files of a catalog, the oldest first. */
 const listFiles = (folder: string) =>
   listNames(folder)
     .sort()
@@ -60,7 +58,6 @@ const listNames = (folder: string): string[] => {
   }
 };
 
-/** Reads a reply. Returns undefined if it does not have the digest in the file's name. */
 const readReply = ({ path, digest }: { path: string; digest: string }): Uint8Array | undefined => {
   try {
     const bytes = gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes });

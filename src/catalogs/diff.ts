@@ -72,7 +72,6 @@ const compareModels = (
 
 const changesByField = new Map(catalogFields.map(({ name, change }) => [name, change]));
 
-/** Returns the facts of a model by their names: all its prices and the compared fields. */
 const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   const facts = new Map<string, unknown>();
   const add = (field: string, value: unknown) => facts.set(field, toWritable(wireValue(value)));
@@ -102,7 +101,6 @@ const toWritable = (value: unknown): unknown => {
   }
 };
 
-/** Compares prices by their amount, and lists by their elements. */
 const isSameFact = (change: string, a: unknown, b: unknown): boolean => {
   const [one, other] = change === "price" ? [parseAmount(a), parseAmount(b)] : [];
   if (one !== undefined && other !== undefined) return compareDecimals(one, other) === 0;

@@ -34,10 +34,8 @@ export type Filter = Readonly<Partial<Record<WordsName, Strings | undefined>>> &
   readonly createdSince?: RelativeTime | undefined;
 };
 
-/** An option that takes words. */
 interface WordsOption {
   readonly name: WordsName | "maxPrice";
-  /** The words of a model. */
   readonly of: (model: CatalogModel) => Strings;
   /** Assumed: services use these words. Other words of a catalog are accepted, too. */
   readonly usual: Strings;
@@ -163,7 +161,6 @@ const listCriteria = (filter: Filter, now: number) => {
 /** The last day whose year has four digits. */
 const lastDay = Date.UTC(9999, 11, 31);
 
-/** Returns the names of the columns that a filter is about. */
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
 
 /** True if a filter has any option but a pattern. */

@@ -75,10 +75,8 @@ export type LockPath = readonly (string | number)[];
 /** `positionOf` returns the line and column of a fact, from 1. */
 export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 
-/** Must be raised if an older rollcall would misread the file. */
 const lockVersion = 1;
 
-/** Distinguishes a lock file from other JSON. */
 const lockKey = "rollcall_lock";
 
 /** Reads a lock file. Returns undefined if it does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
@@ -142,7 +140,6 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
   return true;
 };
 
-/** Formats models by catalog and id, with a line for each fact, also for a list of texts. */
 const formatLock = (models: readonly LockedModel[]): string => {
   const sorted = models.toSorted((a, b) => compareCodeUnits(a.catalog, b.catalog) || compareCodeUnits(a.id, b.id));
   const json = JSON.stringify({ [lockKey]: lockVersion, models: sorted }, undefined, 2);

@@ -92,7 +92,6 @@ const joinRows = (rows: Rows, others: object, piecesOf: (row: CatalogRow) => rea
   return Buffer.concat([...pieces, "]}"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)));
 };
 
-/** Returns the members of an object without its braces, with a comma after them. */
 const innerMembers = (raw: Uint8Array): readonly Piece[] => {
   const start = skipWhite(raw, 1);
   return raw[0] !== openBrace || start >= raw.length - 1 ? [] : [raw.subarray(start, raw.length - 1), ","];

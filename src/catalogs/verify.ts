@@ -7,7 +7,6 @@ import type { CatalogName } from "./catalog-files.ts";
 import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 
-/** The limits of `catalog verify`. */
 interface LockPolicy {
   /** Percent that a price may rise. */
   readonly maxRise: decimals.Decimal;
@@ -85,12 +84,10 @@ export const lockRules: Readonly<Record<string, LockRule>> = rules;
 
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
 
-/** Rules that a replacement may break. */
 const replaceableRules: readonly RuleName[] = [
   ...(["model-removed", "price-increased", "price-unknown", "quantization-changed", "max-output-decreased"] as const),
 ];
 
-/** A fact that got worse. */
 interface Regression {
   readonly rule: RuleName;
   /** Below the model in the lock file. */
@@ -111,7 +108,6 @@ const lists = [
   ["countries", "country-removed", "has a data center in"],
 ] as const;
 
-/** Finds regressions. `is` is undefined if the catalog no longer has the model. */
 const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
   const found: Regression[] = [];
   const add = (rule: RuleName, path: LockPath, [locked = "", now = ""]: readonly unknown[], message: string) =>

@@ -76,17 +76,14 @@ const findInvalidValue = (name: SettingName, text: string, machine: Pick<Layers,
 const findUnknownNames = ({ saved }: Layers): readonly string[] =>
   Object.keys(saved).filter((name) => !isSettingName(name));
 
-/** Names that people use for secrets and user names. */
 const secretNames = ["api_key", "token", "password", "key", "apikey", "secret", "username"];
 
-/** Converts the name of an option or a variable to that of a setting. */
 const normalizeName = (typed: string): string =>
   typed
     .toLowerCase()
     .replaceAll("-", "_")
     .replace(/^rollcall_/, "");
 
-/** Returns the problem of a name that is not a setting. */
 const describeUnknownName = (name: string): Problem => {
   if (secretNames.includes(normalizeName(name).replace(/_file$/, ""))) {
     const advice = "save a key with `rollcall auth login`";
@@ -169,7 +166,6 @@ const saveSettings = async (
 const omit = (members: JsonObject = {}, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([name]) => !keys.includes(name)));
 
-/** Deletes settings, also those of other versions. */
 export const unsetSettings = async (sources: ChangeSources, typed: readonly string[]) => {
   const { profile, saved } = findLayers(sources);
   const all = typed.map((name) => (Object.hasOwn(saved, name) ? name : findSetting(name)));
@@ -192,7 +188,6 @@ export const exportSettings = (sources: ChangeSources) => {
   return { profile, settings: exported, unknown: findUnknownNames(layers) };
 };
 
-/** A larger file does not contain settings. */
 const maxImportBytes = 1024 * 1024;
 
 const readImport = async (host: Host, from: string, layers: Layers): Promise<JsonObject> => {
@@ -212,7 +207,6 @@ const readImport = async (host: Host, from: string, layers: Layers): Promise<Jso
   return members;
 };
 
-/** Returns every profile. `keys` are the uses of its saved keys. @throws as `readSaved` */
 export const listProfiles = ({ host, flags, warn }: ChangeSources) => {
   const [file, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
   const { profile } = findProfileName(flags, host.env, file);

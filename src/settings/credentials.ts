@@ -12,7 +12,6 @@ import { findValue, type Layers, resolveSetting, type SettingsSources } from "./
 import { readSaved } from "./saved.ts";
 import { toVariableName } from "./values.ts";
 
-/** The variables with a secret. Each has a `…_FILE` for a file with the secret. */
 type SecretVariable = "ROLLCALL_API_KEY" | "ROLLCALL_TOKEN" | "ROLLCALL_PASSWORD";
 
 /** The host of each use (interface 5), and the variables of its secret in their order. */
@@ -141,11 +140,9 @@ export const checkUsername = (name: string, where: FailureLocation): string => {
   throw failures.invalidSetting({ setting: "username", value: name, wanted, where });
 };
 
-/** Returns the uses that a profile has a saved credential for. */
 export const findSavedUses = (logins: JsonObject | undefined): readonly CredentialUse[] =>
   credentialUses.filter((use) => logins?.[use] !== undefined);
 
-/** A secret, and its source without any part of it. */
 interface Secret {
   readonly text: string;
   readonly from: string;

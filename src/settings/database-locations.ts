@@ -81,7 +81,6 @@ export const openLocations = ({ host, hide }: SettingsSources, layers: Layers) =
 /** Matches URLs, even incomplete ones, and connection strings of other programs, which are not names of files. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
-/** Parses a URL, and removes its password, which may be empty. */
 const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: string } | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;

@@ -128,7 +128,6 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   };
 };
 
-/** Returns a saved value as text: people also write numbers and booleans. */
 export const toSettingText = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 

@@ -66,7 +66,6 @@ export type LoginPlan = Awaited<ReturnType<typeof planLogin>>;
 /** The `max_wait` of a read that checks a key, because a person waits for it. */
 export const keyCheckMaxWait = "5s";
 
-/** The settings besides URLs that commands at the main URL need. */
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
 
 /** Returns the origin for the requests of a use; undefined if its URL is not set. @throws Failure `setting-invalid` */
@@ -165,7 +164,6 @@ const promptForSetting = async (
   }
 };
 
-/** Finds a URL, a command or an assignment in the place of a key. */
 const findMistakenKey = (text: string): "url" | "command" | undefined => {
   if (/^[a-z][a-z+.-]*:\/\//i.test(text)) return "url";
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;

@@ -85,7 +85,6 @@ const tellOnce = <Item>(tell: (item: Item) => void, idOf: (item: Item) => string
   };
 };
 
-/** Notes that a URL is not the one in the environment, or not the typed one. */
 const noteUrlSource = (layers: Layers, name: SettingName, notice: (sentence: string) => void): void => {
   const { env, flags, isNamed, profile } = layers;
   const [variable, source] = [toVariableName(name), resolveSetting(layers, name)?.source];

@@ -61,7 +61,6 @@ export interface SavedFile extends ReturnType<typeof parseDocument> {
   readonly profiles: ReadonlyMap<string, JsonObject>;
 }
 
-/** Returns the path of a saved file, which may not exist. @throws Failure `folder-unknown` */
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings"): string => {
   const folder = findFolder(host, "settings");
   if (folder === undefined) throw folderUnknown("settings");

@@ -3,7 +3,6 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-/** The value of a text, or the form that a message names after "expected". */
 type ParseResult<Value> = { readonly ok: true; readonly value: Value } | ReturnType<typeof reject>;
 
 type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => ParseResult<Value>;
@@ -12,7 +11,6 @@ const accept = <Value>(value: Value) => ({ ok: true, value }) as const;
 
 const reject = (wanted: string, suggestion?: string) => ({ ok: false, wanted, suggestion }) as const;
 
-/** Parses a number with a unit; NaN if it is not one. */
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>): number => {
   const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
   return digits !== undefined && Object.hasOwn(factors, unit) ? Number(digits) * (factors[unit] ?? 0) : Number.NaN;
@@ -87,7 +85,6 @@ const namePart = "[^/\\s\\p{Cc}](?:[^/\\p{Cc}]*[^/\\s\\p{Cc}])?";
 
 export const parseProject = matchPattern(new RegExp(`^${namePart}/${namePart}$`, "u"), "team/project, with one slash");
 
-/** Headers that requests use for other purposes. */
 const reservedHeaders =
   `accept-encoding authorization connection content-encoding content-length content-type cookie host expect idempotency-key
   keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent`.split(/\s+/);
@@ -204,7 +201,6 @@ export type SettingValues = {
   >["value"];
 };
 
-/** The settings, in the order of configuration.md. */
 export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = definitions;
 
 export const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
@@ -217,7 +213,6 @@ export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"
 
 export const toVariableName = (name: SettingName): string => `ROLLCALL_${name.toUpperCase()}`;
 
-/** Returns the option of a setting, in the commands that have it. */
 export const toOptionName = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;
 
 export const redactSetting = (name: SettingName, text: string): string => settings[name].show?.(text) ?? text;

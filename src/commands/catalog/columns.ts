@@ -6,7 +6,6 @@ import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 interface RowColumns {
   /** `models` are the catalogs joined with the models that can be called. Default: one. */
   readonly of?: "one" | "all" | "models";
-  /** Names of prices outside the interface. */
   readonly prices?: readonly string[];
   readonly mark?: DeprecationMark;
 }
@@ -59,7 +58,6 @@ export const useJsonNames = (columns: readonly Column<catalogs.CatalogRow>[]): r
       : { ...column, name: `entry.${column.name}`, aliases: [column.name] },
   );
 
-/** Deprecations are marked this many days before. */
 const warnDays = 30;
 
 export type DeprecationMark = (day: string | null | undefined) => CellTag | undefined;

@@ -60,7 +60,6 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   if (missing.length > 0) throw modelsMissing(missing, names);
 };
 
-/** A model in the document. */
 interface CostRow extends catalogs.Cost {
   readonly catalog: string;
   readonly id: string | null;
@@ -132,5 +131,4 @@ const itemColumn = (name: string, rank: number, title = name): Column<CostRow> =
     text: ({ items }) => items.find(({ price }) => price === name || price === `${name}s`)?.cost,
   });
 
-/** The names of all columns. */
 export const costColumnNames = costColumns(true).map(({ name }) => name);

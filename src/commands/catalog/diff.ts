@@ -14,7 +14,6 @@ import { noteNulls } from "../lists/selection.ts";
 import type { TypedDiff } from "./command.ts";
 import * as source from "./source.ts";
 
-/** One of two compared catalogs. */
 interface ComparedCatalog {
   readonly catalog: catalogs.CatalogName | null;
   readonly provider: string | null;
@@ -26,7 +25,6 @@ interface ComparedCatalog {
 
 type Pair = readonly [from: ComparedCatalog, to: ComparedCatalog];
 
-/** `catalog diff`. @throws Failure `catalogs-differ` after the result was printed */
 export const diff = async (context: Context, typed: TypedDiff): Promise<void> => {
   const { screen } = context;
   const { file: files, catalog, since } = typed;
@@ -110,14 +108,12 @@ const nameSides = (...sides: Pair): readonly string[] => {
   return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));
 };
 
-/** Characters of a side's name in the heading of a table. */
 const maxNameLength = 20;
 
 /** Keeps the end of a long name, because it distinguishes a file from others. */
 const shortenName = (name: string): string =>
   name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`;
 
-/** A change in the document. */
 type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
 
 const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): readonly Column<ChangeRow>[] => {
@@ -169,5 +165,4 @@ const formatDifference = ({ change, from, to }: ChangeRow): string => {
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** The names of all columns of `catalog diff`. */
 export const changeColumnNames = changeColumns(undefined, true).map(({ name }) => name);

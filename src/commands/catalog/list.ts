@@ -101,7 +101,6 @@ export const listPricedModels = async (
   await printRows(context, select(entries, found.listed, "the service lists no models"), found);
 };
 
-/** Collects the mistyped fields of the models that match a pattern. */
 const openEntryMistypings = (pattern = "") => {
   const models: string[] = [];
   const matches = catalogs.createMatcher({ pattern }, 0);
@@ -167,7 +166,6 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
 const listExtraPrices = ({ entry }: catalogs.CatalogEntry): readonly string[] =>
   [...catalogs.statedPrices(entry.pricing).keys()].filter((name) => !catalogs.namedPrices.has(name));
 
-/** Returns the sections of an entry: its fields, then all other keys. */
 const entrySections = (listed: catalogs.CatalogEntry, title: string, mark: DeprecationMark): readonly Section[] => {
   const { entry, raw } = listed;
   const spelled = readSpelledObject(raw, rootSpan(raw));

@@ -117,5 +117,4 @@ const factColumns: readonly Column<catalogs.VerifiedFact>[] = [
 const formatLockedField = ([field, name]: catalogs.VerifiedFact["regression"]["path"]): string =>
   field === "pricing" ? String(name) : (/^(input|output)_modalities$/.exec(String(field))?.[1] ?? "");
 
-/** The names of all columns of `catalog verify`. */
 export const findingColumnNames = factColumns.map(({ name }) => name);

@@ -140,7 +140,6 @@ export const checkFilterWords = (filter: catalogs.Filter, listed: Entries<catalo
   throw wrongValue(option, word, formatList(occurring.length === 0 ? usual : occurring), near);
 };
 
-/** The id of a model or a glob over ids. */
 interface ModelName {
   readonly text: string;
   /** Default: all catalogs. */

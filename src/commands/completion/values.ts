@@ -12,10 +12,8 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** Words, or paths that the shell completes. */
 export type Candidates = readonly Candidate[] | "files" | "folders";
 
-/** An option or argument, and the typed beginning of its value. */
 interface ValueRequest {
   readonly context: Context;
   readonly command: Command;
@@ -27,7 +25,6 @@ interface ValueRequest {
   readonly optionValues: ParsedArgv["given"];
 }
 
-/** Returns the known values; none if any value is possible. */
 export const suggestValues = async (asked: ValueRequest): Promise<Candidates> => {
   const { name, kind } = asked;
   const usual = usualWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
@@ -94,7 +91,6 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-/** Names of the columns or fields that a command prints. */
 const columnNames = async ({
   command: { words },
   name,

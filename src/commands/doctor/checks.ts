@@ -11,7 +11,6 @@ import * as config from "../../settings/index.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
 
-/** A result of a check. */
 export interface Finding {
   /** Name of the check, promised to scripts. */
   readonly check: string;
@@ -20,7 +19,6 @@ export interface Finding {
   readonly fix?: string | undefined;
   /** The error code of the run, for an error. */
   readonly code?: FailureCode;
-  /** Details in JSON. */
   readonly facts?: Facts;
 }
 
@@ -52,7 +50,6 @@ const error = (check: string, code: FailureCode, message: string, fix: string | 
 const settingsUnreadable = "the settings are unreadable";
 const reportHint = "report this message and the command line";
 
-/** Fixes for failures without a hint. */
 const defaultFixes: Partial<Record<FailureCode, string>> = {
   usage: "change the value, or omit it",
   storage: "check the disk, or choose another folder",
@@ -75,7 +72,6 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
   return error(check, "internal", `internal error: ${text}`, reportHint, facts);
 };
 
-/** Checks settings, and the files of settings and credentials. */
 const checkSettings: Check = async ({ context }) => {
   const { profile, rows, unknown } = config.listSettings({ ...toSettingsSources(context), ...silentSources });
   const set = rows.filter(({ source }) => source !== null && source !== "default");
@@ -109,7 +105,6 @@ const checkSettings: Check = async ({ context }) => {
   ];
 };
 
-/** Tests the credential of each use. */
 const checkCredentials = async (asked: CheckContext): Promise<readonly Finding[]> => {
   const { settings } = asked;
   if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
@@ -207,7 +202,6 @@ const checkUrl = async (
   }
 };
 
-/** Checks the ledger for damage, and counts its requests and writers. */
 const checkLedger: Check = async ({ context: { host }, settings }) => {
   const file = config.findLedgerFile(host);
   const place = (await settings?.ledgerPlace()) ?? (file === undefined ? undefined : { path: file });
@@ -286,7 +280,6 @@ const checkStore: Check = async ({ context, settings }) => {
   return [ok(check, `${path}: ${calls === undefined ? "empty" : pluralize(calls, "call")}`, facts)];
 };
 
-/** The checks, in the order of their findings. */
 export const checks = {
   settings: checkSettings,
   credentials: checkCredentials,

@@ -42,7 +42,6 @@ export const explain = command({
 const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
   example === undefined ? null : await renderProblem(screen, await example(), indent);
 
-/** Columns before a block on a page. */
 const blockIndent = 2;
 
 const topicSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {

@@ -27,7 +27,6 @@ const codeTopic = (name: string, code: FailureCode | null, about: string): Topic
   return { name, kind: "code", about, code, exit_codes: exits, severity: null };
 };
 
-/** The meanings of the codes (exit-codes.md), in the order of the exit codes. */
 const codeMeanings: Readonly<Record<FailureCode, string>> = {
   internal: "A defect of rollcall.",
   usage: "Wrong arguments, or a missing or invalid setting.",
@@ -96,7 +95,6 @@ const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, exampl
   return ruleTopic(rule, severity, why, () => ({ ...position, rule, severity, message, advice }));
 });
 
-/** Returns the problem of a setting in an imported file. */
 const toImportExample = (key: string, value: string, local = false): Problem => {
   const wrong = findSettingProblem(key, value, { local, windows: false });
   if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);

@@ -21,7 +21,6 @@ const catalogRows = <Of extends z.ZodMiniType>(row: Of) => object({ catalogs: li
 
 const entry = object({ catalog: catalogName, entry: catalogModel });
 
-/** An inference model and a catalog entry with its id. */
 const priced = object({ model: inferenceModel, catalog: catalogOrNull, entry: nullable(catalogModel) });
 
 const models = either([
@@ -89,7 +88,6 @@ const change = object({
 
 const diff = object({ compared: list(comparison), changes: list(change) });
 
-/** A decimal number without exponent. */
 const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 
 const usage = object({

@@ -24,7 +24,6 @@ export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNot
 /** An object of the service with the given JSON Schema. */
 export const serviceObject = ({ schema }: { readonly schema: JsonObject }) => withNotes(z.unknown(), schema);
 
-/** An optional key. */
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
 
 export const text = z.string();
@@ -44,14 +43,12 @@ export const nullable = z.nullable;
 export const optional = z.optional;
 export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
-/** An object with any keys. */
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
 /** A document with a list, and the schema of a row. */
 export const listDocument = (name: string, row: Schema, others: Readonly<Record<string, Schema>> = {}) =>
   [object({ ...others, [name]: list(row) }), row] as const;
 
-/** Several keys with the same schema. */
 export const sameKeys = <Of extends Schema, Name extends string>(
   schema: Of,
   ...names: readonly Name[]
@@ -63,7 +60,6 @@ export const positionKeys = {
   column: optionalAbout("in UTF-16 units", position),
 };
 
-/** The keys of a problem (output.md). */
 export const problemKeys = {
   rule: about("name of the rule, for --allow and explain", text),
   severity: oneOf("error", "warning"),
@@ -97,7 +93,6 @@ export const toJsonSchema = (schema: Schema): JsonObject => {
   return own;
 };
 
-/** Removes redundant parts of a JSON Schema. */
 const simplifySchema = (schema: JsonObject): JsonObject => {
   const { description, const: only, ...own } = { ...schema, ...mergeNullable(schema) };
   const words = only === undefined ? own.enum : [only];
@@ -116,7 +111,6 @@ const simplifySchema = (schema: JsonObject): JsonObject => {
   return Object.fromEntries(read.filter(([key, value]) => value !== undefined && !isRedundant[key]));
 };
 
-/** Merges `anyOf` of a type and null. */
 const mergeNullable = ({ anyOf, ...own }: JsonObject): JsonObject => {
   const [first, other, ...more]: readonly unknown[] = Array.isArray(anyOf) ? anyOf : [];
   if (!isObject(first) || !isObject(other) || more.length > 0) return {};
