@@ -83,10 +83,7 @@ export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, ti
   for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
 };
 
-/**
- * Returns a catalog as it was at a time, or its first reply if the history begins later. `checkedAt` is the time of the
- * last reply with its bytes. Times are in milliseconds since 1970.
- */
+/** Returns a catalog as it was at a time, or its first reply. `checkedAt` is the time of the last equal reply. */
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
@@ -113,11 +110,7 @@ export const parseCatalog = (bytes: Uint8Array): ReplyList<CatalogModel> | undef
   return found !== undefined && "value" in found ? found.value : undefined;
 };
 
-/**
- * Reads a catalog from a file, or from standard input for `-`. The file is a catalog's JSON document, a JSON array of
- * entries, or one entry per line.
- * @throws Failure `catalog-file-unreadable`, `invalid-catalog-file`, the signal's reason
- */
+/** Reads a catalog from a file or `-`: a JSON document, a JSON array of entries, or an entry per line. */
 export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList<CatalogModel>> => {
   const reading = file === "-" ? readUpTo(host.stdin, maxReplyBytes, host) : readFileUpTo(file, maxReplyBytes, host);
   const bytes = await reading.catch((cause: unknown) => {

@@ -16,10 +16,7 @@ export interface Change {
   readonly to: unknown;
 }
 
-/**
- * Compares models by id, in the order of ids. If an id is repeated, the models are compared in their order. Entries
- * without an id cannot be compared.
- */
+/** Compares models by id, in the order of ids. Models with a repeated id are compared in their order. */
 export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogModel>) => {
   const [before, after] = [groupById(from), groupById(to)];
   const changes: Change[] = [];

@@ -120,11 +120,7 @@ const readLockBytes = (file: string): Buffer | undefined => {
   }
 };
 
-/**
- * Writes a lock file. Returns false if the file has that text already.
- * @param clean escapes invisible characters, because people review lock files
- * @throws Failure `lock-not-overwritten`, `lock-unwritable`
- */
+/** Returns false if the file has that text already. @param clean escapes invisible characters for reviewers */
 export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string): boolean => {
   const written = clean(formatLock(models));
   const before = readLockBytes(file)?.toString("utf8");

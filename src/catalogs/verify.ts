@@ -187,7 +187,7 @@ export const acceptAdvice = "accept the change with `rollcall catalog lock`, or 
 /** True if `catalog lock` can accept a regression: the catalog still has the model, and the date does not decide. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
 
-/** A fact that got worse, its problem with the position in the lock file, and a model that can replace the locked one. */
+/** A fact that got worse, its position in the lock file, and a model that can replace the locked one. */
 export type VerifiedFact = ReturnType<typeof verifyLock>[number];
 
 /** Compares a lock file with the catalogs. The result has the order of the lock file. */
@@ -209,7 +209,8 @@ export const verifyLock = (
     const adviceFor = (rule: RuleName): string => {
       if (errors.length === 0) return acceptAdvice;
       if (id !== undefined) return `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
-      return `${isAcceptable(rule) ? "accept the change with `rollcall catalog lock`" : `pass --allow ${rule}`}, ${why}`;
+      const way = isAcceptable(rule) ? "accept the change with `rollcall catalog lock`" : `pass --allow ${rule}`;
+      return `${way}, ${why}`;
     };
     const facts = regressions.map((regression) => {
       const { rule, path } = regression;
@@ -243,10 +244,7 @@ const findFewestRegressions = (
   return fewest;
 };
 
-/**
- * Finds the model with the lowest sum of prompt and completion price that breaks only replaceable rules. Its prices are
- * in US dollars per million tokens.
- */
+/** Finds the cheapest model that breaks only replaceable rules. Its prices are in US dollars per million tokens. */
 const findReplacement = (
   locked: LockedModel,
   models: readonly LockedModel[],

@@ -45,10 +45,7 @@ const login = command({
   },
 });
 
-/**
- * Tests a key with a read. Returns false if no read can test it, or if the service gave no usable answer.
- * @throws Failure `login-refused`, and `usage` if the key may not be sent
- */
+/** Returns false if no read can test the key, or if the service gave no usable answer. */
 const isKeyAccepted = async (context: Context, { settings, targets }: config.LoginPlan): Promise<boolean> => {
   const uses = targets.map((target) => target.use);
   const tried = await testCredential(context, settings, uses);
@@ -94,11 +91,7 @@ type CredentialTest =
 /** The id of a call that does not exist: the answer shows if the credential was accepted. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
 
-/**
- * Tests the credential of the first use that has a read: `inference` reads the models, `calls` a missing call of the
- * project, `log` has no read.
- * @throws Failure `usage` if the credential may not be sent
- */
+/** Tests the credential of the first use with a read: models, or a missing call of the project. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,

@@ -66,10 +66,7 @@ const set = command({
     }),
 });
 
-/**
- * Saves settings. A new profile needs confirmation, because its name may be mistyped.
- * @throws Failure `unknown-profile`, `not-confirmed`
- */
+/** Saves settings. A new profile needs confirmation, because its name may be mistyped. */
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },

@@ -3,10 +3,7 @@ import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { integer, listOf, listReader, object, text, texts, type ValueOf, withDescription } from "./replies.ts";
 
-/**
- * Prices (interface 2.5). Other prices are possible. Assumed: decimal strings in US dollars per token; `image` and
- * `request` per unit.
- */
+/** Prices (interface 2.5). Assumed: decimal strings in US dollars per token; `image` and `request` per unit. */
 const pricing = object({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
 
 /** A model of a catalog (interface 2.5). Assumed: `created` is Unix seconds. Enumerated fields can be any string. */

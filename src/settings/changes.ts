@@ -266,10 +266,7 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
   return { profile, removed, left: findSecretVariables(host, only === undefined ? credentialUses : [only]) };
 };
 
-/**
- * Renames a profile. Its account stays, so the ledger still finds its groups.
- * @throws Failure `unknown-profile`, `profile-exists`, `conflicting-options`, `setting-invalid`, and as `changeSaved`
- */
+/** Renames a profile. Its account stays, so the ledger still finds its groups. @throws Failure `profile-exists` */
 export const renameProfile = async (
   sources: ChangeSources,
   { from, to }: { readonly from: string; readonly to: string },

@@ -152,10 +152,7 @@ interface Secret {
 /** A larger file is not a secret. */
 export const maxSecretBytes = 64 * 1024;
 
-/**
- * Reads a variable, or the file in its `…_FILE`, unchecked; undefined if both are empty.
- * @throws Failure `duplicate-credential`, `unreadable-credential-file`, `invalid-credential`
- */
+/** Reads a variable, or the file in its `…_FILE`, unchecked; undefined if both are empty. @throws Failure `usage` */
 export const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
@@ -202,10 +199,7 @@ interface CommandTarget extends Pick<SettingsSources, "host" | "hide"> {
   readonly origin: string;
 }
 
-/**
- * Runs a `credential_command` without a shell, and returns the first line of its output, which is never shown.
- * @throws Failure `credential-command-failed`
- */
+/** Runs a `credential_command` without a shell, and returns the first line of its output, which is never shown. */
 export const runCredentialCommand = async (
   line: string,
   { host, hide, use, origin }: CommandTarget,

@@ -18,10 +18,7 @@ export const canAsk = (host: Host): boolean => host.terminal.stdin;
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await readLines(host, label, { isHidden: false }))?.[0]?.trim();
 
-/**
- * Prompts for a line, and returns it with the lines that were pasted with it; undefined at the end of the input. The
- * terminal does not show a hidden line. @throws Failure `interrupted`
- */
+/** Prompts for a line, which is returned with lines pasted after it; undefined at the end of the input. */
 const readLines = async (
   { stdin, stderr, signal, terminal }: Host,
   label: string,
@@ -80,11 +77,7 @@ type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
 /** @param only default: all uses that have a URL */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
-/**
- * Plans a login. It takes the key as soon as one URL is known.
- * @throws Failure `setting-missing` if no use has a URL, `setting-invalid`, `conflicting-options`, `login-key-missing`,
- * `invalid-credential`, `interrupted`
- */
+/** Plans a login. It takes the key as soon as one URL is known. @throws Failure `setting-missing`, `usage` */
 export const planLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {

@@ -67,10 +67,7 @@ export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings")
   return join(folder, `${kind}.json`);
 };
 
-/**
- * Reads a saved file. A missing one is empty.
- * @throws Failure `invalid-settings-file`, `inaccessible-file`, `unsafe-ownership`
- */
+/** Reads a saved file. A missing one is empty. @throws Failure `invalid-settings-file`, `inaccessible-file` */
 export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
   const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
   const bytes = file === "" ? undefined : readIfExists(file);
@@ -129,11 +126,7 @@ export const addMembers =
 /** Other writers take milliseconds each. */
 const maxWaitMs = 20_000;
 
-/**
- * Changes the profiles or other members of a saved file, and returns its path. Everything else stays, also what another
- * process writes in the meantime. After a failure, the file is unchanged.
- * @throws Failure `folder-unknown`, `inaccessible-file`, `settings-locked`, `home-missing`, and as `readSaved`
- */
+/** Changes a saved file and returns its path. What other processes write stays. A failure leaves the file unchanged. */
 export const changeSaved = async (
   host: Host,
   kind: SavedKind,
