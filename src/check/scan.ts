@@ -257,7 +257,7 @@ const scanList = async (
   const list = await findList(bytes, text);
   if (list === undefined) return false;
   const { problems, parts } = before;
-  const found = newScanResult(problems.strictness, { fullRules: problems.fullRules, hasDigests: parts.hasDigests });
+  const found = newScanResult(problems.strictness, parts.hasDigests);
   const checker = new Checker(file, { index, groupBy, result: found });
   if (!(await scanElements(bytes, list, { checker, signal }))) return false;
   mergeScanResult(before, toScanResultData(found));

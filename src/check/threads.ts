@@ -73,21 +73,19 @@ export async function* scanRanges(
 ): AsyncGenerator<RangeResult, void> {
   const { start: first, size, stepBytes, next, strictness, hasDigests, index, groupBy } = task;
   const memory: Buffer[] = [];
-  let enough: ReadonlySet<string> = new Set();
   const read = async (position: number): Promise<RangeResult> => {
     const from = first + position * stepBytes;
     const start = position === 0 ? from : await findLineStart(source, from);
     const end = await findLineStart(source, Math.min(size, from + stepBytes));
     const tooLong = { position, found: undefined, lines: 0, end: 0 };
     if (start === undefined || end === undefined) return tooLong;
-    const result = newScanResult(strictness, { fullRules: enough, hasDigests });
+    const result = newScanResult(strictness, hasDigests);
     const scan = new Scan(source, { index, groupBy, result });
     for await (const block of readBlocks(source.bytes, { start, end, memory })) {
       signal.throwIfAborted();
       if (block.kind !== "lines") return tooLong;
       scan.scanLines(block);
     }
-    enough = scan.found.problems.fullRules;
     return { position, found: toScanResultData(scan.found), lines: scan.lines, end };
   };
   for (;;) {

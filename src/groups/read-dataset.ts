@@ -148,7 +148,7 @@ export const readSources = async (
   const { groupBy, split: given, signal, sharing, meanwhile } = options;
   const strictness = strictnessFor(sources, options.strictness);
   const hasDigests = options.skipsDigests !== true;
-  const found = newScanResult(strictness, { hasDigests });
+  const found = newScanResult(strictness, hasDigests);
   const { parts, problems, requests, shapes } = found;
   const groups = new Groups(parts);
   const read: IndexedGroups = { sources, found, groups };

@@ -50,12 +50,9 @@ export class Problems {
   readonly #byRule = new Map<string, RuleProblems>();
   readonly #inputRules = new Set<string>();
   #input: string | undefined;
-  /** Rules that store no problem here, because earlier ranges have stored the maximum. */
-  readonly #fullRules: ReadonlySet<string>;
 
-  constructor(strictness: Strictness = defaultStrictness, fullRules: ReadonlySet<string> = new Set()) {
+  constructor(strictness: Strictness = defaultStrictness) {
     this.strictness = strictness;
-    this.#fullRules = fullRules;
   }
 
   /** Sets the input of the next problems. */
@@ -81,16 +78,10 @@ export class Problems {
     return own;
   }
 
-  /** Rules that store no further problem. */
-  get fullRules(): ReadonlySet<string> {
-    return new Set([...this.#fullRules, ...[...this.#byRule.keys()].filter((name) => !this.canKeep(name))]);
-  }
-
   /** True if another problem of the rule would be stored. */
   canKeep(name: string): boolean {
     const own = this.#byRule.get(name);
-    const isWanted = !this.strictness.allowed.has(name) && !this.#fullRules.has(name);
-    return isWanted && (own === undefined || this.#canAdd(own, this.#input));
+    return !this.strictness.allowed.has(name) && (own === undefined || this.#canAdd(own, this.#input));
   }
 
   #canAdd({ severity, kept, lastInput }: RuleProblems, input: string | undefined): boolean {

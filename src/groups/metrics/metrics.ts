@@ -1,4 +1,5 @@
 /** Metrics of trajectories (metrics.md), exact in any order of adding and merging. */
+import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSketch, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
@@ -11,18 +12,6 @@ export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 /** Fields that metrics use (interface 2.1). */
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
-
-interface TrajectoryMeasures {
-  readonly reward: number;
-  /** Names and finite values of metrics. Names are compared by identity. */
-  readonly names: readonly string[];
-  readonly metrics: readonly number[];
-  /** Messages and choices, and their characters. */
-  readonly turns: number;
-  readonly characters: number;
-  readonly choices: number;
-  readonly choicesWithLogprobs: number;
-}
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
@@ -100,8 +89,8 @@ export class Tally {
     }
   }
 
-  /** Adds a trajectory with distributions. */
-  addMeasured({ reward, names, metrics, turns, characters, choices, choicesWithLogprobs }: TrajectoryMeasures): void {
+  /** Adds a trajectory with distributions. The names of metrics are compared by identity. */
+  addMeasured({ reward, names, metrics, turns, characters, choices, choicesWithLogprobs }: TrajectoryFacts): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addValue(this.reward, reward);
     if (names !== this.#names) {

@@ -29,20 +29,10 @@ export interface ScanResultData extends Pick<ScanResult, "rewards"> {
   readonly shapes: ReadonlySet<InputShape>;
 }
 
-interface ScanResultOptions {
-  /** Rules that store no further problem. */
-  readonly fullRules?: ReadonlySet<string>;
-  /** Default: true (parts.ts). */
-  readonly hasDigests?: boolean | undefined;
-}
-
-export const newScanResult = (
-  strictness: Strictness,
-  { fullRules, hasDigests }: ScanResultOptions = {},
-): ScanResult => ({
+export const newScanResult = (strictness: Strictness, hasDigests = true): ScanResult => ({
   parts: new Parts(hasDigests),
   tally: new Tally(),
-  problems: new Problems(strictness, fullRules),
+  problems: new Problems(strictness),
   requests: new Requests(),
   shapes: new Set(),
   rewards: newSketch(),

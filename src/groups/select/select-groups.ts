@@ -50,10 +50,10 @@ export const selectGroups = async (
   const { groups } = dataset;
   const { where, best, shard } = selection;
   const options = (["where", "best", "sample", "shard"] as const).filter((option) => selection[option] !== undefined);
-  const filteredOut: { readonly [Option in keyof FilteredOut]: { trajectories: number; groups: number } } =
-    Object.fromEntries(options.map((option) => [option, { trajectories: 0, groups: 0 }]));
+  const filteredOut = Object.fromEntries(options.map((option) => [option, { trajectories: 0, groups: 0 }]));
   const countOut = (by: keyof FilteredOut, trajectories: number, whole: number): void => {
-    const { [by]: left = { trajectories: 0, groups: 0 } } = filteredOut;
+    const left = filteredOut[by];
+    if (left === undefined) return;
     left.trajectories += trajectories;
     left.groups += whole;
   };
