@@ -98,8 +98,8 @@ const formatKey = ({ text, node }: JsonValue): string => {
 };
 
 /** Lists keys of a trajectory outside of the interface, and keys of its metadata. */
-export const listUnknownKeys = (value: unknown, known: ReadonlySet<string>): readonly string[] => {
+export const listUnknownKeys = (value: unknown, known: readonly string[]): readonly string[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? Object.keys(value.metadata) : [];
-  return [...Object.keys(value).filter((key) => !known.has(key)), ...metadata];
+  return [...Object.keys(value).filter((key) => !known.includes(key)), ...metadata];
 };

@@ -21,7 +21,7 @@ import {
   ShrunkSourceError,
   type Source,
 } from "../input/index.ts";
-import { cacheReader, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
+import { cacheReader, type Fault, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, readRoot, startOf } from "../json/table.ts";
 import {
   bomLength,
@@ -45,8 +45,6 @@ interface ScannedText extends Span {
   /** Undefined if the bytes are not JSON. */
   readonly node: number | undefined;
   readonly fault: () => SyntaxFault;
-  /** True if the whole block is UTF-8. */
-  readonly isClean: boolean;
   /** True for the last bytes of the source. */
   readonly isLast: boolean;
 }
@@ -109,7 +107,6 @@ export class Scan {
         node: isJson ? root : undefined,
         start: startOf(text, root),
         end: trimmedEnd(text.bytes, lineEnd),
-        isClean,
         fault: () => reader.faultAt(text, root),
         isLast: last && lineEnd === bytes.length,
       });
@@ -117,12 +114,12 @@ export class Scan {
     this.#line = places.mark(bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0);
   }
 
-  #checkText(block: Block, { node, start, end, fault, isClean, isLast }: ScannedText): void {
+  #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.places.mark(start);
     const own = block.text.bytes.subarray(start, end);
     // The origin has already reported records that it could not convert.
     const isBroken = this.#source.origin?.isBroken(line) === true;
-    const isUnclean = !isClean && !isUtf8(own);
+    const isUnclean = !isUtf8(own);
     if (node !== undefined && !isBroken && !isUnclean) {
       this.#checker.check(block, node);
       return;
@@ -132,11 +129,12 @@ export class Scan {
       faultAt = findInvalidByte(own);
       this.#reportAt(block, start + faultAt)("not-utf-8", undefined);
     } else if (!isBroken) {
-      const { fault: kind, at } = fault();
-      faultAt = at - start;
+      const found = fault();
+      faultAt = found.at - start;
       // If the text starts with a key, the brace before the key is missing.
-      const report = this.#reportAt(block, hasLeadingKey(own, faultAt) ? start : at);
-      reportFault(own, { fault: kind, at: faultAt, isLast, isDocument: this.#isDocument }, report);
+      const report = this.#reportAt(block, hasLeadingKey(own, faultAt) ? start : found.at);
+      if (found.fault === "end") report("json-truncated", { last: isLast, isDocument: this.#isDocument });
+      else reportFault(own, { fault: found.fault, at: faultAt }, report);
     }
     this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
@@ -172,13 +170,7 @@ export class Scan {
     const text = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : own };
     const place = { start: start + mark, line: this.#line, unitsBefore: () => Math.min(1, mark) };
     const block = { text, reader, start: place.start, places: new PositionCounter({ ...place, bytes: text.bytes }) };
-    this.#checkText(block, {
-      ...span,
-      node: isJson ? 0 : undefined,
-      isClean,
-      fault: () => reader.fault(),
-      isLast: last,
-    });
+    this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast: last });
   }
 
   #reportAt(block: Block, at: number): ReportFault {
@@ -201,20 +193,19 @@ const blankOutByteOrderMarks = (own: Buffer): Buffer => {
 
 type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
-interface TextFault extends Pick<SyntaxFault, "at" | "fault"> {
-  /** True for the last bytes of the source. */
-  readonly isLast: boolean;
-  readonly isDocument: boolean;
+interface TextFault {
+  readonly at: number;
+  readonly fault: Exclude<Fault, "end">;
 }
 
-const reportFault = (bytes: Buffer, { at, fault, isLast, isDocument }: TextFault, report: ReportFault): void => {
+/** Reports the fault of a text that is not truncated. */
+const reportFault = (bytes: Buffer, { at, fault }: TextFault, report: ReportFault): void => {
   const ahead = bytes.toString("latin1", Math.max(0, at - maxAheadBytes), at).trimEnd();
   /** The word at the fault, with its sign: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
   /** The key of the value at the fault. */
   const key = /"([^"\\]*)"\s*:$/.exec(ahead)?.[1];
-  if (fault === "end") report("json-truncated", { last: isLast, isDocument });
-  else if (fault === "more") report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at) });
+  if (fault === "more") report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at) });
   else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });

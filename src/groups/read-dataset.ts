@@ -211,29 +211,22 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: Source
   }
 };
 
-const maxCheckedTrajectories = 20;
 const maxNamedKeys = 8;
-
-/** Fields of the interface, which cannot be group keys. */
-const knownKeys: ReadonlySet<string> = new Set(trajectoryFields);
 
 /** True if a trajectory has the key. Otherwise reports the unknown key once. */
 const checkGroupKey = async (read: IndexedGroups, key: string): Promise<boolean> => {
   const { groups } = read;
   const { parts, problems } = read.found;
   for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
-  if (!parts.has("trajectory")) return true;
-  const others = new Set<string>();
-  for (let at = 0; at < Math.min(parts.count, maxCheckedTrajectories); at++) {
-    const own = findPart(read, at);
-    if (own?.part.kind !== "trajectory") continue;
-    for (const name of listUnknownKeys(await readPartValue(own.source, own.part), knownKeys))
-      others.add(shortName(name));
-  }
+  let first = 0;
+  while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
+  if (first === parts.count) return true;
+  const own = findPart(read, first);
+  const names = own === undefined ? [] : listUnknownKeys(await readPartValue(own.source, own.part), trajectoryFields);
   problems.dropRule("group-key-missing");
   const file = findOnlyFile(read.sources);
   const spot = file === undefined ? {} : { file };
-  problems.report("group-key-unknown", { key, others: [...others].slice(0, maxNamedKeys) }, () => spot);
+  problems.report("group-key-unknown", { key, others: names.slice(0, maxNamedKeys).map(shortName) }, () => spot);
   return false;
 };
 
