@@ -1,6 +1,5 @@
 /** Kinds of JSON values, and facts of objects that are computed once for each shape. */
-import { registerKey } from "../json/keys.ts";
-import { nodeSize } from "../json/reader.ts";
+import { nodeSize, registerKey } from "../json/reader.ts";
 import {
   detailOf,
   endOf,

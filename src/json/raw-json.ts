@@ -147,16 +147,15 @@ export const isAbsent = (value: RawJson | undefined): value is undefined =>
 export const withoutAbsent = (members: readonly RawMember[]): readonly RawMember[] =>
   members.filter(({ value }) => !isAbsent(value));
 
-export const textAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined => {
-  const found = findValue(value, ...path);
-  return found?.kind === "text" ? found.text : undefined;
-};
+const readScalar = (value: RawJson | undefined, kind: Kind): string | undefined =>
+  value?.kind === kind ? value.text : undefined;
+
+export const textAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
+  readScalar(findValue(value, ...path), "text");
 
 /** Returns the digits of a number at a path. */
-export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined => {
-  const found = findValue(value, ...path);
-  return found?.kind === "number" ? found.text : undefined;
-};
+export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
+  readScalar(findValue(value, ...path), "number");
 
 /** Levels of nesting that are indented. Deeper values are JSON on one line. */
 export const maxIndentedLevels = 45;

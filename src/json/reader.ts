@@ -1,6 +1,5 @@
 /** Reads JSON with the WebAssembly kernel (src/json/kernel/index.ts). */
 import { Failure } from "../failure.ts";
-import { keyIds, registerKey } from "./keys.ts";
 import { program } from "./program.ts";
 import type { JsonTable } from "./table.ts";
 import { toBuffer } from "./walk.ts";
@@ -34,6 +33,28 @@ export interface SyntaxFault {
 
 /** Words of a node. */
 export const nodeSize = 4;
+
+const ids = new Map<string, number>();
+
+/** The ids of keys in tables of JSON, from 1. */
+export const keyIds: ReadonlyMap<string, number> = ids;
+
+/** Keys of formats and options get ids up to this number. The kernel has room for 256. */
+const maxRequestedKeys = 180;
+
+/** Keys in ASCII without escapes. */
+const canHaveId = /^[ !#-[\]-~]{0,60}$/;
+
+/** Returns the id of a key in tables that are written from now on; 0 if it has none. */
+export const requestKeyId = (key: string): number =>
+  ids.get(key) ?? (ids.size >= maxRequestedKeys || !canHaveId.test(key) ? 0 : registerKey(key));
+
+/** Returns the id of a key, which all later tables have. */
+export const registerKey = (key: string): number => {
+  const id = ids.get(key) ?? ids.size + 1;
+  ids.set(key, id);
+  return id;
+};
 
 /** Returns the fault of bytes that `JSON.parse` refused. */
 export const requireFault = (bytes: Uint8Array): SyntaxFault => findFault(bytes) ?? { at: 0, fault: "character" };

@@ -1,6 +1,5 @@
 /** The table of JSON values, which the kernel writes (src/json/kernel/table.ts), and access to its values. */
-import { keyIds, requestKeyId } from "./keys.ts";
-import { cacheReader, nodeSize, readTable } from "./reader.ts";
+import { cacheReader, keyIds, nodeSize, readTable, requestKeyId } from "./reader.ts";
 import {
   closeBrace,
   closeBracket,

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { requestKeyId } from "../../src/json/keys.ts";
 import { formatIndented, formatInline, tryParseRawJson } from "../../src/json/raw-json.ts";
-import { findFault, JsonReader, nodeSize, readTable } from "../../src/json/reader.ts";
+import { findFault, JsonReader, nodeSize, readTable, requestKeyId } from "../../src/json/reader.ts";
 import * as table from "../../src/json/table.ts";
 import { endOf, expandNumbers, findMemberNode, type JsonTable, nodeAfter, startOf } from "../../src/json/table.ts";
 import {
