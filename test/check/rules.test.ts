@@ -146,12 +146,3 @@ describe("empty-group", () => {
     expect(problems).toContainEqual(expect.objectContaining({ rule: "empty-group", line: 1, message }));
   });
 });
-
-describe("each rule", () => {
-  it.each(readRules)("reports $name with the file, and with the line if it has one", async ({ example }) => {
-    for (const { file: name, line, column } of await problemsIn(example)) {
-      expect(name).toBeTypeOf("string");
-      if (column !== undefined) expect(line).toBeTypeOf("number");
-    }
-  });
-});

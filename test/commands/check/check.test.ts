@@ -101,16 +101,6 @@ describe("rollcall check", () => {
     expect({ code, found }).toMatchObject({ code: 0, found: { metrics: { reward: 2 } } });
   });
 
-  it("computes the same metrics for groups and for trajectories", async () => {
-    const metrics = (await document([groups])).document.metrics;
-    expect((await document(["test/samples/airline.trajectories.jsonl"])).document.metrics).toEqual(metrics);
-    const wordle = await document(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
-    expect(wordle.document.metrics).toMatchObject({
-      reward: 1.2320991181688887,
-      reward_std_dev: expect.closeTo(0.2348228268039439, 14),
-    });
-  });
-
   it("has log count unreadable lines separately from rejected groups", async () => {
     const group = `{"trajectories":[${line(0)},${line(1)}]}`;
     const files = filesOf([group, "{", '{"trajectories":[{"messages_and_choices":[]}]}', group].join("\n"));
