@@ -24,8 +24,6 @@ export const localSettings = async (
   return await readSettings({ ...toSettingsSources(context), notice: () => undefined, ...more, flags: local });
 };
 
-export const preloadClient = () => import("./client/index.ts");
-
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
   host,
   timeoutMs: settings.get("timeout"),
@@ -37,7 +35,7 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
 });
 
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
-  const module = await preloadClient();
+  const module = await import("./client/index.ts");
   const own = settings.local ? await localService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.closeAtEnd(

@@ -119,8 +119,6 @@ interface SourceOptions extends ScanOptions {
   readonly signal: AbortSignal;
   /** Default: chosen for the machine and the size. */
   readonly sharing?: ThreadSharing | undefined;
-  /** Runs while the helpers start. */
-  readonly meanwhile?: (() => Promise<void>) | undefined;
   readonly onRead: (bytes: number) => void;
 }
 
@@ -158,7 +156,7 @@ interface SharedOptions extends SourceOptions {
 
 /** Reads lines with helpers. Returns the offset that was reached: a line can be too long, or a helper die. */
 const scanShared = async (source: Source, options: SharedOptions): Promise<number> => {
-  const { sharing, meanwhile, start, scan, onRead, signal, index, groupBy, result: found } = options;
+  const { sharing, start, scan, onRead, signal, index, groupBy, result: found } = options;
   const { size, descriptor = -1 } = source.bytes;
   const next = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const { strictness } = found.problems;
@@ -197,7 +195,6 @@ const scanShared = async (source: Source, options: SharedOptions): Promise<numbe
   );
   signal.addEventListener("abort", stop, { once: true });
   try {
-    await meanwhile?.();
     for await (const result of scanRanges(source, task, signal)) {
       take(result);
       merge();

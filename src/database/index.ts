@@ -92,7 +92,3 @@ export const openDatabase = async (
   isDatabaseUrl(options.path)
     ? await (await import("./postgres.ts")).openServer(schema, options)
     : openFile(schema, options);
-
-export const loadDriver = async (path: string): Promise<void> => {
-  if (isDatabaseUrl(path)) await import("./postgres.ts");
-};

@@ -29,6 +29,7 @@ export { collectDistributions, type Distributions, finalizeGroup, subtractFromMe
 export { computeMoments } from "./metrics/sums.ts";
 export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
+export { compareRequests } from "./parts/requests.ts";
 export { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 export { findProblemSubject, getFirstFile, type IndexedGroups, locateGroup, locateValue } from "./positions.ts";
 export {

@@ -1,7 +1,6 @@
 /** Reads and checks all inputs. */
 
 import { listUnknownKeys } from "../check/group-key.ts";
-import { compareRequests, findCommonSplit, listSplits } from "../check/requests.ts";
 import { shortName } from "../check/rules/positions.ts";
 import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
@@ -25,7 +24,8 @@ import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type UnsortedPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
-import { newScanResult, type OwnKeys, type ScanResult } from "./parts/scan-result.ts";
+import { compareRequests, findCommonSplit, listSplits, type OwnKeys } from "./parts/requests.ts";
+import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 import type { IndexedGroups } from "./positions.ts";
 
 export interface SourceOptions {
@@ -41,8 +41,6 @@ export interface SourceOptions {
   readonly sharing?: ThreadSharing;
   /** True if nothing is sent, selected or compared, so parts need no digests (parts/parts.ts). */
   readonly skipsDigests?: boolean;
-  /** Called while helpers start: loads code that is needed next. */
-  readonly meanwhile?: () => Promise<void>;
   readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
 }
 
@@ -145,7 +143,7 @@ export const readSources = async (
   sources: readonly Source[],
   options: SourceOptions,
 ): Promise<Omit<Dataset, "close">> => {
-  const { groupBy, split: given, signal, sharing, meanwhile } = options;
+  const { groupBy, split: given, signal, sharing } = options;
   const strictness = strictnessFor(sources, options.strictness);
   const hasDigests = options.skipsDigests !== true;
   const found = newScanResult(strictness, hasDigests);
@@ -174,11 +172,9 @@ export const readSources = async (
     };
     problems.setInput(source.name);
     const own = { ...found, rewards: newSketch() };
-    await scanSource(source, { index, result: own, groupBy, sharing, meanwhile, signal, onRead }).catch(
-      (thrown: unknown) => {
-        throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
-      },
-    );
+    await scanSource(source, { index, result: own, groupBy, sharing, signal, onRead }).catch((thrown: unknown) => {
+      throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
+    });
     if (hasDigests) setOriginDigests(parts, source, first);
     if (parts.count === first) problems.report("input-empty", undefined, () => ({ file: source.name }));
     rewards.push(own.rewards);

@@ -35,16 +35,6 @@ export const openExistingLedger: LedgerModule["openExistingLedger"] = async (loc
 export const openRunLedger: RunLedgerModule["openRunLedger"] = async (options, target) =>
   await (await import("./run-ledger.ts")).openRunLedger(options, target);
 
-/** Loads the code that opens a ledger, before it is used. Undefined for a run without a ledger. */
-export const loadLedger = async (path: string | undefined): Promise<void> => {
-  const run = import("./run-ledger.ts");
-  if (path !== undefined) {
-    const [{ loadDriver }] = await Promise.all([import("../database/index.ts"), import("./ledger.ts")]);
-    await loadDriver(path);
-  }
-  await run;
-};
-
 /** Examines the ledger in a file without changing it; undefined if it does not exist. @throws Failure `storage` */
 export const examineLedger: LedgerModule["examineLedger"] = async (path) =>
   await (await import("./ledger.ts")).examineLedger(path);

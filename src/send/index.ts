@@ -1,5 +1,4 @@
 /** Sends groups to the service: requests, outcomes, the result of a run, rejects files, and `--follow`. */
-import { loadLedger } from "../ledger/index.ts";
 import type { Compression } from "./body.ts";
 
 export type { FollowOptions } from "./follow/follow.ts";
@@ -27,7 +26,3 @@ export const followFile: FollowModule["followFile"] = async (options) =>
 export const checkCompression = async (compression: Compression | undefined): Promise<void> => {
   if (compression !== undefined) (await import("./body.ts")).openCompressor(compression).destroy();
 };
-
-/** Preloads the code that sends groups and opens the ledger. */
-export const loadDelivery = async (ledger: string | undefined): Promise<void> =>
-  void (await Promise.all([import("./deliver.ts"), loadLedger(ledger)]));

@@ -2,14 +2,7 @@
 import { parseStrictness } from "../../check/index.ts";
 import { contradiction, toOptionName, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
-import {
-  checkLedgerMode,
-  effectiveSettings,
-  hasNoLogUrl,
-  openClient,
-  preloadClient,
-  resolveLogDestination,
-} from "../../connect.ts";
+import { checkLedgerMode, effectiveSettings, hasNoLogUrl, openClient, resolveLogDestination } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
@@ -89,7 +82,7 @@ const logFiles = async (run: LogRun): Promise<void> => {
 };
 
 const readFiles = async (run: LogRun): Promise<Dataset> => {
-  const { context, settings, typed, ledger, meter } = run;
+  const { context, settings, typed, meter } = run;
   const { modelId, dryRun } = typed;
   const split = settings.get("split");
   try {
@@ -99,7 +92,6 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
       // A missing URL ends the run before the check of a large input.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
-      meanwhile: async () => void (await Promise.all([send.loadDelivery(ledger?.path), preloadClient()])),
     });
   } catch (thrown) {
     meter.stop();

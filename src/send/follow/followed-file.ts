@@ -1,6 +1,5 @@
 /** Reads the complete lines of a followed file, and of later files with its name. */
 
-import { compareRequests } from "../../check/requests.ts";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
 import { Scan } from "../../check/scan.ts";
@@ -8,6 +7,7 @@ import type { Failure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
 import {
   type AssemblyOptions,
+  compareRequests,
   type Dataset,
   type DedupKeys,
   type GroupAssembler,

@@ -1,0 +1,94 @@
+/** The requests of the input: their splits and own keys must agree. */
+import { formatLine } from "../../check/rules/positions.ts";
+import { type ProblemLocation, type Problems, shiftLine } from "../../check/rules/problems.ts";
+
+export type InputShape = "requests" | "groups" | "trajectories";
+
+/** Keys of a request outside of the interface, by decoded name, with the original JSON. */
+export type OwnKeys = ReadonlyMap<string, { readonly name: string; readonly value: string }>;
+
+/** A request without its groups. */
+interface RequestFacts {
+  readonly split: string | undefined;
+  readonly keys: OwnKeys;
+  readonly location: ProblemLocation;
+  /** Positions of the split and of each key. */
+  readonly keyLocations: ReadonlyMap<string, ProblemLocation>;
+}
+
+/** Maximum stored requests, which is enough to show a difference. */
+const maxRequests = 100;
+
+/** Requests that differ, and the number of all. */
+export class Requests {
+  /** By content, in order. */
+  readonly kept = new Map<string, RequestFacts>();
+  count = 0;
+
+  get different(): readonly RequestFacts[] {
+    return [...this.kept.values()];
+  }
+
+  /** Adds a request; positions are computed only for a new request. */
+  add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation): void {
+    this.count++;
+    const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
+    if (this.kept.has(content) || this.kept.size >= maxRequests) return;
+    const keyLocations = new Map(["split", ...keys.keys()].map((key) => [key, locate(key)]));
+    this.kept.set(content, { split, keys, location: locate(), keyLocations });
+  }
+
+  merge(later: Pick<Requests, "kept" | "count">, lines: number): void {
+    this.count += later.count;
+    for (const [content, facts] of later.kept) {
+      if (this.kept.has(content) || this.kept.size >= maxRequests) continue;
+      const moved = Array.from(facts.keyLocations, ([key, location]) => [key, shiftLine(location, lines)] as const);
+      this.kept.set(content, { ...facts, location: shiftLine(facts.location, lines), keyLocations: new Map(moved) });
+    }
+  }
+}
+
+/** True if two values are equal except for white space between tokens. */
+const hasSameSpelling = (a: string, b: string): boolean => a === b || stripWhiteSpace(a) === stripWhiteSpace(b);
+
+const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
+
+/** Reports requests with another split or with different own keys. @param file the only input, if there is one */
+export const compareRequests = (
+  { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
+  { split, file }: { readonly split: string | undefined; readonly file?: string | undefined },
+): void => {
+  const isMixed = shapes.size > 1;
+  if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, () => (file === undefined ? {} : { file }));
+  const [first, ...others] = requests.different;
+  if (first === undefined) return;
+  const locate = (request: RequestFacts, key: string) => request.keyLocations.get(key) ?? request.location;
+  const reportKey = (request: RequestFacts, key: string | undefined, other: string): void => {
+    if (key !== undefined) problems.report("request-key-mismatch", { key, other }, () => locate(request, key));
+  };
+  for (const request of requests.different) {
+    const own = request.split;
+    if (split === undefined || own === undefined || own === split) continue;
+    problems.report("split-mismatch", { own, given: split }, () => locate(request, "split"));
+  }
+  for (const other of others) reportKey(other, findDifferingKey(first.keys, other.keys), formatLine(first.location));
+  const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");
+  if (isMixed) reportKey(first, first.keys.keys().next().value, `the ${rest}`);
+};
+
+const findDifferingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
+  [...a.keys(), ...b.keys()].find((key) => {
+    const [own, other] = [a.get(key), b.get(key)];
+    return own === undefined || other === undefined || !hasSameSpelling(own.value, other.value);
+  });
+
+/** Returns the split that all inputs name; undefined unless all are requests that name it. */
+export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>): string | undefined => {
+  const [split, ...others] = new Set(requests.different.map((request) => request.split));
+  return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
+};
+
+/** Lists the different splits of the requests. */
+export const listSplits = (requests: Requests): readonly string[] => [
+  ...new Set(requests.different.flatMap(({ split }) => split ?? [])),
+];
