@@ -18,8 +18,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.getByRole("region", { name: "summary" }).innerText()).toMatch(
       /10 of 20 groups[\s\S]*trajectories\s*80/,
     );
-    expect(await page.locator("tbody tr[data-at]").count()).toBe(20);
-    expect(await page.locator("tbody tr[data-at] td.words").first().innerText()).toContain("Hi! I'm looking to book");
+    expect(await page.locator("tbody tr").count()).toBe(20);
+    expect(await page.locator("tbody tr td.words").first().innerText()).toContain("Hi! I'm looking to book");
     // A tab that is opened later knows the token too.
     const later = await page.context().newPage();
     await later.goto(`${served.url}/${addressOf({ group: 2 })}`);
@@ -105,7 +105,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.keyboard.press("Enter");
     await page.locator(".count .trouble").waitFor();
     expect(await page.locator(".count").innerText()).toMatch(/^no groups: \S/);
-    expect(await page.locator("tbody tr[data-at]").count()).toBe(0);
+    expect(await page.locator("tbody tr").count()).toBe(0);
     expect(troubles.filter((text) => !text.includes("400"))).toEqual([]);
   });
 
@@ -142,9 +142,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(`${served.url}/${addressOf({ group: 2, text: "Newark" })}`);
     await page.locator(".common[open] mark").first().waitFor();
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 3, text: "Newark" })}`);
-    await page.locator(".tokens .found").first().waitFor();
+    await page.locator(".tokens mark").waitFor();
     expect(await page.locator("details[open] mark").allTextContents()).toEqual(["Newark"]);
-    expect(await page.locator(".tokens .found").allTextContents()).toEqual(["New", "ark"]);
+    expect(await page.locator(".tokens mark").allTextContents()).toEqual(["Newark"]);
     expect(troubles).toEqual([]);
   });
 
@@ -288,15 +288,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect
       .poll(async () => await page.getByRole("columnheader", { name: "spread" }).getAttribute("aria-sort"))
       .toBe("descending");
-    const table = page.getByRole("table", { name: "groups" });
-    await expect.poll(async () => await table.getAttribute("aria-rowcount")).toBe("66");
   });
 
   it("shows pages of 100 groups, which links and keys turn", async () => {
     const lines = Array.from({ length: 20_000 }, (_, at) => groupLine([at % 2, 1], { prompt: `task ${at + 1}` }));
     const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     await page.getByText("task 100", { exact: true }).waitFor();
-    expect(await page.locator("tbody tr[data-at]").count()).toBe(100);
+    expect(await page.locator("tbody tr").count()).toBe(100);
     await typed(page, "k", "j");
     await expect.poll(async () => await page.evaluate("document.activeElement.textContent")).toBe("task 101");
     await page.getByText("page 2 of 200").waitFor();

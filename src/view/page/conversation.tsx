@@ -72,15 +72,21 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
   const fold = findFold(text, lines);
   const [isWhole, setWhole] = useState(sought !== "" && !text.slice(0, fold).includes(sought) && text.includes(sought));
   const shown = isWhole ? text : text.slice(0, fold);
-  // A match can contain words of several pieces.
-  const isCompared = other !== undefined && !(sought !== "" && shown.includes(sought));
+  // A match can contain words of several pieces, and several tokens.
+  const hasMatch = sought !== "" && shown.includes(sought);
   return (
     <>
       {isRendered ? (
         <Markdown text={shown} />
       ) : (
         <pre class={`${kind ?? ""}${tokens.length > 0 ? " tokens" : ""}`}>
-          {isCompared ? <Compared text={shown} other={other} /> : <TintedText text={shown} tokens={tokens} />}
+          {hasMatch ? (
+            <MarkedText text={shown} />
+          ) : other === undefined ? (
+            <TintedText text={shown} tokens={tokens} />
+          ) : (
+            <Compared text={shown} other={other} />
+          )}
           {shown.length < text.length && "…"}
         </pre>
       )}
@@ -100,7 +106,7 @@ const Compared = ({ text, other }: { readonly text: string; readonly other: stri
     <>
       {pieces.map(({ isNew, text: own }, at) => {
         const words = own.trimEnd();
-        return isNew ? [<ins key={at}>{words}</ins>, own.slice(words.length)] : <MarkedText key={at} text={own} />;
+        return isNew ? [<ins key={at}>{words}</ins>, own.slice(words.length)] : own;
       })}
     </>
   );

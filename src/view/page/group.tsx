@@ -10,7 +10,7 @@ import { counted, formatMeasure, formatSize } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { findMark, Snippet } from "./match.tsx";
+import { Snippet } from "./match.tsx";
 import { NavigationBar } from "./navigation-bar.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
@@ -180,7 +180,7 @@ const useMember = (member: RankedMember | undefined) => {
 const CommonMessages = ({ count, turns }: { readonly count: number; readonly turns: readonly Turn[] }) => {
   const folded = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
-    if (folded.current !== null && findMark(folded.current) !== null) folded.current.open = true;
+    if (folded.current?.querySelector("mark")) folded.current.open = true;
   }, [turns.length]);
   return (
     <details class="common" ref={folded}>

@@ -135,12 +135,11 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
       </p>
       <div class="rows" ref={box}>
         <Table
+          key={query.page}
           name="groups"
           columns={columnsOf(query, rows)}
           rows={rows}
           body={body}
-          first={(query.page - 1) * rowsPerPage}
-          count={selected}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
         />
         {found?.selected === 0 && (

@@ -22,6 +22,3 @@ export const Snippet = ({ match: { trajectory, before, text, after } }: { readon
     {after}
   </span>
 );
-
-/** Returns the first mark of a view. */
-export const findMark = (view: ParentNode | null): Element | null => view?.querySelector("mark, .found") ?? null;

@@ -16,18 +16,15 @@ interface TableProps<Row> {
   readonly columns: readonly TableColumn<Row>[];
   readonly rows: readonly Row[];
   readonly body: RefObject<HTMLTableSectionElement | null>;
-  /** Position of the first row, and number of all rows. */
-  readonly first?: number;
-  readonly count?: number;
   readonly classOf?: (row: Row) => string;
 }
 
 export const Table = <Row,>(props: TableProps<Row>) => {
-  const { name, columns, rows, body, first = 0, count = rows.length, classOf } = props;
+  const { name, columns, rows, body, classOf } = props;
   return (
-    <table aria-label={name} aria-rowcount={count + 1}>
+    <table aria-label={name}>
       <thead>
-        <tr aria-rowindex={1}>
+        <tr>
           {columns.map(({ name: title, class: own, sort, order }) => (
             <th key={title} scope="col" class={own} aria-sort={sort && (order ?? "none")}>
               {sort === undefined ? (
@@ -44,7 +41,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
       </thead>
       <tbody ref={body}>
         {rows.map((row, at) => (
-          <tr key={first + at} data-at={first + at} aria-rowindex={first + at + 2} class={classOf?.(row)}>
+          <tr key={at} class={classOf?.(row)}>
             {columns.map(({ name: title, class: own, cell }) => (
               <td key={title} class={own}>
                 {cell(row)}

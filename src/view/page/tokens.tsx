@@ -1,8 +1,6 @@
 /** Tints the sampled tokens of a text by their log probabilities. */
 import type { Turn } from "../../calls/conversation.ts";
 import { digitsAt, findValue, itemsOf, textAt } from "../../json/raw-json.ts";
-import { MarkedText } from "./match.tsx";
-import { useSearchedText } from "./page-context.ts";
 
 export type Token = { readonly text: string; readonly logprob: number };
 
@@ -14,7 +12,7 @@ export const tokensOf = ({ around }: Turn): readonly Token[] => {
     const bytes = Uint8Array.from(itemsOf(findValue(one, "bytes")), (byte) => Number(byte.text));
     const text = bytes.length > 0 ? decoder.decode(bytes, { stream: true }) : textAt(one, "token");
     const logprob = digitsAt(one, "logprob");
-    return text === undefined || logprob === undefined ? [] : [{ text, logprob: Number(logprob) }];
+    return !text || logprob === undefined ? [] : [{ text, logprob: Number(logprob) }];
   });
 };
 
@@ -31,36 +29,24 @@ export const alignTokens = (tokens: readonly Token[], text: string): readonly To
 
 /** A text or its start, with tinted tokens. Less likely tokens are darker. */
 export const TintedText = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
-  const sought = useSearchedText();
-  const isFound = (from: number, to: number): boolean => {
-    const start = sought === "" ? -1 : text.indexOf(sought, Math.max(0, from - sought.length + 1));
-    return start >= 0 && start < to;
-  };
   let end = 0;
   const spans = [];
   for (const { text: own, logprob } of tokens) {
     if (end + own.length > text.length) break;
-    const [from, depth] = [end, depthOf(logprob)];
-    end += own.length;
-    if (own === "") continue;
+    // From 0 (certain) to 5 (a probability below 1.2%).
+    const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
+    const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
     spans.push(
-      <span
-        key={from}
-        class={`p${depth}${isFound(from, end) ? " found" : ""}`}
-        style={{ "--depth": `${depth}` }}
-        title={`${(Math.exp(logprob) * 100).toFixed(1)}%`}
-      >
+      <span key={spans.length} class={`p${depth}`} style={{ "--depth": `${depth}` }} title={title}>
         {own}
       </span>,
     );
+    end += own.length;
   }
   return (
     <>
       {spans}
-      <MarkedText text={text.slice(end)} />
+      {text.slice(end)}
     </>
   );
 };
-
-/** From 0 (certain) to 5 (a probability below 1.2%). */
-const depthOf = (logprob: number): number => Math.min(5, Math.max(0, Math.round(-logprob)));

@@ -8,7 +8,6 @@ import { formatMeasure } from "./format.ts";
 import { rememberGroup } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { findMark } from "./match.tsx";
 import { NavigationBar } from "./navigation-bar.tsx";
 import { useLink, usePage } from "./page-context.ts";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
@@ -48,7 +47,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const [isRaw, setRaw] = useState(false);
   const [isTinted, setTinted] = useState(true);
   const talk = useRef<HTMLDivElement>(null);
-  useEffect(() => findMark(talk.current)?.scrollIntoView({ block: "center" }), []);
+  useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
   const toggleRaw = () => setRaw(!isRaw);
   useKeys({
     j: () => moveFocus(talk.current, ".entry", 1),
