@@ -7,7 +7,6 @@ import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
 const airline = "test/samples/airline.groups.jsonl";
 
 describe("a chart of the page", () => {
-  const lines = [groupLine([0, 1, 0.5]), groupLine([1, 1], { prompt: "say hi" }), groupLine([3])];
   const rowsOf = (body: string): GroupRows => JSON.parse(body);
 
   it("counts in its bars the groups that a filter selects", async () => {
@@ -38,20 +37,6 @@ describe("a chart of the page", () => {
       const { selected } = rowsOf((await page.ask("/api/rows", { reward: range })).body);
       expect([range, selected]).toEqual([range, count]);
     }
-  });
-
-  it("shows files in the order of their numbers, and filters by file", async () => {
-    const file = fileOf("step-10.jsonl", lines.join("\n"));
-    const first = join(dirname(file), "step-9.jsonl");
-    writeFileSync(first, `${groupLine([0, 0])}\n${groupLine([0, 1])}\n`);
-    const page = await viewing([dirname(file)]);
-    await whenRead(page);
-    const { files }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-    expect(files).toEqual([
-      { file: first, groups: 2, trainable: 1, mean: 0.25 },
-      { file, groups: 3, trainable: 1, mean: 1.5 },
-    ]);
-    expect(rowsOf((await page.ask("/api/rows", { file: first })).body).selected).toBe(2);
   });
 
   it("draws the first thousand files, and counts all files", { tags: "slow" }, async () => {

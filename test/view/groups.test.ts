@@ -67,61 +67,6 @@ describe("the API of the page for groups", () => {
   const lines = [groupLine([0, 1, 0.5]), groupLine([1, 1], { prompt: "say hi" }), groupLine([3])];
   const rowsOf = (body: string): GroupRows => JSON.parse(body);
 
-  it("counts groups and trajectories, with the problems of check", async () => {
-    const page = await viewing([airline]);
-    expect((await whenRead(page)).summary).toMatchObject({
-      files: [airline],
-      groups: { read: 20, rejected: 0 },
-      trajectories: { read: 80, rejected: 0 },
-      trainable: 10,
-      rules: expect.arrayContaining([{ rule: "zero-variance-group", severity: "warning", count: 10 }]),
-      reward: { mean: 0.25, least: 0, most: 1 },
-    });
-  });
-
-  it("gives one row per group, sorted by any column, with null for missing numbers", async () => {
-    const page = await viewing([fileOf("groups.jsonl", lines.join("\n"))]);
-    await whenRead(page);
-    const { rows, selected, of } = rowsOf((await page.ask("/api/rows", { sort: "spread", descending: true })).body);
-    expect([selected, of]).toEqual([3, 3]);
-    expect(rows).toEqual([
-      expect.objectContaining({
-        group: 0,
-        words: "2 + 2?",
-        size: 3,
-        mean: 0.5,
-        rewards: [0, 0.5, 1],
-        untrainable: null,
-      }),
-      expect.objectContaining({ group: 1, words: "say hi", size: 2, spread: 0, untrainable: "equal rewards" }),
-      expect.objectContaining({ group: 2, size: 1, mean: 3, untrainable: "one trajectory" }),
-    ]);
-  });
-
-  it("filters by reward, mean, trainability and rule", async () => {
-    const page = await viewing([fileOf("groups.jsonl", lines.join("\n"))]);
-    await whenRead(page);
-    const groupsOf = async (query: object) =>
-      rowsOf((await page.ask("/api/rows", query)).body).rows.map(({ group }) => group);
-    expect(await groupsOf({ reward: [0.4, 0.6] })).toEqual([0]);
-    expect(await groupsOf({ reward: [1, 1] })).toEqual([0, 1]);
-    expect(await groupsOf({ reward: [0.5, 1, "below"] })).toEqual([0]);
-    expect(await groupsOf({ mean: [0.6, 1] })).toEqual([1]);
-    expect(await groupsOf({ trainable: false, descending: true })).toEqual([2, 1]);
-    expect(await groupsOf({ rule: "single-trajectory-group" })).toEqual([2]);
-    const invalid = [
-      { sort: "words" },
-      { reward: [1] },
-      { reward: ["a", "b"] },
-      { reward: [0, 1, "above"] },
-      { page: 0 },
-    ];
-    for (const query of [...invalid, { page: "x" }, []]) {
-      expect((await page.ask("/api/rows", query)).status).toBe(400);
-    }
-    expect((await page.ask("/api/rows?query={")).status).toBe(400);
-  });
-
   it("gives the reason for an untrainable group: no trajectories, or no sampled turn", async () => {
     const spoken = groupLine([0, 1]).replaceAll(
       /\{"finish_reason":"stop","index":0,"message":(\{[^}]*\})\}/g,

@@ -1,36 +1,16 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { chromium, openTab, type Tab } from "../support/browser.ts";
+import { chromium } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
-import { addressOf } from "./shown.ts";
+import { addressOf, newPageFile, openedFile, writtenPage } from "./shown.ts";
 import { fileOf, groupLine } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
-const newFile = (name = "page.html"): string => join(mkdtempSync(join(tmpdir(), "view-")), name);
-
-/** Writes a page; returns its file and standard error. */
-const written = async (args: readonly string[]): Promise<{ readonly file: string; readonly said: string }> => {
-  const file = newFile();
-  const ran = await runRollcall(["view", ...args, "--html", file]);
-  expect(ran).toMatchObject({ code: 0, stdout: "" });
-  return { file, said: ran.stderr };
-};
-
-/** Opens a page from its file. */
-const opened = async (file: string): Promise<Tab> => {
-  const own = pathToFileURL(file).href;
-  const { page, troubles } = await openTab(own, (asked) => asked.split("#")[0] === own);
-  await page.locator(".rows td.words a").first().waitFor();
-  return { page, troubles };
-};
-
 describe("rollcall view --html", () => {
   it("writes one file, reports its content, and overwrites it", async () => {
-    const { file, said } = await written([airline]);
+    const { file, said } = await writtenPage([airline]);
     expect(said).toMatch(/wrote 20 of 20 groups, 0 invalid, to .*page\.html \(1\.\d MB\)/);
 
     const ran = await runRollcall(["view", airline, "--best", "2", "--html", file, "--json"]);
@@ -63,7 +43,7 @@ describe("rollcall view --html", () => {
   it("exits with 3 if a group is invalid, and keeps an existing page if no group is valid", async () => {
     const bad = groupLine([0, 1]).replace('"reward":1', '"reward":"no"');
     const input = fileOf("bad.jsonl", `${groupLine([0, 1])}\n${bad}\n`);
-    const file = newFile();
+    const file = newPageFile();
     const ran = await runRollcall(["view", input, "--html", file]);
     expect(ran).toMatchObject({
       code: 3,
@@ -86,7 +66,7 @@ describe("rollcall view --html", () => {
   it("writes every < of a rollout's text as an escape, so that no text ends its script", async () => {
     const hostile = "<b></script><script>alert(1)</script><!--<script>";
     const input = fileOf("<i><u>.jsonl", groupLine([0, 1], { prompt: hostile, answer: hostile }));
-    const page = readFileSync((await written([input])).file, "utf8");
+    const page = readFileSync((await writtenPage([input])).file, "utf8");
     const blocks = Array.from(page.matchAll(/^<script type="application\/json" id="([^"]*)">(.*)<\/script>$/gm));
     expect(blocks.map(([, id, json = ""]) => [id, json.includes("<")])).toEqual([
       ["data", false],
@@ -95,18 +75,9 @@ describe("rollcall view --html", () => {
     expect(JSON.parse(JSON.parse(blocks[1]?.[2] ?? "").trajectories[1]).messages_and_choices[0].content).toBe(hostile);
   });
 
-  it.each<[words: string[], code: number, says: string]>([
-    [["--html", "-"], 2, "--html"],
-    [["--html", "p.html", "--port", "8750"], 2, "--port"],
-    [["--html", "/no-such-folder/p.html"], 11, "/no-such-folder/p.html"],
-  ])("refuses %j with exit code %i", async (words, code, says) => {
-    const ran = await runRollcall(["view", airline, ...words]);
-    expect(ran).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(says) });
-  });
-
   it("omits groups after the first 2,000, and prints a note", async () => {
     const many = fileOf("many.jsonl", Array.from({ length: 2003 }, () => groupLine([0])).join("\n"));
-    const one = await written([many]);
+    const one = await writtenPage([many]);
     expect(one.said).toContain("wrote 2000 of 2003 groups");
     expect(one.said).toContain("at most 2000 groups and 20 MB of groups");
   });
@@ -117,7 +88,7 @@ describe("rollcall view --html", () => {
       "view",
       fileOf("large.jsonl", [large, large, groupLine([1])].join("\n")),
       "--html",
-      newFile(),
+      newPageFile(),
       "--json",
     ]);
     expect(JSON.parse(ran.stdout)).toMatchObject({
@@ -129,7 +100,7 @@ describe("rollcall view --html", () => {
 
 describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" }, () => {
   it("shows all views without a request", async () => {
-    const { page, troubles } = await opened((await written([airline])).file);
+    const { page, troubles } = await openedFile((await writtenPage([airline])).file);
     expect(await page.locator(".count").innerText()).toBe("20 of 20 groups");
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("12 of 20 groups");
@@ -152,40 +123,18 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
 
   it("counts omitted trajectories and groups, and reports a missing group", async () => {
     const lines = [groupLine([0, 1]), groupLine([0, 1], { prompt: "x".repeat(21_000_000) })];
-    const { file } = await written([fileOf("large.jsonl", lines.join("\n")), "--where", "reward > 0.5"]);
-    const { page, troubles } = await opened(file);
+    const { file } = await writtenPage([fileOf("large.jsonl", lines.join("\n")), "--where", "reward > 0.5"]);
+    const { page, troubles } = await openedFile(file);
     await page.getByText("--where filtered out 2 trajectories, this page contains 1 of 2 groups").waitFor();
     await page.evaluate(`location.hash = "${addressOf({ group: 2 })}"`);
     await page.getByText("this page does not contain the group").waitFor();
     expect(troubles).toEqual([]);
   });
 
-  it("shows hostile text as text", async () => {
-    const all = [
-      "</script><script>alert(1)</script><img src=x onerror=alert(1)>",
-      "<!--<script>",
-      '"><svg onload=alert(1)><iframe src=https://elsewhere.example>',
-    ].join("\u2028\u202e");
-    const messages = [
-      { role: all, content: [{ type: "image_url", image_url: { url: "https://elsewhere.example/x.png" } }] },
-      { role: "assistant", content: all, tool_calls: [{ id: all, function: { name: all, arguments: all } }] },
-    ];
-    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward, metrics: { [all]: 1 } }));
-    const input = fileOf("<b>&.jsonl", JSON.stringify({ trajectories }));
-    const { page, troubles } = await opened((await written([input])).file);
-    for (const view of [{}, { group: 1 }, { group: 1, trajectory: 1 }, { problems: "any" }]) {
-      await page.evaluate(`location.hash = "${addressOf(view)}"`);
-      const shown = "group" in view ? ".entry" : "problems" in view ? ".problem" : ".rows td.words a";
-      await page.locator(shown).first().waitFor({ state: "attached" });
-      expect(await page.evaluate("document.querySelectorAll('img, iframe, main style, main svg svg').length")).toBe(0);
-    }
-    expect(troubles).toEqual([]);
-  });
-
   it("runs only its own script", async () => {
-    const { file } = await written([airline]);
+    const { file } = await writtenPage([airline]);
     writeFileSync(file, readFileSync(file, "utf8").replace("<noscript>", "<script>alert(1)</script><noscript>"));
-    const { troubles } = await opened(file);
+    const { troubles } = await openedFile(file);
     expect(troubles).toEqual([expect.stringContaining("Content Security Policy")]);
   });
 });

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { chromium } from "../support/browser.ts";
@@ -67,24 +65,6 @@ describe("rollcall view --local", () => {
     await whenRead(page);
     expect((await page.ask("/api/trajectory", { group: 1, trajectory: 1 })).body).not.toContain("key-1234");
     expect((await page.ask("/api/rows")).body).not.toContain("key-1234");
-  });
-
-  it("writes its groups to a page in a file with --html", async () => {
-    const env = await logged({ train: groupLine([1, 0], { prompt: "say hi" }) });
-    const file = join(newHome().HOME, "page.html");
-    const ran = await runRollcall(["view", "--local", "--html", file, "--json"], { env });
-    expect(JSON.parse(ran.stdout)).toMatchObject({ status: "written", groups: { read: 1, written: 1, rejected: 0 } });
-    expect(readFileSync(file, "utf8")).toContain("say hi");
-  });
-
-  it.each<[words: string[], says: string]>([
-    [["--group-by", "task"], "--group-by"],
-    [["--where", "reward > 0.5"], "--where"],
-    [["--port", "x"], "--port"],
-  ])("exits with 2 for %j before it serves anything", async (words, says) => {
-    const ran = await runRollcall(["view", "--no-open", "--local", ...words]);
-    expect(ran).toMatchObject({ code: 2, stdout: "" });
-    expect(ran.stderr).toContain(says);
   });
 });
 

@@ -338,7 +338,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }
   });
 
-  it("opens a group in a new tab with Ctrl-click", async () => {
+  it("opens a group by a click on any part of its row, and in a new tab with Ctrl-click", async () => {
     const { page } = await shown([airline]);
     const [tab] = await Promise.all([
       page.context().waitForEvent("page"),
@@ -349,6 +349,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ]);
     await tab.getByRole("heading", { name: "4 trajectories" }).waitFor();
     expect(await hash(page)).toBe("#/");
+    await page.locator("tbody tr").nth(1).locator("td").last().click({ force: true });
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2 }));
   });
 
   it("fits 360 pixels, except for areas that scroll", async () => {
@@ -359,12 +361,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       expect([view, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([view, 360]);
     }
     expect(troubles).toEqual([]);
-  });
-
-  it("opens a group by a click on any part of its row", async () => {
-    const { page } = await shown([airline]);
-    await page.locator("tbody tr").nth(1).locator("td").last().click({ force: true });
-    await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2 }));
   });
 
   it("shows the table without charts if every line is broken", async () => {
@@ -431,10 +427,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator("main svg, main table").count()).toBe(0);
   });
 
-  it("works in the tab of an earlier run with the new URL, and reports a missing group", async () => {
+  it("reports that rollcall view has ended, works with the URL of a new run, and reports a missing group", async () => {
     const { page, viewing: served } = await shown([airline]);
     served.child.kill("SIGINT");
     await served.ended;
+    await page.evaluate(`location.hash = "${addressOf({ group: 3 })}"`);
+    await page.getByText("rollcall view has ended").waitFor();
     const again = await viewing([airline, "--port", new URL(served.url).port]);
     await page.reload();
     await page.getByText("the token is missing or wrong").waitFor();
@@ -444,13 +442,5 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect.poll(async () => await hash(page)).toBe("#/");
     await page.goto(`${again.url}/${addressOf({ group: 99 })}`);
     await page.getByText("no such group").waitFor();
-  });
-
-  it("reports that rollcall view has ended", async () => {
-    const { page, viewing: served } = await shown([airline]);
-    served.child.kill("SIGINT");
-    await served.ended;
-    await page.evaluate(`location.hash = "${addressOf({ group: 3 })}"`);
-    await page.getByText("rollcall view has ended").waitFor();
   });
 });

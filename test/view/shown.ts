@@ -1,6 +1,12 @@
 /** A page of `rollcall view` in a real browser. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
+import { expect } from "vitest";
 import { openTab, type Tab, type TabOptions } from "../support/browser.ts";
+import { runRollcall } from "../support/run.ts";
 import type { Viewing } from "./viewing.ts";
 
 /** A page, and what serves it. */
@@ -38,4 +44,25 @@ export const hash = async (page: Page): Promise<string> => await page.evaluate("
 /** Presses keys. Waits for the effect of each key before the next key. */
 export const typed = async (page: Page, ...keys: readonly string[]): Promise<void> => {
   for (const key of keys) await page.keyboard.press(key);
+};
+
+/** A file in a new folder, which does not exist. */
+export const newPageFile = (name = "page.html"): string => join(mkdtempSync(join(tmpdir(), "view-")), name);
+
+/** Writes a page; returns its file and standard error. */
+export const writtenPage = async (
+  args: readonly string[],
+): Promise<{ readonly file: string; readonly said: string }> => {
+  const file = newPageFile();
+  const ran = await runRollcall(["view", ...args, "--html", file]);
+  expect(ran).toMatchObject({ code: 0, stdout: "" });
+  return { file, said: ran.stderr };
+};
+
+/** Opens a page from its file. */
+export const openedFile = async (file: string): Promise<Tab> => {
+  const own = pathToFileURL(file).href;
+  const { page, troubles } = await openTab(own, (asked) => asked.split("#")[0] === own);
+  await page.locator(".rows td.words a").first().waitFor();
+  return { page, troubles };
 };

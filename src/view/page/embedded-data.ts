@@ -9,10 +9,8 @@ const textOf = (id: string): string | undefined => document.getElementById(id)?.
 
 const openEmbeddedAnswers = ({ state, charts, findings: { findings, others }, rows: all }: PageData): Answers => {
   const rows = new Map(all.map((one) => [one.row.group, one]));
-  // Read now, because the page replaces the content of the document.
-  const texts = new Map(Array.from(rows.keys(), (group) => [group, textOf(`group-${group}`) ?? ""]));
   const groupOf = (group: number): GroupData | undefined => {
-    const text = texts.get(group);
+    const text = textOf(`group-${group}`);
     return text === undefined ? undefined : JSON.parse(text);
   };
   const columns: GroupColumns = {
