@@ -8,7 +8,7 @@ import { connectionFailed, isTransientStatus } from "./failures.ts";
 import type { ClientOptions } from "./index.ts";
 import { type Headers, traceRequest, userAgent } from "./request.ts";
 import { findRoute, parseBaseUrl } from "./route.ts";
-import { openRetryBudget, parseRetryAfter, type RetryBudget, readSilenceMs, triesBeforeNotice } from "./send.ts";
+import { openRetryBudget, parseRetryAfter, readSilenceMs, triesBeforeNotice } from "./send.ts";
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "waitsForHost" | "onRetry" | "trace"> {
@@ -30,8 +30,6 @@ export interface DownloadReply {
 export interface Downloads {
   /** Repeats a request until the reply is final, or the retry budget is spent. @throws Failure; the signal's reason */
   get(url: URL, headers: Headers): Promise<DownloadReply>;
-  retryBudget(): RetryBudget;
-  announce(why: Failure): void;
   endedBy(signal: AbortSignal): Downloads;
   close(): void;
 }
@@ -41,14 +39,8 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
   let opened: Promise<Connections> | undefined;
   let isRetryAnnounced = false;
   const reachedOrigins = new Set<string>();
-  const announce = (why: Failure) => {
-    if (!isRetryAnnounced) onRetry?.(why, maxWaitMs);
-    isRetryAnnounced = true;
-  };
   const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
   const createDownloads = (host: Host): Downloads => ({
-    retryBudget: () => openRetryBudget({ host, maxWaitMs }),
-    announce,
     endedBy: (signal) => createDownloads(withSignal(host, signal)),
     close: () => void opened?.then((connections) => connections.close()),
     async get(url, headers) {
@@ -70,7 +62,8 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
         }
         const canRetry = isRetryable(reply, waitsForHost || reachedOrigins.has(url.origin));
         if (!canRetry || !(await budget.wait(undefined))) throw toFailure(reply);
-        if (tries >= triesBeforeNotice) announce(toFailure(reply));
+        if (tries >= triesBeforeNotice && !isRetryAnnounced) onRetry?.(toFailure(reply), maxWaitMs);
+        isRetryAnnounced ||= tries >= triesBeforeNotice;
       }
     },
   });

@@ -2,7 +2,6 @@
 import { createProblem, type Problems } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
-import { formatRoundedSize } from "../sentences.ts";
 
 /** An input that cannot be used. */
 export class UnusableInput<Name extends RuleName = RuleName> extends Error {
@@ -153,13 +152,4 @@ export const unsafeRedirect = (
 ): Failure => {
   const message = `${remote.name} redirects to ${protocol}//${host}${pathname}, which is not https`;
   return remoteUnexpectedStatus(remote, about, message);
-};
-
-/** The failure for a download that was cut off, and can't be continued because the server identifies no version. */
-export const remoteTruncated = (name: string, bytes: number, cause: unknown): Failure => {
-  const message = `${name} was cut off after ${formatRoundedSize(bytes)}, and the server sent no ETag or date to continue with`;
-  return new Failure("unavailable", "remote-truncated", message, {
-    hint: "rerun the command to read the file from the start, or save it first with curl -O",
-    cause,
-  });
 };

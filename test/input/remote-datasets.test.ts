@@ -107,8 +107,6 @@ describe("a dataset on the Hub as input", () => {
         };
         return { status: 200, headers: link, retryAfterMs: undefined, tries: 1, chunks, cancel: () => undefined };
       },
-      retryBudget: () => ({ wait: async () => false }),
-      announce: () => undefined,
       endedBy: () => downloads,
       close: () => undefined,
     };
