@@ -1,15 +1,14 @@
 /** Trials of Harbor: one folder each, with a result and ATIF documents of the agent. */
 import { dirname } from "node:path";
-import { type AtifContent, atifReasons, readAtif, toHistory } from "./atif.ts";
+import { atifReasons, readAtif, toHistory } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { literal, type Member } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
-import { ConversionError, flatMembers, itemsAt, type Members, metricMembers, requireKey, type Value } from "./value.ts";
+import { ConversionError, flatMembers, type Members, metricMembers, type Value } from "./value.ts";
 
-/** The path of a trial's document from its result, and of each step if it has several. */
+/** The path of a trial's document from its result. */
 const trajectoryFile = "agent/trajectory.json";
-const stepFile = (name: string): string => `steps/${name}/${trajectoryFile}`;
 
 export const harbor: Format = {
   name: "harbor",
@@ -33,7 +32,6 @@ export const harbor: Format = {
     [reasons.nested, "config agent_info"],
     [reasons.onlyNumbers, "agent_result verifier_result.rewards"],
     ["the metadata contains only its type, because there are rewards", "exception_info"],
-    ["only rewards, numbers and the type of an exception of a step are converted", "step_results[]"],
   ],
 };
 
@@ -63,17 +61,19 @@ const ownTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members): 
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, own: () => rewardIn(value, rewards) });
-  const parts = readParts(run, record);
-  const [{ atif }, ...others] = parts;
-  // Steps share their environment, but no context.
-  const besides = others.flatMap(({ atif }) => [atif.main, ...atif.others]);
+  const steps = value.get("step_results");
+  if (steps?.get(0) !== undefined) throw new ConversionError("trials of several steps are not supported", steps);
   const type = value.get("exception_info", "exception_type");
+  const document = run.readDocument(record, trajectoryFile);
+  if (document?.document === undefined)
+    throw new ConversionError(`the trajectory ${trajectoryFile} is missing or not JSON`, value);
+  const atif = readAtif(run, { document, file: document.document }, openLinks(run));
   const trajectory = buildTrajectory({
     reward,
     ...atif.main,
-    histories: [...atif.others, ...besides].map(toHistory),
+    histories: atif.others.map(toHistory),
     metrics: [
-      ...parts.flatMap(({ metrics }) => metrics),
+      ...atif.metrics,
       ...metricMembers(value.get("agent_result")),
       ...rewards.filter(([key]) => key !== "reward"),
     ],
@@ -81,13 +81,12 @@ const ownTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members): 
     metadata: new Map<string, Member[1]>([
       ...atif.metadata,
       ...flatMembers(value),
-      ...parts.flatMap(({ metadata }) => metadata),
       ...(type === undefined ? [] : [["exception_type", type] as const]),
     ]),
     startTime: value.get("started_at") ?? atif.startTime,
-    identity: parts.map(({ atif }) => atif.identity).join(""),
+    identity: atif.identity,
   });
-  return { ...trajectory, documents: parts.flatMap(({ document, atif }) => [document, ...atif.documents]) };
+  return { ...trajectory, documents: [document, ...atif.documents] };
 };
 
 /** Returns the reward named reward. @throws ConversionError if there are only others */
@@ -98,49 +97,4 @@ const rewardIn = (value: Value, rewards: Members): Value | undefined => {
   const names = rewards.map(([key]) => key).join(", ");
   const wrong = `rewards contains ${names}, but not reward (pass --reward-from verifier_result.rewards.${other[0]})`;
   throw new ConversionError(wrong, value.get("verifier_result", "rewards") ?? value);
-};
-
-/** The document of a trial or of a step. */
-interface TrialPart {
-  readonly document: Value;
-  readonly atif: AtifContent;
-  readonly metrics: Members;
-  readonly metadata: readonly Member[];
-}
-
-/** Reads the documents of a trial: one, or those of its steps. @throws ConversionError if all are missing */
-const readParts = (run: FormatRun, record: SourceRecord): readonly [TrialPart, ...TrialPart[]] => {
-  const steps = itemsAt(record.value, "step_results");
-  const isOne = steps.length === 0;
-  const found = isOne ? [readPart(run, record, trajectoryFile)] : steps.map((step) => readStep(run, record, step));
-  const [first, ...others] = found.filter((part) => part !== undefined);
-  if (first !== undefined) return [first, ...others];
-  const file = isOne ? trajectoryFile : stepFile("<name>");
-  throw new ConversionError(`the trajectory ${file} is missing or not JSON`, record.value);
-};
-
-const readPart = (run: FormatRun, record: SourceRecord, file: string): TrialPart | undefined => {
-  const document = run.readDocument(record, file);
-  if (document?.document === undefined) return undefined;
-  const atif = readAtif(run, { document, file: document.document }, openLinks(run));
-  return { document, atif, metrics: atif.metrics, metadata: [] };
-};
-
-/** Reads a step. Its metrics start with the name of the step. */
-const readStep = (run: FormatRun, record: SourceRecord, step: Value): TrialPart | undefined => {
-  // Assumed: a step's logs are in the folder with the name of the step, as those of its verifier are.
-  const name = requireKey(step, "step_name");
-  if (!/^\w[\w.-]*$/.test(name.text ?? "")) throw new ConversionError("step_name is not the name of a folder", name);
-  const part = readPart(run, record, stepFile(name.text ?? ""));
-  if (part === undefined) {
-    run.note("skipped a step without a trajectory");
-    return undefined;
-  }
-  const prefix = `steps.${name.text}`;
-  const measured = [...part.metrics, ...metricMembers(step.get("agent_result")), ...rewardsIn(step)];
-  return {
-    ...part,
-    metrics: measured.map(([key, value]) => [`${prefix}.${key}`, value]),
-    metadata: [[`${prefix}.exception_type`, step.get("exception_info", "exception_type")]],
-  };
 };
