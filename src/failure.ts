@@ -78,7 +78,7 @@ export interface FailureDetails {
   readonly where?: FailureLocation | undefined;
   readonly http?: HttpFacts | undefined;
   readonly problems?: readonly Problem[];
-  readonly ruleCounts?: readonly RuleProblemCount[];
+  readonly ruleCounts?: readonly { readonly rule: string; readonly severity: Severity; readonly count: number }[];
   readonly next?: string;
   /** True if the same command can succeed later. Default: if the service was unavailable or the run interrupted. */
   readonly retryable?: boolean;
@@ -101,12 +101,6 @@ export interface FailureDetails {
   /** True if a rerun resolves the requests with an unknown outcome. */
   readonly canResolve?: boolean;
   readonly cause?: unknown;
-}
-
-interface RuleProblemCount {
-  readonly rule: string;
-  readonly severity: Severity;
-  readonly count: number;
 }
 
 /** The end of a run that did not succeed. `output` prints it, and `main` returns its exit code. */

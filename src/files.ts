@@ -39,58 +39,55 @@ export const requireSafeOwnership = (path: string): void => {
   if (user === undefined) return;
   // In a user namespace, the system's root has another uid, which owns `/`.
   const trusted = new Set([user, 0, fs.statSync("/").uid]);
-  const unsafe = findUnsafePart(resolve(path), trusted);
-  if (unsafe !== undefined) throw unsafeOwnership(unsafe, path, user);
+  requireSafePart(resolve(path), { path, user, trusted });
 };
 
-interface UnsafePathPart {
-  readonly part: string;
-  readonly why: "owner" | "link" | "writable";
-  readonly owner: number;
-  readonly mode: number;
+interface Ownership {
+  readonly path: string;
+  readonly user: number;
+  readonly trusted: ReadonlySet<number>;
 }
 
-const unsafeOwnership = ({ part, why, owner, mode }: UnsafePathPart, path: string, user: number): Failure => {
-  const command = (...words: readonly string[]): string => `\`${formatCommandLine(words)}\``;
-  const asRoot = user === 0 ? [] : ["sudo"];
-  // A folder that may contain more than rollcall's files should keep its owner.
-  const isOwn = part === path || (part === dirname(path) && basename(part) === "rollcall");
-  const [message, fix] = {
-    owner: [
-      `${part} belongs to another user (uid ${owner})${part === path ? "" : `, so rollcall does not use ${path}`}`,
-      isOwn
-        ? `check its contents, then take ownership: ${command(...asRoot, "chown", String(user), part)}`
-        : `run rollcall as user ${owner}`,
-    ],
-    link: [
-      `${part} is a link of another user (uid ${owner}), so rollcall does not follow it`,
-      `remove the link: ${command(...asRoot, "rm", part)}`,
-    ],
-    writable: [
-      `other users can write to ${part} (mode ${formatMode(mode)}) and could replace ${path}`,
-      `deny them access: ${command(...(owner === user ? [] : asRoot), "chmod", "go-w", part)}`,
-    ],
-  }[why];
+const unsafeOwnership = (part: string, message: string, fix: string): Failure => {
   const hint = `${fix}, or choose another location with ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR or --ledger`;
-  return new Failure("storage", "unsafe-ownership", message ?? "", { hint, where: { file: part } });
+  return new Failure("storage", "unsafe-ownership", message, { hint, where: { file: part } });
 };
-
-const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 
 const maxLinks = 40;
 
-const findUnsafePart = (path: string, trusted: ReadonlySet<number>, links = 0): UnsafePathPart | undefined => {
-  const above = dirname(path);
-  const unsafe = above === path ? undefined : findUnsafePart(above, trusted, links);
-  // If `tryStat` fails, opening the file fails with the reason.
-  const facts = unsafe === undefined ? tryStat(path) : undefined;
-  if (facts === undefined) return unsafe;
-  const about = { part: path, owner: facts.uid, mode: facts.mode & 0o7777 };
-  if (!trusted.has(facts.uid)) return { ...about, why: facts.isSymbolicLink() ? "link" : "owner" };
-  if (facts.isDirectory() && isWritableByOthers(facts)) return { ...about, why: "writable" };
-  if (!facts.isSymbolicLink() || links === maxLinks) return undefined;
-  return findUnsafePart(resolve(fs.realpathSync(above), fs.readlinkSync(path)), trusted, links + 1);
+/** @throws Failure `unsafe-ownership` */
+const requireSafePart = (part: string, ownership: Ownership, links = 0): void => {
+  const { path, user, trusted } = ownership;
+  const above = dirname(part);
+  if (above !== part) requireSafePart(above, ownership, links);
+  const facts = tryStat(part);
+  // Opening the file then fails with the reason.
+  if (facts === undefined) return;
+  const { uid: owner, mode } = facts;
+  const command = (isOwn: boolean, ...words: readonly string[]): string =>
+    `\`${formatCommandLine([...(isOwn || user === 0 ? [] : ["sudo"]), ...words])}\``;
+  if (!trusted.has(owner) && facts.isSymbolicLink()) {
+    const message = `${part} is a link of another user (uid ${owner}), so rollcall does not follow it`;
+    throw unsafeOwnership(part, message, `remove the link: ${command(false, "rm", part)}`);
+  }
+  if (!trusted.has(owner)) {
+    const effect = part === path ? "" : `, so rollcall does not use ${path}`;
+    // A folder that may contain more than rollcall's files should keep its owner.
+    const isOwn = part === path || (part === dirname(path) && basename(part) === "rollcall");
+    const fix = isOwn
+      ? `check its contents, then take ownership: ${command(false, "chown", String(user), part)}`
+      : `run rollcall as user ${owner}`;
+    throw unsafeOwnership(part, `${part} belongs to another user (uid ${owner})${effect}`, fix);
+  }
+  if (facts.isDirectory() && isWritableByOthers(facts)) {
+    const message = `other users can write to ${part} (mode ${formatMode(mode & 0o7777)}) and could replace ${path}`;
+    throw unsafeOwnership(part, message, `deny them access: ${command(owner === user, "chmod", "go-w", part)}`);
+  }
+  if (!facts.isSymbolicLink() || links === maxLinks) return;
+  requireSafePart(resolve(fs.realpathSync(above), fs.readlinkSync(part)), ownership, links + 1);
 };
+
+const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 
 const tryStat = (path: string, read: typeof fs.lstatSync = fs.lstatSync): fs.Stats | undefined => {
   try {
@@ -100,6 +97,7 @@ const tryStat = (path: string, read: typeof fs.lstatSync = fs.lstatSync): fs.Sta
   }
 };
 
+/** Only the owner is in a group with the owner's number. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 

@@ -11,9 +11,7 @@ interface TypedWord {
 type Quote = "" | "'" | '"';
 
 /** On Windows, single quotes are ordinary characters, and a backslash escapes only double quotes. */
-interface ShellRules {
-  readonly windows: boolean;
-}
+type ShellRules = { readonly windows: boolean };
 
 /** Splits a line. The last word is the one that is being typed: empty after white space. */
 export const splitWords = (line: string, rules: ShellRules = { windows: false }): readonly TypedWord[] => {

@@ -19,14 +19,9 @@ export interface Connection {
   destroy(): void;
 }
 
-export interface Connections {
-  open(route: Route): Promise<Connection>;
-  /** Returns a released connection, or opens one. */
-  reuse(route: Route): Promise<Connection>;
-  close(): void;
-}
+export type Connections = ReturnType<typeof openConnections>;
 
-export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Connections => {
+export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
   const closing = new AbortController();
   // Every socket listens, so many listeners are not a leak.
   setMaxListeners(0, closing.signal);
@@ -53,8 +48,10 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">): Con
   });
   const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.origin}`;
   return {
-    open: async (route) => toConnection(await openAgent(route), keyOf(route)),
-    reuse: async (route) => toConnection(released.get(keyOf(route))?.pop() ?? (await openAgent(route)), keyOf(route)),
+    open: async (route: Route) => toConnection(await openAgent(route), keyOf(route)),
+    /** Returns a released connection, or opens one. */
+    reuse: async (route: Route) =>
+      toConnection(released.get(keyOf(route))?.pop() ?? (await openAgent(route)), keyOf(route)),
     close() {
       closing.abort();
       for (const agent of [...released.values()].flat()) void agent.destroy();

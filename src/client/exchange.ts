@@ -137,15 +137,11 @@ export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
 /** Largest piece of a body. A reply that has arrived is read between two pieces. */
 const pieceBytes = 64 * 1024;
 
-interface BodyEvents {
-  readonly isOver: () => boolean;
-  readonly onPiece: () => void;
-  readonly onLast: () => void;
-  readonly onError: (thrown: unknown) => void;
-}
-
 /** Yields the last byte as a separate piece. undici requests a piece when all previous ones have left the process. */
-async function* yieldBody({ length, chunks }: StreamedBody, on: BodyEvents): AsyncGenerator<Uint8Array, void> {
+async function* yieldBody(
+  { length, chunks }: StreamedBody,
+  on: { isOver(): boolean; onPiece(): void; onLast(): void; onError(thrown: unknown): void },
+): AsyncGenerator<Uint8Array, void> {
   let left = length;
   try {
     for await (const chunk of chunks()) {

@@ -1,9 +1,9 @@
 /** Failures of requests to the service, of its replies, and of connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureCode, type FailureDetails } from "../failure.ts";
+import { getMember, isObject, parseJson } from "../json/walk.ts";
 import { fieldPrefix, skipRefusedHint } from "../sentences.ts";
 import { connectTimeoutMs, type ReplyHeaders, type TransportError } from "./exchange.ts";
-import { findMessage } from "./reply-message.ts";
 import type { RequestTarget } from "./request.ts";
 import type { ParsedUrl } from "./route.ts";
 
@@ -163,14 +163,12 @@ const refusalHint = (status: number, message: string | undefined): string => {
     : "fix the named cause first, because the service would refuse the same request again";
 };
 
-interface InvalidReply {
-  readonly status: number;
-  readonly bytes: Uint8Array;
-  readonly fault: string | undefined;
-  readonly at: string | undefined;
-}
-
-export const invalidReply = (request: RequestTarget, { status, bytes, fault, at }: InvalidReply): Failure => {
+/** @param wrong a success that does not match the interface, and the path of the invalid value */
+export const invalidReply = (
+  request: RequestTarget,
+  wrong: Pick<StatusReply, "status" | "bytes"> & Readonly<Record<"fault" | "at", string | undefined>>,
+): Failure => {
+  const { status, bytes, fault, at } = wrong;
   const { kind, message } = fault === undefined ? findMessage(bytes) : {};
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
   const { url, endpoint } = request;
@@ -267,4 +265,57 @@ const connectionHint = (code: string, setting: string): string | undefined => {
   if (code === "NOT_HTTP") return `try https:// in ${setting}`;
   if (code === "SILENT") return "increase --timeout";
   return code === "ENDLESS" ? "increase --max-wait for a read, or --timeout for a log" : undefined;
+};
+
+/** Characters of the message of a reply. The screen shortens it further, after redaction. */
+const maxMessageLength = 128 * 1024;
+
+/** Bytes of a body that are searched: echoed inputs can be as large as a request. */
+const maxSearchedBytes = 4 * 1024 * 1024;
+
+const findMessage = (
+  bytes: Uint8Array,
+): { readonly kind: "json" | "html" | "text" | "empty"; readonly message?: string | undefined } => {
+  const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
+  if (text === "") return { kind: "empty" };
+  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: truncate(findTitle(text)) };
+  const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
+  if (parsed === undefined) return { kind: "text", message: truncate(text) };
+  return { kind: "json", message: truncate(findText(parsed.value)) };
+};
+
+const truncate = (message: string | undefined): string | undefined =>
+  message !== undefined && message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)} …` : message;
+
+const findTitle = (html: string): string | undefined =>
+  (/<title[^>]*>([^<]*)/i.exec(html) ?? /<h1[^>]*>([^<]*)/i.exec(html))?.[1]?.replace(/\s+/g, " ").trim() || undefined;
+
+const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
+
+/** Further items repeat the first ones, once for each branch of a union. */
+const maxItems = 3;
+
+const findText = (value: unknown, depth = 0): string | undefined => {
+  if (typeof value === "string") return value.trim() || undefined;
+  if (depth > 3) return undefined;
+  if (Array.isArray(value)) {
+    const messages = [...new Set(value.flatMap((item) => findText(item, depth + 1) ?? []))];
+    const more = messages.length > maxItems ? `; and ${messages.length - maxItems} more` : "";
+    return messages.length === 0 ? undefined : messages.slice(0, maxItems).join("; ") + more;
+  }
+  if (!isObject(value)) return undefined;
+  const { loc, msg, error } = value;
+  if (loc !== undefined && msg !== undefined) {
+    const path = Array.isArray(loc) ? loc.map(String).join(".") : "";
+    const message = findText(msg);
+    return message === undefined || path === "" ? message : `${path}: ${message}`;
+  }
+  // An object in `error` is more specific than the members next to it.
+  const inner = isObject(error) || Array.isArray(error) ? findText(error, depth + 1) : undefined;
+  if (inner !== undefined) return inner;
+  for (const key of messageKeys) {
+    const message = findText(getMember(value, key), depth + 1);
+    if (message !== undefined) return message;
+  }
+  return undefined;
 };

@@ -97,20 +97,13 @@ export const toShownHeaders = (headers: Headers, project: string | undefined): r
     return shownHeaderNames.has(lower) || lower === project?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
-interface ShownRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Headers;
-  readonly project?: string | undefined;
-}
-
 /** Prints a request with `--debug`, then its reply: listed headers, never bodies or credentials. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
-  { method, url, headers, project }: ShownRequest,
+  { headers, project, ...to }: { method: string; url: string; headers: Headers; project?: string | undefined },
 ): ((reply: Pick<ExchangeResult, "status" | "headers" | "error">, bytes: number | string) => void) => {
   const started = host.elapsed();
-  for (const line of [`${method} ${url}`, ...toShownHeaders(headers, project)]) trace?.(`> ${line}`);
+  for (const line of [`${to.method} ${to.url}`, ...toShownHeaders(headers, project)]) trace?.(`> ${line}`);
   return ({ status, headers, error }, bytes) => {
     const took = `after ${Math.round(host.elapsed() - started)} ms`;
     if (status !== undefined) trace?.(`< ${status} ${took}, ${bytes} bytes`);

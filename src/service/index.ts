@@ -61,7 +61,7 @@ export const openService = async (options: ServiceOptions) => {
   let closed: Promise<boolean> | undefined;
   const app = createApp({
     operations: [
-      logOperation({ store, project, now: host.now }),
+      logOperation(store, project, host.now),
       modelsOperation(store),
       callOperation(store),
       ...catalogOperations(dataDir),

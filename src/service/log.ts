@@ -33,16 +33,9 @@ import {
 import type { TrajectorySpan } from "./store/ids.ts";
 import type { NewRequest, Store } from "./store/store.ts";
 
-interface LogOptions {
-  readonly store: Store;
-  /** The project of the calls, unless the key is for other projects. */
-  readonly project: string;
-  readonly now: () => number;
-}
-
 const maxKeyLength = 255;
 
-export const logOperation = ({ store, project: ownProject, now }: LogOptions): Operation => ({
+export const logOperation = (store: Store, ownProject: string, now: () => number): Operation => ({
   endpoint: logTrajectories,
   errorFormat: detailError,
   answer: async ({ parameters, bytes = new Uint8Array(), idempotencyKey: key, caller }) => {
