@@ -97,15 +97,10 @@ export const ledgerDiffers = (
 export const resolveHint =
   "if the service honors Idempotency-Key, resolve it by rerunning `rollcall log` within 24 hours";
 
-export const noSuchRequest = (ids: readonly string[]): Failure =>
-  new Failure(
-    "not_found",
-    "no-such-request",
-    `no request with an unknown outcome has the id ${ids.join(", ")}, so nothing was changed`,
-    {
-      hint: "list the ids with `rollcall ledger status`",
-    },
-  );
+export const noSuchRequest = (ids: readonly string[]): Failure => {
+  const message = `no request with an unknown outcome has the id ${ids.join(", ")}, so nothing was changed`;
+  return new Failure("not_found", "no-such-request", message, { hint: "list the ids with `rollcall ledger status`" });
+};
 
 export const ledgerFilterMissing = (): Failure =>
   new Failure("usage", "ledger-filter-missing", "no filter given, so there is nothing to forget", {

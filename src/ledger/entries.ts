@@ -1,6 +1,7 @@
 /** Reads the requests in a ledger. */
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import type { Database, Row, Statement } from "../database/index.ts";
+import { dedupKeyBytes } from "../groups/index.ts";
 import { parseJson } from "../json/walk.ts";
 
 /** Equal groups in different scopes are logged separately (guarantees.md). */
@@ -14,9 +15,7 @@ export interface LedgerScope {
 }
 
 export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = ""): string =>
-  createHash("sha256")
-    .update(JSON.stringify([destination, account, model, split, batch, generation]))
-    .digest("hex");
+  hash("sha256", JSON.stringify([destination, account, model, split, batch, generation]));
 
 /** Returns the `Idempotency-Key` of a request: a digest of scope, `generation` and groups, never of groups alone. */
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
@@ -162,6 +161,19 @@ export const countsSql =
 
 export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
+
+/** Returns the numbers of the groups with these dedup keys, without unknown groups. */
+export const findGroups = (
+  dedupKeys: Uint8Array,
+  numberOf: (dedupKeys: Uint8Array, offset: number) => number,
+): readonly number[] => {
+  const groups: number[] = [];
+  for (let offset = 0; offset < dedupKeys.length; offset += dedupKeyBytes) {
+    const group = numberOf(dedupKeys, offset);
+    if (group >= 0) groups.push(group);
+  }
+  return groups;
+};
 
 export const formatId = (row: number): string => `r${row}`;
 

@@ -33,12 +33,9 @@ export const ledgerReplaced = (
   });
 };
 
-export const leaseLost = (path: string): Failure =>
-  new Failure(
-    "unavailable",
-    "lease-lost",
-    `lost the lease of the ledger ${path}, so other runs may send these groups`,
-    {
-      hint: "rerun the same command to send what no other run sent",
-    },
-  );
+export const leaseLost = (path: string): Failure => {
+  const message = `lost the lease of the ledger ${path}, so other runs may send these groups`;
+  return new Failure("unavailable", "lease-lost", message, {
+    hint: "rerun the same command to send what no other run sent",
+  });
+};

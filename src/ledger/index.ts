@@ -4,6 +4,7 @@ export {
   type Entry,
   type EntryCounts,
   type EntryFilter,
+  findGroups,
   formatState,
   type LedgerScope,
   ledgerStates,
@@ -17,7 +18,6 @@ export {
 } from "./prior-outcomes.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
 export {
-  type FileStatusRange,
   foldFileStatuses,
   type Verification,
   verifyDataset,

@@ -212,10 +212,10 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
   };
   return {
     destinationFacts: await readFacts(database, [destination, account]),
-    /** Makes requests in flight of dead runs unknown; returns how many. */
-    async recover(): Promise<number> {
+    /** Makes requests in flight of dead runs unknown. */
+    async recover(): Promise<void> {
       const row = await findRow();
-      return row === undefined ? 0 : await writer.recoverScope(row);
+      if (row !== undefined) await writer.recoverScope(row);
     },
     /** Yields the requests of the scope, oldest first. @param from the first row */
     async *entries(from = 0): AsyncGenerator<Entry, void> {

@@ -1,6 +1,6 @@
 /** The outcomes of a run's groups in earlier runs, for complete and for growing files. */
-import { Column, dedupKeyBytes } from "../groups/index.ts";
-import { type Entry, isLogged, isUnknown } from "./entries.ts";
+import { Column } from "../groups/index.ts";
+import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
 /** The digests of files that rollcall wrote, by path. */
 export interface WrittenFiles {
@@ -63,12 +63,7 @@ export class PriorOutcomes {
   }
 
   #findGroups(dedupKeys: Uint8Array): readonly number[] {
-    const groups: number[] = [];
-    for (let offset = 0; offset < dedupKeys.length; offset += dedupKeyBytes) {
-      const group = this.#options.numberOf(dedupKeys, offset);
-      if (group >= 0) groups.push(group);
-    }
-    return groups;
+    return findGroups(dedupKeys, this.#options.numberOf);
   }
 
   get isEmpty(): boolean {

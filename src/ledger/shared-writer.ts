@@ -63,19 +63,18 @@ export const beginRun = async (
   };
 };
 
-/** Makes requests in flight of dead runs unknown, and releases groups that they did not send; returns how many. */
-const expireDeadRuns = async (database: Database): Promise<number> => {
+/** Makes requests in flight of dead runs unknown, and releases groups that they did not send. */
+const expireDeadRuns = async (database: Database): Promise<void> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const over = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
   await database.query(
     `DELETE FROM rollcall.mark WHERE request IN
        (SELECT id FROM rollcall.request WHERE state IN ${releasedStatesSql} AND ${over})`,
   );
-  const unknown = await database.query(
+  await database.query(
     `UPDATE rollcall.request SET state = 'unknown', cause = 'died', changed = clock_timestamp()
-     WHERE state = 'trying' AND ${over} RETURNING id`,
+     WHERE state = 'trying' AND ${over}`,
   );
-  return unknown.length;
 };
 
 export const makeSharedWriter = (
@@ -93,7 +92,7 @@ export const makeSharedWriter = (
       return run;
     },
     recoverScope: async () => await expireDeadRuns(database),
-    recoverAll: async () => void (await expireDeadRuns(database)),
+    recoverAll: async () => await expireDeadRuns(database),
     recordRequest: async (scope, entry) => {
       const { id, noteRenewal } = requireLease();
       const askedAt = host.elapsed();

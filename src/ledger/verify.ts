@@ -1,29 +1,15 @@
 /** Compares inputs with the ledger: which groups are logged, which are not, and which more than once. */
 import { createProblem, type ProblemLocation, type RuleCount } from "../check/rules/problems.ts";
 import type { Problem } from "../failure.ts";
-import { assignDedupKeys, type Dataset, dedupKeyBytes, locateGroup } from "../groups/index.ts";
-import { type Entry, hashScope, isLogged, isUnknown } from "./entries.ts";
+import { assignDedupKeys, type Dataset, locateGroup } from "../groups/index.ts";
+import { type Entry, findGroups, hashScope, isLogged, isUnknown } from "./entries.ts";
 
-export interface Verification {
-  /**
-   * Groups of the input. A group counts once, for the first outcome that applies. A repeated group has more than one
-   * accepted entry; with `perScope`, in the same scope.
-   */
-  readonly counts: Readonly<Record<"read" | "logged" | "repeated" | "unknown" | "refused" | "not_sent", number>>;
-  /** True if the input has errors, so that `log` refuses it. */
-  readonly isInvalid: boolean;
-  /** Entries with any of the groups. */
-  readonly entries: readonly Entry[];
-  /** The first groups that are not logged exactly once, and at least one of each outcome. */
-  readonly problems: readonly Problem[];
-  readonly problemCounts: readonly RuleCount[];
-  readonly files: readonly FileStatus[];
-}
+export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
 interface FileStatus {
   readonly file: string;
-  readonly read: number;
-  readonly logged: number;
+  read: number;
+  logged: number;
 }
 
 const maxProblems = 20;
@@ -33,19 +19,15 @@ export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
   { perScope }: { readonly perScope: boolean },
-): Promise<Verification> => {
+) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
   const facts = new Uint8Array(dedupKeys.count);
   /** 1 for each accepted group, by scope. */
   const acceptedByScope = new Map<string, Uint8Array>();
   const matchingEntries: Entry[] = [];
   for await (const entry of entries) {
-    const { state, scope, dedupKeys: own } = entry;
-    const groups: number[] = [];
-    for (let offset = 0; offset < own.length; offset += dedupKeyBytes) {
-      const group = dedupKeys.find(own, offset);
-      if (group >= 0) groups.push(group);
-    }
+    const { state, scope } = entry;
+    const groups = findGroups(entry.dedupKeys, dedupKeys.find);
     if (groups.length === 0) continue;
     matchingEntries.push(entry);
     const name = perScope ? hashScope(scope) : "";
@@ -58,16 +40,19 @@ export const verifyDataset = async (
       if (isLogged(state)) accepted[group] = 1;
     }
   }
+  /** True if the input has errors, so that `log` refuses it. */
   const isInvalid = dataset.problems.errors > 0;
+  /** A group counts once, for the first outcome that applies. */
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
+  /** The first groups that are not logged exactly once, and at least one of each outcome. */
   const problems: Problem[] = [];
-  const files = new Map<string, { file: string; read: number; logged: number }>();
+  const byFile = new Map<string, FileStatus>();
   for (let group = 0; group < dedupKeys.count; group++) {
     const outcome = toOutcome(facts[group] ?? 0);
     counts[outcome]++;
     const location = locateGroup(dataset, group);
-    const own = files.get(location.file) ?? { file: location.file, read: 0, logged: 0 };
-    files.set(location.file, own);
+    const own = byFile.get(location.file) ?? { file: location.file, read: 0, logged: 0 };
+    byFile.set(location.file, own);
     own.read++;
     if (outcome === "logged") own.logged++;
     else if (problems.length < maxProblems || counts[outcome] === 1)
@@ -76,31 +61,31 @@ export const verifyDataset = async (
   const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
     return { rule: problemMakers[outcome]({}, isInvalid).rule, severity: "error", count: counts[outcome] };
   });
-  const byName = [...files.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
-  return { counts, isInvalid, entries: matchingEntries, problems, problemCounts, files: byName };
+  const files: readonly Readonly<FileStatus>[] = [...byFile.values()].sort((a, b) =>
+    a.file.localeCompare(b.file, "en", { numeric: true }),
+  );
+  return { counts, isInvalid, entries: matchingEntries, problems, problemCounts, files };
 };
 
-export interface FileStatusRange {
-  readonly first: string;
+/** Consecutive files with the same state. */
+interface FileStatusRange extends FileStatus {
   readonly last: string;
   readonly files: number;
   readonly state: "wholly" | "partly" | "not";
-  readonly read: number;
-  readonly logged: number;
 }
 
 /** Folds consecutive files with the same state, except for partly logged files. */
-export const foldFileStatuses = (files: readonly FileStatus[]): readonly FileStatusRange[] => {
+export const foldFileStatuses = (files: readonly Readonly<FileStatus>[]): readonly FileStatusRange[] => {
   const runs: FileStatusRange[] = [];
   for (const { file, read, logged } of files) {
     const state = logged === read ? "wholly" : logged === 0 ? "not" : "partly";
-    const last = runs.at(-1);
-    if (last === undefined || last.state !== state || state === "partly") {
-      runs.push({ first: file, last: file, files: 1, state, read, logged });
-      continue;
-    }
-    const sums = { files: last.files + 1, read: last.read + read, logged: last.logged + logged };
-    runs[runs.length - 1] = { ...last, last: file, ...sums };
+    const last = state === "partly" || runs.at(-1)?.state !== state ? undefined : runs.pop();
+    const sums = {
+      files: (last?.files ?? 0) + 1,
+      read: (last?.read ?? 0) + read,
+      logged: (last?.logged ?? 0) + logged,
+    };
+    runs.push({ file: last?.file ?? file, last: file, state, ...sums });
   }
   return runs;
 };
@@ -113,10 +98,7 @@ const problemMakers = {
     createProblem("group-not-logged", { isInvalid }, location),
 };
 
-const unknownBit = 1;
-const refusedBit = 2;
-const acceptedBit = 4;
-const repeatedBit = 8;
+const [unknownBit, refusedBit, acceptedBit, repeatedBit] = [1, 2, 4, 8];
 
 const toOutcome = (facts: number): keyof typeof problemMakers | "logged" => {
   if ((facts & repeatedBit) !== 0) return "repeated";

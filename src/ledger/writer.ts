@@ -42,10 +42,9 @@ export interface RecordedOutcome {
 export interface Writer {
   /** SQL that is appended to the `SET` clause of each change of a request. */
   readonly changedSql: string;
-  /** Waits until no other run holds the scope; undefined after the longest wait. */
   acquireScope(scope: LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
-  /** Makes requests in flight of dead runs unknown; returns how many. */
-  recoverScope(scope: number): Promise<number>;
+  /** Makes requests in flight of dead runs unknown. */
+  recoverScope(scope: number): Promise<void>;
   /** Records a request; returns its row, or the dedup keys of groups that other runs have. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
   recordRetry(request: number, now: number): Promise<boolean>;
@@ -68,7 +67,7 @@ export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
 
 export const makeFileWriter = (database: Database): Writer => {
-  const recover: Writer["recoverScope"] = async (scope) => (await database.query(recoverSql, [scope])).length;
+  const recover: Writer["recoverScope"] = async (scope) => void (await database.query(recoverSql, [scope]));
   return {
     changedSql: "",
     acquireScope: async (scope, waiting) => await waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
@@ -109,8 +108,7 @@ const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried
 const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${scopeColumns} FROM ${requestsWithScopesSql}
   WHERE state = 'trying'`;
 
-const recoverSql =
-  "UPDATE rollcall.request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying' RETURNING id";
+const recoverSql = "UPDATE rollcall.request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying'";
 
 /** Counts the scopes that runs are writing. @throws Failure `storage` */
 export const countWriters = (ledger: string): number => {

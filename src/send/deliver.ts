@@ -7,7 +7,7 @@ import { ledgerBusy } from "../ledger/failures.ts";
 import { openRunLedger, openWrittenFiles, PriorOutcomes, type RunLedger } from "../ledger/index.ts";
 import { compress, readBody } from "./body.ts";
 import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
-import { GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
+import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
 import type { DeliverOptions } from "./options.ts";
 import { cutRequests, planRequests } from "./plan.ts";
 import { openRejects, type RejectedGroup } from "./rejects.ts";
@@ -159,8 +159,8 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
 /** Returns outcomes with invalid groups rejected. @throws Failure `invalid-input` unless they may be skipped */
 const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; sends: boolean }): GroupOutcomes => {
   const { problems, groups } = dataset;
-  if (problems.errors === 0) return new GroupOutcomes(groups.count);
   const outcomes = rejectInvalid(dataset);
+  if (problems.errors === 0) return outcomes;
   const valid = problems.isInputBroken ? 0 : groups.count - outcomes.groupsWith("rejected").length;
   if (skips && valid > 0) return outcomes;
   throw invalidInput(problems, listInputNames(dataset), { isSending: sends, valid });

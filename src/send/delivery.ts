@@ -2,7 +2,7 @@
 import { isFailure } from "../failure.ts";
 import { type Dataset, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
 import { isRemote } from "../input/index.ts";
-import type { Entry } from "../ledger/index.ts";
+import { type Entry, findGroups } from "../ledger/index.ts";
 import { rejectsPathMissing } from "./failures.ts";
 import type { DeliverOptions, DeliveryState } from "./options.ts";
 import { type BodyLimit, makeEnvelope, planRequest, type RequestEnvelope } from "./plan.ts";
@@ -23,12 +23,8 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
 
   /** Returns the request of an entry with the same groups, order and bytes; else what the input lacks. */
   const toJob = ({ id, key, firstTried, dedupKeys: keys, ...entry }: Entry): Job | "groups" | "keys" => {
-    const groups = new Uint32Array(keys.length / dedupKeyBytes);
-    for (let at = 0; at < groups.length; at++) {
-      const group = dedupKeys.find(keys, at * dedupKeyBytes);
-      if (group < 0) return "groups";
-      groups[at] = group;
-    }
+    const groups = Uint32Array.from(findGroups(keys, dedupKeys.find));
+    if (groups.length * dedupKeyBytes < keys.length) return "groups";
     const request = planRequest(dataset, { envelope: envelope(), groups });
     const isSame = request.bytes === entry.bytes && request.envelopeDigest === entry.envelopeDigest;
     return isSame ? { request, recorded: { id, key, firstTried } } : "keys";

@@ -25,14 +25,10 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
   return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });
 };
 
+type RequestSize = { bytes: number; limit: number; requests: number; tooLarge: boolean };
+
 /** @param size `tooLarge` if the service refused a request of that size */
-export const oneRequestTooLarge = (size: {
-  bytes: number;
-  limit: number;
-  requests: number;
-  tooLarge: boolean;
-}): Failure => {
-  const { bytes, limit, requests, tooLarge } = size;
+export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: RequestSize): Failure => {
   const [needed, allowed] = [formatRoundedSize(bytes), formatRoundedSize(limit)];
   const message = `--one-request: the input needs ${needed}, over the limit of ${allowed}`;
   return new Failure("usage", "one-request-too-large", message, {
@@ -152,16 +148,8 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
     : facts.ledger
       ? `pass --on-unknown resend to send it again, or resolve it with \`rollcall ledger resolve\`${orRest}`
       : "check the service before you send these groups again, because it may have them";
-  return new Failure(
-    "unknown_outcome",
-    "log-unknown",
-    `${subject}${reasons}; groups: ${logged} logged, ${notSent} not sent`,
-    {
-      ...details,
-      canResolve,
-      hint,
-    },
-  );
+  const message = `${subject}${reasons}; groups: ${logged} logged, ${notSent} not sent`;
+  return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });
 };
 
 /** Returns the step that a rerun needs to get further; undefined if it needs none. */

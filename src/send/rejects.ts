@@ -1,5 +1,5 @@
 /** Writes rejected groups to a file, byte for byte, and their reasons to a second file. */
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -48,9 +48,7 @@ export const openRejects = (dataset: Dataset, { path, written, redact }: Rejects
     const reasons: string[] = [];
     const lines = createHash("sha256");
     for await (const piece of openRejectedLines(dataset).read(rejected, reasons)) lines.update(piece);
-    const reasonsDigest = createHash("sha256")
-      .update(redact(reasons.join("")))
-      .digest("hex");
+    const reasonsDigest = hash("sha256", redact(reasons.join("")));
     if (digest !== lines.digest("hex") || reasonsDigest !== (await hashFile(reasonsPath))) return;
     await written.recordDigest(path, digest);
     await written.recordDigest(reasonsPath, reasonsDigest);
@@ -103,11 +101,10 @@ const requireReplaceable = async (file: string, written: WrittenFiles): Promise<
 /** A draft that was not changed for this long is from a killed run. */
 const abandonedMs = 2000;
 
-interface ReplacedContent {
+interface ReplacedContent extends Pick<RejectsOptions, "written"> {
   readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
   /** True if the pieces are appended to the present content. */
   readonly isBegun: boolean;
-  readonly written: WrittenFiles;
   readonly mode: number;
 }
 
@@ -117,14 +114,14 @@ const replaceFile = async (path: string, { pieces, isBegun, written, mode }: Rep
   try {
     draft = openDraft(path, mode);
     removeDrafts(path, statSync(draft.path).ctimeMs - abandonedMs);
-    const hash = createHash("sha256");
+    const digester = createHash("sha256");
     for (const source of isBegun ? [createReadStream(path), pieces] : [pieces]) {
       for await (const piece of source) {
-        hash.update(piece);
+        digester.update(piece);
         draft.write(piece);
       }
     }
-    const digest = hash.digest("hex");
+    const digest = digester.digest("hex");
     await requireReplaceable(path, written);
     await written.recordDigest(pendingName(path), digest);
     draft.commit();
@@ -139,9 +136,9 @@ const replaceFile = async (path: string, { pieces, isBegun, written, mode }: Rep
 const hashFile = async (path: string): Promise<string | undefined> => {
   try {
     if (!(await stat(path)).isFile()) return "";
-    const hash = createHash("sha256");
-    for await (const chunk of createReadStream(path)) hash.update(chunk);
-    return hash.digest("hex");
+    const digester = createHash("sha256");
+    for await (const chunk of createReadStream(path)) digester.update(chunk);
+    return digester.digest("hex");
   } catch (thrown) {
     if (getErrorCode(thrown) === "ENOENT") return undefined;
     throw toUnwritable(path, thrown);
@@ -200,18 +197,11 @@ const countLineEnds = (bytes: Buffer): number => {
   return count;
 };
 
-interface CopiedBytes {
-  readonly bytes: Buffer;
-  readonly beginsLine: boolean;
-  /** The part that begins with the bytes. */
-  readonly part: GroupPart | undefined;
-}
-
-/** Yields the parts of a group as their lines, or joined to a group on one line. */
+/** Yields bytes of a group, with the part that begins with them: its lines, or all parts joined on one line. */
 async function* copyParts(
   parts: readonly GroupPart[],
   { isJoined, window }: { readonly isJoined: boolean; readonly window: ReadWindow },
-): AsyncGenerator<CopiedBytes, void> {
+): AsyncGenerator<{ bytes: Buffer; beginsLine: boolean; part: GroupPart | undefined }, void> {
   for (const [at, part] of parts.entries()) {
     const { origin } = part.source;
     if (origin !== undefined) {

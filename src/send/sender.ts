@@ -4,7 +4,7 @@ import { Failure, isFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
-import type { RecordedRequest } from "../ledger/index.ts";
+import { findGroups, type RecordedRequest } from "../ledger/index.ts";
 import { verifySource } from "./body.ts";
 import { handleRefusal, handleTooLarge, type RefusedGroup } from "./handle-refusal.ts";
 import type { SendOptions } from "./options.ts";
@@ -237,8 +237,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     // Runs that share an input continue at random positions, so that they seldom claim the same groups.
     if (!isSharing) queue.push(...queue.splice(0, Math.floor(host.random() * queue.length)));
     isSharing = true;
-    const others = new Set<number>();
-    for (let at = 0; at < taken.length; at += dedupKeyBytes) others.add(dedupKeys.find(taken, at));
+    const others = new Set(findGroups(taken, dedupKeys.find));
     takenGroups.push(...request.groups.filter((group) => others.has(group)));
     const groups = request.groups.filter((group) => !others.has(group));
     if (groups.length > 0) queueFirst([planRequest(dataset, { envelope, groups })]);

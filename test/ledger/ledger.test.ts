@@ -439,7 +439,7 @@ describe("the verification of a group", () => {
 describe("the files of a verification", () => {
   it("are folded if neighbors are wholly logged or not logged, and listed separately if they are partly logged", () => {
     const files = [2, 2, 1, 1, 0, 0].map((logged, at) => ({ file: `${at}.jsonl`, read: 2, logged }));
-    expect(foldFileStatuses(files).map(({ first, last, state, logged }) => [first, last, state, logged])).toEqual([
+    expect(foldFileStatuses(files).map(({ file, last, state, logged }) => [file, last, state, logged])).toEqual([
       ["0.jsonl", "1.jsonl", "wholly", 4],
       ["2.jsonl", "2.jsonl", "partly", 1],
       ["3.jsonl", "3.jsonl", "partly", 1],
@@ -656,7 +656,8 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
       return undefined;
     };
     await write(path, "UPDATE rollcall.run SET has_ended = true WHERE id = (SELECT min(id) FROM rollcall.run)");
-    expect([await second.own.recover(), await second.own.recordRetry(id, 0)]).toEqual([1, true]);
+    await second.own.recover();
+    expect(await second.own.recordRetry(id, 0)).toBe(true);
     for (const state of ["not_sent", "refused", "unknown"] as const) {
       await first.own.recordOutcome(id, { ...settlement, state });
       expect(await stateIs()).toBe("trying");

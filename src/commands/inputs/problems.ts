@@ -11,12 +11,10 @@ import type { Screen } from "../../output/index.ts";
 const maxProblems = 20;
 
 const maxShownPerRule = 3;
-
 const maxPositions = 6;
 
 /** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
-const excerptSources = ({ drawsFrames: frames }: Screen, sources: readonly Source[]): readonly Source[] =>
-  frames ? sources : [];
+const excerptSources = ({ drawsFrames }: Screen, sources: readonly Source[]) => (drawsFrames ? sources : []);
 
 /** Prints the first warnings of each rule, and counts its other warnings. */
 export const printWarnings = async (
@@ -62,12 +60,12 @@ export const selectProblems = async (
     uncollected.set(problem.rule, (uncollected.get(problem.rule) ?? 0) - 1);
   }
   // The first problem of each key, then the next ones with other messages.
-  const representatives = Array.from(kinds.values(), distinctMessages);
-  const rounds = Array.from({ length: maxShownPerRule }, (_, round) =>
-    representatives.flatMap((own) => own[round] ?? []),
+  const ranked = [...kinds.values()].flatMap((own) =>
+    distinctMessages(own).map((problem, rank) => ({ problem, rank })),
   );
-  const chosen = new Set(rounds.flat().slice(0, max));
-  const left: RuleCount[] = [];
+  ranked.sort((a, b) => a.rank - b.rank);
+  const chosen = new Set(ranked.slice(0, max).map(({ problem }) => problem));
+  const hidden: RuleCount[] = [];
   const others = new Map<Problem, NonNullable<Problem["others"]>>();
   for (const own of kinds.values()) {
     const [{ rule, severity } = { rule: "", severity: "warning" } as const] = own;
@@ -75,7 +73,7 @@ export const selectProblems = async (
     uncollected.delete(rule);
     const ownRepresentatives = own.filter((problem) => chosen.has(problem));
     const last = ownRepresentatives.at(-1);
-    if (last === undefined) left.push({ rule, severity, count: own.length + more });
+    if (last === undefined) hidden.push({ rule, severity, count: own.length + more });
     // A representative stands for problems with its message. The last one also stands for hidden messages.
     const representativeOf = ({ message }: Problem) =>
       ownRepresentatives.find((one) => one.message === message) ?? last;
@@ -92,7 +90,7 @@ export const selectProblems = async (
     const excerpt = await readExcerpt(sources, problem);
     shown.push({ ...problem, ...(own && { others: own }), ...(excerpt && { excerpt }) });
   }
-  return { shown, hidden: left };
+  return { shown, hidden };
 };
 
 /** The key of problems that fold: warnings by rule, errors by message, and those of a service also by field. */
@@ -102,6 +100,7 @@ const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): stri
   return [rule, message, ...field].join(" ");
 };
 
+/** Returns the first of the problems with each message: at most three warnings, or one error. */
 const distinctMessages = (own: readonly Problem[]): readonly Problem[] => {
   const byMessage = new Map<string, Problem>();
   for (const problem of own) {

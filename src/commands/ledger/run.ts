@@ -70,7 +70,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
     } satisfies documents.LedgerVerified);
   } else {
     for (const run of files.length > 1 ? ledgers.foldFileStatuses(files) : []) {
-      const names = run.files === 1 ? run.first : `${run.first} to ${run.last} (${run.files} files)`;
+      const names = run.files === 1 ? run.file : `${run.file} to ${run.last} (${run.files} files)`;
       const parts = run.state === "partly" ? `, ${run.logged} of ${run.read} groups` : "";
       screen.notice(`${names}: ${run.state} logged${parts}`);
     }

@@ -20,7 +20,6 @@ export interface PlanTarget {
   readonly hasKeys: boolean;
 }
 
-/** @param target undefined without a plan or a URL */
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget | undefined): Promise<void> => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
@@ -43,12 +42,11 @@ const documentText = (
   metrics_of: LogDocument["metrics_of"],
   target: PlanTarget | undefined,
 ): string => {
-  const { status, split = null, batch = null, requests, bytes, groups, trajectories, metrics, ledger } = result;
+  const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
+  const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
-    ...{ status, model_id: result.modelId, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
-    responses: [],
-    rejects_file: result.rejectsFile ?? null,
-    ledger,
+    ...{ status, model_id, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
+    ...{ responses: [], rejects_file, ledger },
     warnings: result.warnings.map(toProblemDocument),
     unreadable_lines: result.unreadable === 0 ? undefined : result.unreadable,
     not_chosen: result.filteredOut,
@@ -150,7 +148,7 @@ const serviceArgs = (flags: GlobalFlags): readonly string[] => [
   ...(flags.insecure_http === true ? ["--insecure-http"] : []),
 ];
 
-const toOptions = (options: Readonly<Record<string, string | boolean | null | undefined>>): readonly string[] =>
+const toOptions = (options: Readonly<Record<string, string | boolean | undefined>>): readonly string[] =>
   Object.entries(options).flatMap(([name, value]) => (typeof value === "string" ? [name, value] : []));
 
 /** Prints outcomes of requests, and retries. @param isEvent true if the meter prints both */

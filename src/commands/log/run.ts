@@ -69,14 +69,13 @@ const logFiles = async (run: LogRun): Promise<void> => {
     if (number !== undefined && host.terminal.stdout)
       throw contradiction("--body", "a terminal", "its bytes are for a file or a program; redirect stdout");
     const body = number === undefined ? undefined : { number, write: screen.printBytes };
-    const result = await send
-      .deliverGroups(reading, { ...deliveryOptions(run), split: reading.split ?? "", body })
-      .finally(meter.stop)
-      .catch(async (thrown: unknown) => {
-        const names = reading.sources.map(({ name }) => name);
-        if (isFailure(thrown, "invalid-input")) await printWarnings(context, reading, reading.problems.sorted(names));
-        throw thrown;
-      });
+    const options = { ...deliveryOptions(run), split: reading.split ?? "", body };
+    const delivering = send.deliverGroups(reading, options).finally(meter.stop);
+    const result = await delivering.catch(async (thrown: unknown) => {
+      const names = reading.sources.map(({ name }) => name);
+      if (isFailure(thrown, "invalid-input")) await printWarnings(context, reading, reading.problems.sorted(names));
+      throw thrown;
+    });
     await finishRun(run, reading, result);
   });
 };
@@ -108,7 +107,6 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   const { context, settings, typed, meter } = run;
   const { groupBy, strict, allow } = typed;
   const split = settings.get("split");
-  // The split of a growing file is unknown.
   if (split === undefined) throw missingSplit([]);
   if (!settings.local) settings.address("log");
   const delivery = deliveryOptions(run);
