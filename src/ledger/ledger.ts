@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import {
   type Database,
   type DatabaseLocation,
-  type DatabaseReport,
   type DatabaseSchema,
   type DatabaseWaitOptions,
   examineFile,
@@ -14,7 +13,6 @@ import { isFailure } from "../failure.ts";
 import {
   countsSql,
   type Entry,
-  type EntryCounts,
   type EntryFilter,
   formatId,
   isUnknown,
@@ -265,13 +263,8 @@ const readFacts = async (database: Database, values: readonly string[]): Promise
   return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
 };
 
-interface LedgerHealth extends Omit<DatabaseReport, "rows"> {
-  readonly counts: EntryCounts;
-  readonly writers: number;
-}
-
 /** As `examineLedger` of the module. */
-export const examineLedger = async (path: string): Promise<LedgerHealth | undefined> => {
+export const examineLedger = async (path: string) => {
   const examined = await examineFile(ledgerPart, path, countsSql);
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;

@@ -45,25 +45,22 @@ export class PriorOutcomes {
 
   /** Adds requests that are new or may have changed, which must include all unknown requests. */
   async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
+    const { numberOf, input: ownInput } = this.#options;
     for (const { dedupKeys } of this.unknownEntries) {
-      for (const group of this.#findGroups(dedupKeys)) this.#set(group, this.#facts.at(group) & ~unknownBit);
+      for (const group of findGroups(dedupKeys, numberOf)) this.#set(group, this.#facts.at(group) & ~unknownBit);
     }
     const unknownEntries: Entry[] = [];
     this.unknownEntries = unknownEntries;
     for await (const entry of entries) {
       const { state, input, dedupKeys } = entry;
-      const isElsewhere = input !== this.#options.input;
+      const isElsewhere = input !== ownInput;
       const facts = isUnknown(state) ? unknownBit : isElsewhere ? loggedBit | loggedElsewhereBit : loggedBit;
-      const groups = isUnknown(state) || isLogged(state) ? this.#findGroups(dedupKeys) : [];
+      const groups = isUnknown(state) || isLogged(state) ? findGroups(dedupKeys, numberOf) : [];
       for (const group of groups) this.#set(group, this.#facts.at(group) | facts);
       if (groups.length === 0) continue;
       if (facts === unknownBit) unknownEntries.push(entry);
       else if (isElsewhere) this.loggedElsewhereAt = Math.max(this.loggedElsewhereAt, entry.lastTried);
     }
-  }
-
-  #findGroups(dedupKeys: Uint8Array): readonly number[] {
-    return findGroups(dedupKeys, this.#options.numberOf);
   }
 
   get isEmpty(): boolean {

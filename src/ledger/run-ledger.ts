@@ -6,7 +6,7 @@ import { type Entry, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } 
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
 import type { DestinationFacts, ScopeLedger, SizeLimits } from "./ledger.ts";
 import { openWrittenFiles } from "./prior-outcomes.ts";
-import type { RecordedOutcome } from "./writer.ts";
+import type { NewEntry, RecordedOutcome } from "./writer.ts";
 
 export interface RunLedgerOptions {
   readonly host: Host;
@@ -28,11 +28,6 @@ export interface RunLedgerOptions {
   readonly onUnavailable: (code: string) => void;
 }
 
-interface RunTarget {
-  readonly destination: string;
-  readonly input: string;
-}
-
 export interface RecordedRequest {
   readonly id: string | undefined;
   /** Equal for all attempts of a request; empty for a request without a key. */
@@ -47,7 +42,10 @@ export interface RecordedRequest {
  */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
-export const openRunLedger = async (options: RunLedgerOptions, { destination, input }: RunTarget) => {
+export const openRunLedger = async (
+  options: RunLedgerOptions,
+  { destination, input }: { readonly destination: string; readonly input: string },
+) => {
   const { ledger: location, dryRun, host, resendLogged, idempotency } = options;
   const { modelId: model, split, batch = null, account } = options;
   const scope: LedgerScope = { destination, account, model, split, batch };
@@ -96,7 +94,7 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
       return options.honorsKeys || destinationFacts.echoesKey;
     },
     now,
-    get sizeLimit(): SizeLimit | undefined {
+    get sizeLimit() {
       return findSizeLimit(destinationFacts.sizes, now());
     },
 
@@ -146,11 +144,9 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
       idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
 
     /** Records a request before its first byte, or returns the dedup keys of groups that other runs have. */
-    async recordRequest(request: {
-      readonly dedupKeys: Uint8Array;
-      readonly bytes: number;
-      readonly envelopeDigest: string;
-    }): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
+    async recordRequest(
+      request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest">,
+    ): Promise<RecordedRequest | { readonly taken: Uint8Array }> {
       requireIntact();
       const firstTried = now();
       const key = idempotency ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
@@ -190,13 +186,8 @@ export const openRunLedger = async (options: RunLedgerOptions, { destination, in
 /** The time after which a refused size is attempted again, because services raise their limits. */
 const refusedMs = 24 * 60 * 60 * 1000;
 
-/** The largest body to attempt, and the smallest that was too large. */
-interface SizeLimit {
-  readonly bytes: number;
-  readonly refusedBytes: number;
-}
-
-const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number): SizeLimit | undefined => {
+/** Returns the largest body to attempt, and the smallest that was too large. */
+const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number) => {
   if (refused === undefined || now < refused.at || now - refused.at > refusedMs) return undefined;
   return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
 };
@@ -204,7 +195,7 @@ const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number): SizeLi
 /** Adds a size; returns the same object if nothing changes. */
 const addSize = (
   sizes: SizeLimits,
-  { bytes, outcome, now }: { readonly bytes: number; readonly outcome: "passed" | "refused"; readonly now: number },
+  { bytes, outcome, now }: { bytes: number; outcome: "passed" | "refused"; now: number },
 ): SizeLimits => {
   const { passed, refused } = sizes;
   if (outcome === "refused") {

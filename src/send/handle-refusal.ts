@@ -1,7 +1,6 @@
 /** Handles a refused request: splits it, rejects groups, and locates the service's problems in the input. */
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
-import { redactText } from "../check/rules/secrets.ts";
 import type { Attempt } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/log.ts";
 import type { Failure, Problem } from "../failure.ts";
@@ -88,7 +87,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
 };
 
 /** An item of a refusal (interface 7). */
-interface RefusalItem extends Pick<ValidationItem, "loc" | "msg" | "input"> {
+interface RefusalItem extends Pick<ValidationItem, "loc" | "msg"> {
   /** The position of the group in the request; undefined if the request has no such group. */
   readonly position: number | undefined;
   /** The path in the group. */
@@ -111,9 +110,6 @@ const parsePosition = (step: string | number | undefined): number | undefined =>
 /** Items that become problems, because nobody reads more (output.md). */
 const maxItems = 100;
 
-/** Characters of a repeated value. A service may send a whole trajectory back. */
-const maxEchoChars = 80;
-
 const locateProblems = async (
   dataset: Dataset,
   { request, items }: { readonly request: PlannedRequest; readonly items: readonly RefusalItem[] },
@@ -121,14 +117,10 @@ const locateProblems = async (
   const locate = openItemLocator(dataset, request);
   const problems: Problem[] = [];
   for (const item of items.slice(0, maxItems)) {
-    const { loc, msg, input } = item;
+    const { loc, msg } = item;
     // If the file changed since it was sent, the service's message is shown without a position.
     const location = await locate(item).catch(() => undefined);
-    const echo = input === undefined ? "" : redactText(JSON.stringify(input) ?? "");
-    const shown = echo.length > maxEchoChars ? `${echo.slice(0, maxEchoChars)}…` : echo;
-    // A located value is shown in the input, and not repeated.
-    const isNamed = location === undefined && loc.length > 0;
-    const text = isNamed ? `${loc.join(".")}: ${msg}${echo === "" ? "" : ` (input: ${shown})`}` : msg;
+    const text = location === undefined && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
     problems.push({ ...createProblem("refused-by-service", { text }, location), from: "service" });
   }
   return problems;

@@ -27,8 +27,6 @@ export interface DeliverOptions extends RunLedgerOptions {
   readonly compression: Compression | undefined;
   /** Writes the body with this number, from 1, instead of sending it. A piece is valid until `write` resolves. */
   readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;
-  /** Called if the first of several requests without concurrency was slow. */
-  readonly onSlow: (ms: number, left: number) => void;
   readonly onProgress: (progress: SendProgress) => void;
   /** Called with the number of unknown requests that are resent because the service honors their keys. */
   readonly onResend: (requests: number) => void;

@@ -65,6 +65,8 @@ export interface SentRequest {
   mayBeLogged: boolean;
   /** The error of that attempt, if it was one of this run. */
   unknownFailure: Failure | undefined;
+  /** The error of a later attempt. */
+  readonly retryFailure?: Failure | undefined;
   lastOutcome: Omit<RecordedOutcome, "state">;
 }
 

@@ -49,10 +49,8 @@ export interface SendResult {
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
   readonly refused: readonly RefusedGroup[];
-  /** The last request with an unknown outcome, and the error of a later attempt. */
-  readonly unknown:
-    | (SentRequest & { readonly retryFailure: Failure | undefined; readonly isHonored: boolean })
-    | undefined;
+  /** The last request with an unknown outcome. */
+  readonly unknown: (SentRequest & { readonly isHonored: boolean }) | undefined;
   readonly stop: Failure | undefined;
   /** The problems of the refused request that stopped the run. */
   readonly problems: readonly Problem[];

@@ -29,9 +29,6 @@ import {
   type SendResult,
 } from "./send-result.ts";
 
-/** After a slower first request, a notice recommends `--concurrency`. */
-const slowMs = 1000;
-
 /** A request to send. `recorded` exists if it was attempted before. Then its bytes and key must be the same. */
 export interface Job {
   readonly request: PlannedRequest;
@@ -50,7 +47,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
   let replyBytes = 0;
   let inFlightBytes = 0;
-  let unknown: { readonly request: SentRequest; readonly retryFailure: Failure | undefined } | undefined;
+  let unknown: SentRequest | undefined;
   let queue: Job[] = [];
   let jobCount = 0;
   let startedCount = 0;
@@ -71,7 +68,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
-  const findStop = (attempt: Attempt) => (host.signal.aborted ? toSignalFailure(host) : undefined) ?? attempt.failure;
+  const findStop = (attempt: Attempt) => toSignalFailure(host) ?? attempt.failure;
   const queueFirst = (requests: readonly PlannedRequest[]) => {
     queue.unshift(...requests.map((request) => ({ request })));
   };
@@ -82,9 +79,9 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     queue = queue.filter(({ recorded }) => recorded !== undefined);
     queueFirst(cutRequests(dataset, { envelope, groups: all, limit }));
   };
-  const markUnknown = (request: SentRequest, last = request.unknownFailure) => {
-    outcomes.setAll(request.request.groups, "unknown");
-    unknown = { request, retryFailure: last === request.unknownFailure ? undefined : last };
+  const markUnknown = (own: SentRequest, last = own.unknownFailure) => {
+    outcomes.setAll(own.request.groups, "unknown");
+    unknown = { ...own, retryFailure: last === own.unknownFailure ? undefined : last };
   };
   const reportProgress = (change?: RequestChange) => {
     const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
@@ -141,16 +138,11 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (earlier !== undefined && !(await runLedger.recordRetry(recorded))) return false;
     sent.tried++;
     sent.triedBytes += bytes;
-    const from = host.elapsed();
     const own: SentRequest = {
       ...{ request, recorded, number: sent.tried, mayBeLogged: earlier !== undefined, unknownFailure: undefined },
       lastOutcome: { status: null, cause: null, calls: emptyCallList },
     };
-    const attempt = await attemptRequest(own);
-    const ms = host.elapsed() - from;
-    const left = queue.length;
-    if (sent.tried === 1 && concurrency === 1 && ms > slowMs && left > 0) options.onSlow(ms, left);
-    await finishRequest(own, attempt);
+    await finishRequest(own, await attemptRequest(own));
     return true;
   };
 
@@ -250,11 +242,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       ...{ replies, unreadableReplies, refused, of: sent.tried + queue.length },
       divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? loggedCount : 0,
       // A reply in another lane may have shown that keys are honored.
-      unknown: unknown && {
-        ...unknown.request,
-        retryFailure: unknown.retryFailure,
-        isHonored: isKeyHonored(unknown.request.recorded, options),
-      },
+      unknown: unknown && { ...unknown, isHonored: isKeyHonored(unknown.recorded, options) },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
     /** Sends jobs, unless the run was stopped. @param isLast true after a signal: each is attempted once */

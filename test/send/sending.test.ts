@@ -676,28 +676,6 @@ describe("a run of several requests", () => {
     ]);
   });
 
-  it("hints at --concurrency after a first request of more than a second, if others follow", async () => {
-    const hints: (readonly number[])[] = [];
-    const onSlow = (...hint: readonly number[]) => void hints.push(hint);
-    const run = async (ms: readonly number[], { limit = 120, concurrency = 1 } = {}) => {
-      let elapsedMs = 0;
-      const host = { ...testHost(), elapsed: () => elapsedMs };
-      const answer = (_: Buffer, at: number) => {
-        elapsedMs += ms[at - 1] ?? 0;
-        return answered(200);
-      };
-      await send(await read(filesOf([1, 2, 3].map((reward) => group(reward)).join("\n"))), {
-        ...{ limit, concurrency, answer, host, onSlow },
-      });
-    };
-    await run([1000, 5000, 5000]);
-    await run([1001, 5000, 5000], { concurrency: 2 });
-    await run([5000], { limit: 10_000 });
-    expect(hints).toEqual([]);
-    await run([1001, 5000, 5000]);
-    expect(hints).toEqual([[1001, 2]]);
-  });
-
   it("aborts the request in flight at the second signal, and not at the first", async () => {
     const [stop, urgent] = [new AbortController(), new AbortController()];
     const host = { ...testHost(), signal: stop.signal, urgent: urgent.signal };

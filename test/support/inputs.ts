@@ -199,7 +199,6 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   rejects: undefined,
   redact: (json) => json,
   compression: undefined,
-  onSlow: () => undefined,
   onWait: () => undefined,
   onUnavailable: () => undefined,
   onProgress: () => undefined,

@@ -188,11 +188,6 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     maxRequestBytes: settings.require("max_request_size"),
     idempotency: settings.require("idempotency") === "auto",
     honorsKeys: settings.local,
-    onSlow: (ms, left) => {
-      const more = pluralize(left, "more request follows", "more requests follow");
-      const seconds = Math.round(ms / 100) / 10;
-      screen.notice(`the first request took ${seconds} s and ${more}; send several at once with --concurrency 4`);
-    },
     onResend: (requests) => {
       const which = `resending ${pluralize(requests, "request")} of unknown outcome`;
       screen.notice(`${which}; the service honors Idempotency-Key, so it logs nothing twice`);

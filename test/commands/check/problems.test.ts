@@ -250,12 +250,11 @@ describe("rollcall log after a refusal", () => {
     expect(stderr).toContain("\n  and 1 more: :3\n");
   });
 
-  it("prints the service's own location if it is unknown, and shortens the echoed input", async () => {
+  it("prints the service's own location if it is unknown, and does not repeat the input", async () => {
     const detail = [{ loc: ["query", "mode"], msg: "Field required", type: "missing", input }];
     const { problems } = await refused('{"role":"assistant","content":"4"}', detail);
     expect(problems).toHaveLength(1);
-    expect(problems[0].message).toMatch(/^query\.mode: Field required \(input: \{"messages":"x+…\)$/);
-    expect(problems[0].message.length).toBeLessThan(200);
+    expect(problems[0].message).toBe("query.mode: Field required");
     expect(problems[0]).not.toHaveProperty("line");
   });
 });

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { filesOf } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
-import { type Answer, json } from "../../support/server.ts";
+import { json } from "../../support/server.ts";
 
 import { group, groups, log, none, parsed, rulesIn, sampleMetrics, two } from "./logging.ts";
 
@@ -61,16 +61,6 @@ describe("rollcall log", () => {
     const document = parsed(stdout);
     expect(document).toMatchObject({ status: "logged", responses: [{ status: 202, body: shown }] });
     expect(rulesIn(document).filter((rule) => rule === "unreadable-response")).toHaveLength(warnings);
-  });
-
-  it("advises --concurrency once if the first request is slow", { tags: "slow" }, async () => {
-    const late: Answer = (_, response) => void setTimeout(() => response.writeHead(200).end("{}"), 1100);
-    const parts = [two(), "--split", "t", "--max-request-size", "110"];
-    const noted = async (answers: readonly Answer[], ...more: readonly string[]) =>
-      (await log([...parts, ...more], answers)).stderr.split("--concurrency").length - 1;
-    expect(await noted([late, late])).toBe(1);
-    expect(await noted([json("{}"), json("{}")])).toBe(0);
-    expect(await noted([late, late], "--concurrency", "2")).toBe(0);
   });
 
   it("splits between groups into requests of nearly equal size, with a warning", async () => {
