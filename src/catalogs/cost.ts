@@ -1,6 +1,14 @@
 /** The cost of a usage at a model's prices, in exact decimals. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { addDecimals, compareDecimals, formatDecimal, multiplyDecimals, parseDecimal, zero } from "../decimal.ts";
+import {
+  addDecimals,
+  compareDecimals,
+  type Decimal,
+  formatDecimal,
+  multiplyDecimals,
+  parseDecimal,
+  zero,
+} from "../decimal.ts";
 import { getMember, getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
@@ -52,32 +60,15 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
 };
 
-interface CostItem {
-  /** The name of the price on the wire. */
-  readonly price: string;
-  readonly count: number;
-  /** US dollars; null if not stated. */
-  readonly unit_price: string | null;
-  readonly cost: string | null;
-}
-
-/** Exact amounts in US dollars. */
-export interface Cost {
-  readonly items: readonly CostItem[];
-  /** Null if a needed price is not stated, because unknown is not zero. */
-  readonly total: string | null;
-  /** The sum of the known items. */
-  readonly at_least: string;
-  /** The names of the missing prices. */
-  readonly not_stated: readonly string[];
-}
+/** Exact amounts in US dollars. `total` is null if a needed price is not stated, because unknown is not zero. */
+export type Cost = ReturnType<typeof computeCost>;
 
 /** @param options if `areUnitsGiven`, a missing price of images or requests makes the total unknown */
 export const computeCost = (
   { pricing }: CatalogModel,
   { usage, areUnitsGiven }: { readonly usage: Usage; readonly areUnitsGiven: boolean },
-): Cost => {
-  const items: CostItem[] = [];
+) => {
+  const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let known = zero;
   for (const [names, count, isNeeded] of [
     [["prompt"], usage.prompt_tokens - usage.cached_tokens, true],
@@ -91,8 +82,8 @@ export const computeCost = (
     if (count === 0 || (unit === undefined && !isNeeded)) continue;
     const cost = unit && multiplyDecimals(unit, { digits: BigInt(count), places: 0 });
     if (cost !== undefined) known = addDecimals(known, cost);
-    const [unit_price, own] = [unit, cost].map((one) => (one === undefined ? null : formatDecimal(one)));
-    items.push({ price, count, unit_price: unit_price ?? null, cost: own ?? null });
+    const format = (amount: Decimal | undefined) => (amount === undefined ? null : formatDecimal(amount));
+    items.push({ price, count, unit_price: format(unit), cost: format(cost) });
   }
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
   const at_least = formatDecimal(known);
@@ -100,7 +91,7 @@ export const computeCost = (
 };
 
 /** Compares costs. An unknown total comes last. */
-export const compareCosts = (a: Cost, b: Cost): number => {
+export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a): number => {
   if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
   return compareDecimals(parseDecimal(a.at_least) ?? zero, parseDecimal(b.at_least) ?? zero);
 };

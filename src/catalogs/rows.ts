@@ -22,12 +22,9 @@ export interface CatalogRow {
   readonly listed?: CatalogEntry;
 }
 
-interface CatalogList {
-  readonly catalog: CatalogName;
-  readonly models: ReplyList<CatalogModel>;
-}
-
 /** Returns the entries of catalogs, one catalog after the other. */
+type CatalogList = Readonly<{ catalog: CatalogName; models: ReplyList<CatalogModel> }>;
+
 export const joinCatalogs = (lists: readonly CatalogList[]): Entries<CatalogEntry> => {
   const length = lists.reduce((sum, { models }) => sum + models.length, 0);
   return toEntries(length, (position) => {

@@ -61,19 +61,17 @@ const set = command({
   options: { create },
   examples: [`rollcall config set base_url ${exampleUrl}`, "rollcall config set split train --profile work --create"],
   run: async (context, typed) =>
-    await saveChange(context, typed, async (confirm) => {
-      return await saved.setSetting(toSettingsSources(context), typed, confirm);
-    }),
+    await saveChange(context, typed, (sources, confirm) => saved.setSetting(sources, typed, confirm)),
 });
 
 /** Saves settings. A new profile needs confirmation, because its name may be mistyped. */
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },
-  save: (confirm: (unknown: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
+  save: (sources: saved.SettingsSources, confirm: (unknown: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
 ): Promise<void> => {
   const { host, screen } = context;
-  const { profile, isNew, file, names, overriding } = await save(async (unknown) => {
+  const { profile, isNew, file, names, overriding } = await save(toSettingsSources(context), async (unknown) => {
     if (!typed.create && !saved.canAsk(host)) throw unknown;
     const what = `create the profile ${unknown.details.subject}`;
     await requireConfirmation(context, { what, option: "--create", yes: typed.create });
@@ -129,9 +127,7 @@ const importCommand = command({
   options: { create },
   examples: ["rollcall config export | rollcall config import - --profile copy --create"],
   run: async (context, typed) =>
-    await saveChange(context, typed, async (confirm) => {
-      return await saved.importSettings(toSettingsSources(context), typed.file, confirm);
-    }),
+    await saveChange(context, typed, (sources, confirm) => saved.importSettings(sources, typed.file, confirm)),
 });
 
 export const config = command({

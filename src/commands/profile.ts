@@ -55,7 +55,7 @@ const remove = command({
       ...(settings.length === 0 ? [] : [`its settings (${settings.join(", ")})`]),
       ...(keys.length === 0 ? [] : [`its keys for ${keys.join(", ")}`]),
     ];
-    const what = `delete the profile ${[name, parts.join(" and ")].filter((part) => part !== "").join(" with ")}`;
+    const what = `delete the profile ${name}${parts.length === 0 ? "" : ` with ${parts.join(" and ")}`}`;
     await requireConfirmation(context, { what, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(sources, name);
     screen.notice(`deleted the profile ${name}`);

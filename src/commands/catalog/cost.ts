@@ -30,13 +30,9 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const areUnitsGiven = typed.images !== undefined || typed.requests !== undefined;
   const named = source.openModelNames(typed.model.map((text) => ({ text })));
   const rows: CostRow[] = [];
-  for (const { catalog, entry } of listed) {
-    const id = typedValue(entry.id);
-    if (!named.selects(id, catalog) || !matches(entry)) continue;
-    const { items, ...cost } = catalogs.computeCost(entry, { usage, areUnitsGiven });
-    const [name, deprecation_date] = [typedValue(entry.name) ?? null, catalogs.deprecationDay(entry) ?? null];
-    const ended = (deprecation_date ?? today) < today;
-    rows.push({ catalog, id: id ?? null, name, deprecation_date, ended, ...cost, items });
+  for (const one of listed) {
+    if (!named.selects(typedValue(one.entry.id), one.catalog) || !matches(one.entry)) continue;
+    rows.push(toCostRow(one, catalogs.computeCost(one.entry, { usage, areUnitsGiven }), today));
   }
   // Deprecated models come last.
   rows.sort(
@@ -60,13 +56,13 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   if (missing.length > 0) throw modelsMissing(missing, names);
 };
 
-interface CostRow extends catalogs.Cost {
-  readonly catalog: string;
-  readonly id: string | null;
-  readonly name: string | null;
-  readonly deprecation_date: string | null;
-  readonly ended: boolean;
-}
+type CostRow = ReturnType<typeof toCostRow>;
+
+const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }: catalogs.Cost, today: string) => {
+  const deprecation_date = catalogs.deprecationDay(entry) ?? null;
+  const [id, name] = [typedValue(entry.id) ?? null, typedValue(entry.name) ?? null];
+  return { catalog, id, name, deprecation_date, ended: (deprecation_date ?? today) < today, ...cost, items };
+};
 
 /** Given counts replace recorded ones. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-…` */
 const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
