@@ -1,5 +1,5 @@
 /** Reads replies of the service, strict about lists and objects, tolerant of fields. Decodes values on access. */
-import { firstByteOf, memberAt, openRootReader, parseValue, readRoot, spanOf } from "../json/table.ts";
+import * as table from "../json/table.ts";
 import {
   isObject,
   type JsonObject,
@@ -157,20 +157,20 @@ export interface ReplyList<Entry> extends Entries<Entry> {
   readonly hasMore: boolean;
 }
 
-const readListRoot = openRootReader(["data"]);
+const readListRoot = table.openRootReader(["data"]);
 
 /** Reads `{"data":[{…},…]}`. */
 export const listReader =
   <Value>({ read }: FieldType<Value>): ReplyReader<ReplyList<Value>> =>
   (bytes) => {
     const root = readListRoot(bytes);
-    const data = memberAt(root, "data");
+    const data = table.memberAt(root, "data");
     if (root === undefined) return undefined;
-    if (data === undefined) return { invalidPath: firstByteOf(root) === openBrace ? "data" : "" };
-    if (firstByteOf(data) !== openBracket) return { invalidPath: "data" };
+    if (data === undefined) return { invalidPath: table.firstByteOf(root) === openBrace ? "data" : "" };
+    if (table.firstByteOf(data) !== openBracket) return { invalidPath: "data" };
     const spans: Span[] = [];
     const positions: number[] = [];
-    const elements = listElementSpans(bytes, spanOf(data));
+    const elements = listElementSpans(bytes, table.spanOf(data));
     for (const [position, span] of elements.entries()) {
       if (bytes[span.start] === letterN) continue;
       if (bytes[span.start] !== openBrace) return { invalidPath: `data.${position}` };
@@ -186,8 +186,8 @@ export const listReader =
       if (value instanceof MistypedValue) throw new TypeError(`entry ${position} is not an object`);
       return value;
     });
-    const more = memberAt(root, "has_more");
-    const hasMore = more !== undefined && parseValue(more) === true;
+    const more = table.memberAt(root, "has_more");
+    const hasMore = more !== undefined && table.parseValue(more) === true;
     const nulls = elements.length - spans.length;
     return { value: { ...entries, bytes, bytesAt, elements, positions, nulls, hasMore } };
   };
@@ -199,12 +199,12 @@ const letterN = 0x6e;
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {
-    const root = readRoot(bytes);
+    const root = table.readRoot(bytes);
     if (root === undefined) return undefined;
-    const json = memberAt(root, member);
-    if (json === undefined) return { invalidPath: firstByteOf(root) === openBrace ? member : "" };
-    if (firstByteOf(json) === letterN) return { value: null };
-    if (firstByteOf(json) !== openBrace) return { invalidPath: member };
-    const { start, end } = spanOf(json);
+    const json = table.memberAt(root, member);
+    if (json === undefined) return { invalidPath: table.firstByteOf(root) === openBrace ? member : "" };
+    if (table.firstByteOf(json) === letterN) return { value: null };
+    if (table.firstByteOf(json) !== openBrace) return { invalidPath: member };
+    const { start, end } = table.spanOf(json);
     return { value: bytes.subarray(start, end) };
   };

@@ -237,7 +237,7 @@ export const useProfile = async (sources: ChangeSources, name: string): Promise<
 };
 
 /** Deletes the keys and the settings of a profile. @throws Failure `unknown-profile`, and as `changeSaved` */
-export const deleteProfile = async (sources: ChangeSources, name: string): Promise<{ readonly wasInUse: boolean }> => {
+export const deleteProfile = async (sources: ChangeSources, name: string) => {
   const { host } = sources;
   const { keys } = findProfile(sources, name);
   if (keys.length > 0) await changeSaved(host, "credentials", (profiles) => profiles.delete(name));
@@ -270,7 +270,7 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
 export const renameProfile = async (
   sources: ChangeSources,
   { from, to }: { readonly from: string; readonly to: string },
-): Promise<{ readonly account: string }> => {
+) => {
   const { host } = sources;
   const { keys, others } = findProfile(sources, from);
   checkProfileName(to, {});
@@ -284,16 +284,15 @@ export const renameProfile = async (
   // Keys first, so a killed run leaves no key without a profile.
   if (keys.length > 0) {
     await changeSaved(host, "credentials", (profiles) => {
-      const saved = profiles.get(from) ?? {};
+      profiles.set(to, profiles.get(from) ?? {});
       profiles.delete(from);
-      profiles.set(to, saved);
     });
   }
   let account = from;
   await changeSaved(host, "settings", (profiles, others) => {
     const saved = { account: from, ...profiles.get(from) };
-    profiles.delete(from);
     profiles.set(to, saved);
+    profiles.delete(from);
     if (others.profile === from) others.profile = to;
     if (typeof saved.account === "string") account = saved.account;
   });

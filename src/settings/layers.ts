@@ -5,15 +5,7 @@ import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
 import { invalidSetting, unknownProfile } from "./failures.ts";
 import { type FolderHost, readSaved, type SavedFile } from "./saved.ts";
-import {
-  redactSetting,
-  type SettingName,
-  type SettingValues,
-  settings,
-  toOptionName,
-  toVariableName,
-  urlSettingNames,
-} from "./values.ts";
+import * as values from "./values.ts";
 
 export type SettingFlags = {
   readonly profile?: string | undefined;
@@ -21,7 +13,7 @@ export type SettingFlags = {
   /** The data folder, and the location of the local service's store. */
   readonly data_dir?: string | undefined;
   readonly store?: string | undefined;
-} & { readonly [Name in SettingName]?: string | boolean | undefined };
+} & { readonly [Name in values.SettingName]?: string | boolean | undefined };
 
 type SettingSource = "command line" | "environment" | "profile" | "default";
 
@@ -35,7 +27,7 @@ export interface SettingsSources {
   readonly notice: (sentence: string) => void;
   /** Takes the problems of files that other users can read. */
   readonly warn: (problem: Problem) => void;
-  readonly defaults?: { readonly [Name in SettingName]?: string } | undefined;
+  readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
   /** True if the profile can be new, as for a login. */
   readonly canBeNew?: boolean;
 }
@@ -62,7 +54,7 @@ export const knownProfiles = (...files: readonly SavedFile[]): readonly string[]
 };
 
 /** Returns the names of the profiles, and the texts of a setting in any of them, for completion. */
-export const readSavedTexts = (host: FolderHost, name: SettingName | "profile"): readonly string[] => {
+export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile"): readonly string[] => {
   try {
     const file = readSaved(host, "settings");
     if (name === "profile") return knownProfiles(file);
@@ -101,10 +93,10 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   const file = readSaved(host, "settings", warn);
   const { profile, where, isNamed } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
-  const typed = urlSettingNames.find((name) => flags[name] !== undefined);
+  const typed = values.urlSettingNames.find((name) => flags[name] !== undefined);
   if (local && typed !== undefined) {
     const first = flags.local === true ? "--local" : `the profile ${localProfile}`;
-    throw conflictingOptions({ first, second: toOptionName(typed), why: "the local service has its own URL" });
+    throw conflictingOptions({ first, second: values.toOptionName(typed), why: "the local service has its own URL" });
   }
   const saved: JsonObject | undefined = file.profiles.get(profile);
   // A profile without settings may have credentials.
@@ -134,16 +126,16 @@ export const toSettingText = (value: unknown): string =>
 type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: FailureLocation }>;
 
 /** Returns the text of a setting, and its source; undefined if no layer has it. */
-export const resolveSetting = (layers: Layers, name: SettingName): ResolvedSetting | undefined => {
+export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isNamed, profile } = layers;
-  const { isOfService, derivedFrom, fallback, local: localDefault } = settings[name];
+  const { isOfService, derivedFrom, fallback, local: localDefault } = values.settings[name];
   const found = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined =>
     value === undefined || value === null || (value === "" && source !== "command line")
       ? undefined
       : { text: toSettingText(value), source, where: { setting: name, ...where } };
-  const typed = found(flags[name], "command line", { option: toOptionName(name) });
+  const typed = found(flags[name], "command line", { option: values.toOptionName(name) });
   if (typed !== undefined) return typed;
-  const environment = toVariableName(name);
+  const environment = values.toVariableName(name);
   const fromProfile = name in saved ? found(saved[name], "profile", layers.where(name)) : undefined;
   const fromEnvironment = found(env[environment], "environment", { environment });
   const isProfileFirst = isOfService && isNamed;
@@ -158,15 +150,18 @@ export const resolveSetting = (layers: Layers, name: SettingName): ResolvedSetti
 };
 
 /** Returns the value of a setting; undefined if no layer has it. @throws Failure `setting-invalid` */
-export const findValue = <Name extends SettingName>(layers: Layers, name: Name): SettingValues[Name] | undefined => {
+export const findValue = <Name extends values.SettingName>(
+  layers: Layers,
+  name: Name,
+): values.SettingValues[Name] | undefined => {
   const found = resolveSetting(layers, name);
   if (found === undefined) return undefined;
   const { text, source, where } = found;
-  const { derivedFrom, parse } = settings[name];
+  const { derivedFrom, parse } = values.settings[name];
   // A default is invalid only if the setting that it is derived from is: the failure names that setting.
   if (source === "default" && derivedFrom !== undefined) findValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (parsed.ok) return parsed.value;
   const profile = source === "profile" ? layers.profile : undefined;
-  throw invalidSetting({ ...parsed, setting: name, value: redactSetting(name, text), where, profile });
+  throw invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where, profile });
 };

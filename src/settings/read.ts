@@ -8,15 +8,7 @@ import { openLocations } from "./database-locations.ts";
 import { folderUnknown } from "./failures.ts";
 import { defaultProfile, findLayers, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { findDataFolder } from "./saved.ts";
-import {
-  type SettingName,
-  type SettingValues,
-  settings,
-  toOptionName,
-  toVariableName,
-  urlSettingName,
-  urlSettingNames,
-} from "./values.ts";
+import * as values from "./values.ts";
 
 /** The settings of one run. An invalid value is a failure `setting-invalid` when it is used. */
 export type Settings = Awaited<ReturnType<typeof readSettings>>;
@@ -31,11 +23,11 @@ export const readSettings = async (given: SettingsSources) => {
   const layers = findLayers(sources);
   const { profile, local } = layers;
   if (local) {
-    const names = [...urlSettingNames.map(toVariableName), toVariableName("credential_command")];
+    const names = [...values.urlSettingNames.map(values.toVariableName), values.toVariableName("credential_command")];
     const set = [...names.filter((name) => host.env[name]), ...findSecretVariables(host, credentialUses)];
     if (set.length > 0) notice(`not used with the local service: ${set.join(", ")}`);
   }
-  const requireSetting = <Name extends SettingName>(name: Name): SettingValues[Name] => {
+  const requireSetting = <Name extends values.SettingName>(name: Name): values.SettingValues[Name] => {
     const value = findValue(layers, name);
     if (value === undefined) throw settingMissing(name, profile);
     return value;
@@ -44,14 +36,14 @@ export const readSettings = async (given: SettingsSources) => {
   return {
     profile,
     local,
-    get: <Name extends SettingName>(name: Name) => findValue(layers, name),
-    source: (name: SettingName) => resolveSetting(layers, name)?.source,
+    get: <Name extends values.SettingName>(name: Name) => findValue(layers, name),
+    source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     /** @throws Failure `setting-missing` */
     require: requireSetting,
     /** Returns the URL of a host of the contract, without a trailing slash. @throws Failure `setting-missing` */
     address(of: EndpointHost): string {
-      const url = requireSetting(urlSettingName(of));
-      noteUrlSource(layers, urlSettingName(of), notice);
+      const url = requireSetting(values.urlSettingName(of));
+      noteUrlSource(layers, values.urlSettingName(of), notice);
       // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
     },
@@ -85,27 +77,27 @@ const tellOnce = <Item>(tell: (item: Item) => void, idOf: (item: Item) => string
   };
 };
 
-const noteUrlSource = (layers: Layers, name: SettingName, notice: (sentence: string) => void): void => {
+const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void): void => {
   const { env, flags, isNamed, profile } = layers;
-  const [variable, source] = [toVariableName(name), resolveSetting(layers, name)?.source];
+  const [variable, source] = [values.toVariableName(name), resolveSetting(layers, name)?.source];
   if (isNamed && env[variable] && (source === "profile" || source === "default")) {
     notice(`${variable} is not used, because the profile ${profile} has its own URL`);
   }
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;
   const from = source === "environment" ? variable : `log_base_url of the profile ${profile}`;
-  notice(`logging to the URL in ${from}, not to --base-url; use ${toOptionName(name)} for another URL`);
+  notice(`logging to the URL in ${from}, not to --base-url; use ${values.toOptionName(name)} for another URL`);
 };
 
 /** Returns the failure for a required setting that is not set. */
-export const settingMissing = (missing: SettingName, profile: string = defaultProfile): Failure => {
+export const settingMissing = (missing: values.SettingName, profile: string = defaultProfile): Failure => {
   // The log URL is by default the main URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
-  const { example = "…", hasOption, local } = settings[name];
+  const { example = "…", hasOption, local } = values.settings[name];
   const inProfile = profile === defaultProfile ? "" : ` --profile ${profile}`;
   const ways = [
-    ...(hasOption ? [`pass ${toOptionName(name)} ${example}`] : []),
-    `set ${toVariableName(name)}=${example}`,
+    ...(hasOption ? [`pass ${values.toOptionName(name)} ${example}`] : []),
+    `set ${values.toVariableName(name)}=${example}`,
     `run \`rollcall config set ${name} ${example}${inProfile}\``,
     ...(local !== undefined || name.endsWith("base_url") ? ["use the local service with --local"] : []),
   ];

@@ -57,7 +57,7 @@ const ruleTopic = (name: string, severity: Severity, about: string, example: Exa
 });
 
 /** Returns the example of a rule about trajectories, by checking the example's files in memory. */
-export const exampleProblem = async <Name extends RuleName>(name: Name): Promise<Problem> => {
+export const exampleProblem = async (name: RuleName): Promise<Problem> => {
   const { example } = getRule(name);
   if ("data" in example) return createProblem(name, example.data, example.location);
   const { files, against, ...how } = example;
