@@ -37,10 +37,8 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
     async close() {
       for (const work of pending.splice(0)) {
         await work().catch((thrown: unknown) => {
-          if (flags.debug)
-            screen.trace(
-              `* work after the output failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-            );
+          const why = thrown instanceof Error ? thrown.message : String(thrown);
+          if (flags.debug) screen.trace(`* work after the output failed: ${why}`);
         });
       }
       for (const one of opened.splice(0).reverse()) await one.close();

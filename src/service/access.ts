@@ -1,13 +1,13 @@
 /** Access to the local service: its own key or a key of the store, and no web pages of other origins. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import type { AuthScheme, Endpoint } from "../contract/endpoint.ts";
 import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/index.ts";
 import type { Problem } from "../failure.ts";
-import { checkFileMode, getErrorCode, requireSafeOwnership, writeFileAtomically } from "../files.ts";
+import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
 import { invalidLocalKey } from "./failures.ts";
 import { Refusal } from "./operation.ts";
@@ -59,14 +59,8 @@ export const loadLocalKey = async (
 };
 
 const readKey = (path: string): string | undefined => {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (thrown) {
-    if (getErrorCode(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  }
-  const key = text.trim();
+  if (!existsSync(path)) return undefined;
+  const key = readFileSync(path, "utf8").trim();
   if (/^[\x21-\x7e]{16,}$/.test(key)) return key;
   throw invalidLocalKey(path);
 };

@@ -99,14 +99,9 @@ export const openService = async (options: ServiceOptions) => {
 
 const unansweredProblem = (thrown: unknown): Problem => {
   const { code, message, details } = toFailure(thrown);
-  const { file } = details.where ?? {};
-  const status = isStoreFailure(thrown) ? 503 : 500;
-  return {
-    rule: code,
-    severity: "warning",
-    ...(file !== undefined && { file }),
-    message: `cannot answer a request (${status}): ${message}`,
-  };
+  const file = details.where?.file;
+  const text = `cannot answer a request (${isStoreFailure(thrown) ? 503 : 500}): ${message}`;
+  return { rule: code, severity: "warning", ...(file !== undefined && { file }), message: text };
 };
 
 export const exposedAddressProblem = (address: string): Problem => ({

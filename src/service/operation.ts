@@ -57,12 +57,6 @@ interface RawRequest {
   readonly idempotencyKey: string | undefined;
 }
 
-interface Request<P extends Schema, B extends Schema> {
-  readonly caller: Caller;
-  readonly parameters: SchemaOutput<P>;
-  readonly body: SchemaOutput<B>;
-}
-
 export interface Operation {
   readonly endpoint: Endpoint;
   readonly errorFormat: ErrorFormat;
@@ -73,7 +67,7 @@ export interface Operation {
 export const defineOperation = <P extends Schema, B extends Schema, R>(
   endpoint: Endpoint<P, B, R>,
   errorFormat: ErrorFormat,
-  answer: (request: Request<P, B>) => Promise<Body>,
+  answer: (request: { caller: Caller; parameters: SchemaOutput<P>; body: SchemaOutput<B> }) => Promise<Body>,
 ): Operation => ({
   endpoint,
   errorFormat,
