@@ -65,9 +65,8 @@ export const readInputs = (call: RawJson): Conversation => {
   const system = findValue(inputs, "system");
   const hasSystem = items.some((item) => /^(system|developer)$/.test(textAt(findMessage(item), "role") ?? ""));
   const isSeparate = !hasSystem && (system?.kind === "text" || system?.kind === "list");
-  return isSeparate
-    ? { items: [composeMessage("system", system), ...items], rest: omitMembers(inputs, [key, "system"]) }
-    : { items, rest: omitMembers(inputs, [key]) };
+  if (!isSeparate) return { items, rest: omitMembers(inputs, [key]) };
+  return { items: [composeMessage("system", system), ...items], rest: omitMembers(inputs, [key, "system"]) };
 };
 
 /** Returns the messages in the output of a call: choices, one message, or several. */

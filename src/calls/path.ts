@@ -7,15 +7,16 @@ import { findNearest } from "../nearest.ts";
 /** Keys, and positions in lists (negative ones count from the end). */
 export type CallPath = readonly (string | number)[];
 
-/** The value at a path, or the step that is missing. */
+/**
+ * The value at a path, or else the path up to the missing step, the path with the nearest key, and the available keys or
+ * the kind of the value.
+ */
 type PathResult =
   | { readonly kind: "found"; readonly value: RawJson }
   | {
       readonly kind: "missing";
-      /** The path up to the missing step. */
       readonly at: string;
       readonly near: string | undefined;
-      /** The available keys, or the kind or length of the value. */
       readonly there: readonly string[];
     };
 

@@ -42,10 +42,9 @@ export const openSummary = (prefix: string) => {
   const groups = new Map<string, Tally>();
   return {
     add(call: RawJson): void {
-      const micros = findDurationMicros(call);
-      const facts = { state: findState(call, prefix), micros };
-      const [usages, costs] = [readUsages(call), readCosts(call, prefix)];
-      addToTally(all, { ...facts, usages, costs });
+      const facts = readFacts(call, prefix);
+      const { usages, costs } = facts;
+      addToTally(all, facts);
       const op = findOperation(call) ?? "";
       const models = new Set([...findModels(call, prefix), ...[...usages, ...costs].map(modelOf)]);
       for (const model of models.size === 0 ? [""] : models) {
@@ -64,6 +63,13 @@ export const openSummary = (prefix: string) => {
     },
   };
 };
+
+const readFacts = (call: RawJson, prefix: string) => ({
+  state: findState(call, prefix),
+  micros: findDurationMicros(call),
+  usages: readUsages(call),
+  costs: readCosts(call, prefix),
+});
 
 const modelOf = ({ model = "" }: { readonly model: string | undefined }): string => model;
 
@@ -84,28 +90,18 @@ const newTally = (op: string, model: string): Tally => {
   return { op, model, calls: 0, states, micros: [], tokens, callsWithCost: 0, dollars: zero };
 };
 
-interface CallFacts {
-  readonly state: CallState;
-  readonly micros: number | undefined;
-  readonly usages: readonly Usage[];
-  readonly costs: readonly Cost[];
-}
-
-const addToTally = (tally: Tally, { state, micros, usages, costs }: CallFacts): void => {
+const addToTally = (tally: Tally, { state, micros, usages, costs }: ReturnType<typeof readFacts>): void => {
   tally.calls++;
   tally.states[state]++;
   if (micros !== undefined && micros >= 0) tally.micros.push(micros);
-  let hasTokens = false;
-  for (const usage of usages) {
-    const counted = { ...usage, total: sumTokens(usage) };
-    for (const kind of tokenKinds) {
-      const more = counted[kind];
-      if (more === undefined) continue;
-      tally.tokens[kind] = (tally.tokens[kind] ?? 0n) + more;
-      hasTokens = true;
+  const counted = usages.map((usage) => ({ ...usage, total: sumTokens(usage) }));
+  for (const kind of tokenKinds) {
+    for (const usage of counted) {
+      const more = usage[kind];
+      if (more !== undefined) tally.tokens[kind] = (tally.tokens[kind] ?? 0n) + more;
     }
   }
-  if (hasTokens) tally.tokens.calls++;
+  if (counted.some((usage) => tokenKinds.some((kind) => usage[kind] !== undefined))) tally.tokens.calls++;
   const dollars: readonly Decimal[] = costs.flatMap((one) => readDollars(one) ?? []);
   if (dollars.length > 0) tally.callsWithCost++;
   tally.dollars = dollars.reduce(addDecimals, tally.dollars);

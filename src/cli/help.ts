@@ -32,19 +32,17 @@ type NamedKind = readonly [name: string, kind: Kind<unknown>];
 const createLayout = (terminalColumns: number) => {
   const columns = Math.min(screenColumns, terminalColumns);
   const helper = Object.assign(new Help(), { helpWidth: columns, minWidthToWrap: 1 });
-  return {
-    columns,
-    wrapped: (text: string): string => helper.boxWrap(text, columns),
-    /** Descriptions are next to the terms, or below them in a narrow terminal. */
-    list(items: readonly Item[]): readonly string[] {
-      const width = Math.max(0, ...items.map(({ term }) => term.length));
-      if (columns - width - 4 >= minDescriptionWidth)
-        return items.map(({ term, description }) => helper.formatItem(term, width, description, helper));
-      return items.map(({ term, description }) =>
-        [`  ${term}`, ...helper.boxWrap(description, columns - 6).split("\n")].join("\n      "),
-      );
-    },
+  /** Descriptions are next to the terms, or below them in a narrow terminal. */
+  const list = (items: readonly Item[]): readonly string[] => {
+    const width = Math.max(0, ...items.map(({ term }) => term.length));
+    const isWide = columns - width - 4 >= minDescriptionWidth;
+    return items.map(({ term, description }) =>
+      isWide
+        ? helper.formatItem(term, width, description, helper)
+        : `  ${term}\n${helper.boxWrap(description, columns - 6)}`.replaceAll("\n", "\n      "),
+    );
   };
+  return { columns, list, wrapped: (text: string): string => helper.boxWrap(text, columns) };
 };
 
 export const shortHelp = (command: Command, terminalColumns = screenColumns): string => {
@@ -73,9 +71,6 @@ const countLines = (text: string): number => text.split("\n").length - 1;
 
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const formatArguments = ({ args }: Command): readonly string[] =>
-  Object.entries(args).map(([name, kind]) => formatArgument(name, kind, "…"));
-
 const verbItems = (command: Command): readonly Item[] => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
@@ -88,14 +83,17 @@ const verbItems = (command: Command): readonly Item[] => {
 };
 
 const verbTerm = (command: Command): string => {
-  const { verbs } = command;
-  const [only] = verbs;
-  if (only === undefined) return [lastWord(command), ...formatArguments(command)].join(" ");
+  const { verbs, args } = command;
+  const [only, ...others] = verbs;
+  const name = lastWord(command);
+  if (only === undefined) {
+    return [name, ...Object.entries(args).map(([arg, kind]) => formatArgument(arg, kind, "…"))].join(" ");
+  }
   // The command also runs without a verb, and each verb has verbs.
-  if (verbs.every((verb) => verb.verbs.length > 0)) return lastWord(command);
-  if (verbs.length === 1) return [lastWord(command), lastWord(only), ...formatArguments(only)].join(" ");
+  if (verbs.every((verb) => verb.verbs.length > 0)) return name;
+  if (others.length === 0) return `${name} ${verbTerm(only)}`;
   const listed = verbs.map(lastWord).join("|");
-  return `${lastWord(command)} ${listed.length <= maxVerbsLength ? listed : "<verb>"}`;
+  return `${name} ${listed.length <= maxVerbsLength ? listed : "<verb>"}`;
 };
 
 const ownItems = ({ args, options }: Command): readonly Item[] => [

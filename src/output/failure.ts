@@ -76,8 +76,10 @@ const truncateReply = (text: string): string =>
   text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`;
 
 const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> => {
-  const safe = (value: unknown): unknown =>
-    typeof value === "string" ? clean(value) : Array.isArray(value) ? value.map(safe) : value;
+  const safe = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(safe);
+    return typeof value === "string" ? clean(value) : value;
+  };
   return Object.fromEntries(Object.entries(facts).map(([key, value]) => [key, safe(value)]));
 };
 

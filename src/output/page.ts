@@ -74,44 +74,23 @@ function* sectionLines(section: Section, layout: Layout): Generator<readonly str
 
 const indentStep = "  ";
 
-/** Maximum characters of a title, and of a labelled text, on a bounded page. */
-const maxTitle = 300;
-const maxText = 2000;
+const titleLines = (title: string, indent: string, { clean, fold, paint }: Layout): readonly string[] =>
+  fold(clean(title).replaceAll("\n", " "), indent.length).map((part) => indent + paint("strong", part));
 
-const titleLines = (title: string, indent: string, layout: Layout): readonly string[] => {
-  const line = shorten(layout.clean(title), maxTitle, layout).replaceAll("\n", " ");
-  return layout.fold(line, indent.length).map((part) => indent + layout.paint("strong", part));
-};
-
-const shorten = (text: string, max: number, { isBounded }: Layout): string =>
-  isBounded && text.length > max ? `${text.slice(0, max)}… (${text.length} characters: --full)` : text;
-
-const maxLines = 30;
-
-const labelledLines = (all: readonly Line[], indent: string, layout: Layout): readonly string[] => {
-  const { clean, isBounded, paint } = layout;
-  const lines = isBounded ? all.slice(0, maxLines) : all;
-  const left = all.length - lines.length;
-  const labelWidth = lines.reduce((width, line) => Math.max(width, clean(line.label).length), 0);
-  const texts = lines.flatMap((line) => labelledLine(line, { ...layout, indent, labelWidth }));
-  return left === 0 ? texts : [...texts, indent + paint("faint", `… ${left} more lines (--full)`)];
-};
-
-const labelledLine = (
-  { label, text, tone }: Line,
-  { indent, labelWidth, ...layout }: Layout & { readonly indent: string; readonly labelWidth: number },
-): readonly string[] => {
+const labelledLines = (lines: readonly Line[], indent: string, layout: Layout): readonly string[] => {
   const { paint, clean, fold } = layout;
+  const labelWidth = lines.reduce((width, { label }) => Math.max(width, clean(label).length), 0);
   const textIndent = indent.length + labelWidth + 2;
-  const name = clean(label);
-  const shown = shorten(clean(text), maxText, layout);
-  const isBelow = isBetterBelow(shown, { beside: textIndent, below: indent.length + indentStep.length }, layout);
-  const rest = isBelow ? indent + indentStep : " ".repeat(textIndent);
-  const lines = shown.split("\n").flatMap((line) => fold(line, rest.length));
-  const first = isBelow
-    ? [indent + paint("faint", name)]
-    : [`${indent}${paint("faint", name.padEnd(labelWidth))}  ${paint(tone, lines.shift() ?? "")}`.trimEnd()];
-  return [...first, ...lines.map((line) => `${rest}${paint(tone, line)}`.trimEnd())];
+  return lines.flatMap(({ label, text, tone }) => {
+    const shown = clean(text);
+    const isBelow = isBetterBelow(shown, { beside: textIndent, below: indent.length + indentStep.length }, layout);
+    const rest = isBelow ? indent + indentStep : " ".repeat(textIndent);
+    const folded = shown.split("\n").flatMap((line) => fold(line, rest.length));
+    const first = isBelow
+      ? indent + paint("faint", clean(label))
+      : `${indent}${paint("faint", clean(label).padEnd(labelWidth))}  ${paint(tone, folded.shift() ?? "")}`.trimEnd();
+    return [first, ...folded.map((line) => `${rest}${paint(tone, line)}`.trimEnd())];
+  });
 };
 
 /** True if there is no space next to the label, or if a word would be folded there but fits below the label. */

@@ -1,5 +1,6 @@
 /** Progress on standard error: a spinner or a bar on a terminal, lines in a build's log, events for a program. */
 
+import type { Ora } from "ora";
 import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
 
@@ -22,32 +23,24 @@ interface SpinnerOptions {
 
 export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): ProgressIndicator => {
   const end = new AbortController();
+  const stopped = AbortSignal.any([host.signal, end.signal]);
   let text = clean(label);
-  let show: ((label: string) => void) | undefined;
+  let spinner: Ora | undefined;
   const start = async (): Promise<void> => {
-    await host.sleep(spinnerDelayMs, end.signal);
+    await host.sleep(spinnerDelayMs, stopped);
     const { default: ora } = await import("ora");
-    if (end.signal.aborted) return;
+    if (stopped.aborted) return;
     // Typed text belongs to the shell, and a hidden cursor would stay hidden if the process is killed.
     const quiet = { isEnabled: true, discardStdin: false, hideCursor: false };
-    const spinner = ora({ text, stream: host.stderr, ...quiet, ...(color ? {} : { color: false }) });
-    spinner.start();
-    show = (next) => {
-      spinner.text = next;
-    };
-    end.signal.addEventListener("abort", () => spinner.stop(), { once: true });
+    spinner = ora({ text, stream: host.stderr, ...quiet, ...(color ? {} : { color: false }) }).start();
+    stopped.addEventListener("abort", () => spinner?.stop(), { once: true });
   };
   start().catch(() => undefined);
-  const stop = (): void => {
-    host.signal.removeEventListener("abort", stop);
-    end.abort();
-  };
-  host.signal.addEventListener("abort", stop, { once: true });
   const update = (next: string): void => {
     text = clean(next);
-    show?.(text);
+    if (spinner !== undefined) spinner.text = text;
   };
-  return { update, stop };
+  return { update, stop: () => end.abort() };
 };
 
 export const meterFormats = ["bar", "lines", "json", "none"] as const;

@@ -37,18 +37,13 @@ export interface Column<Row> {
   readonly tag?: (row: Row) => CellTag | undefined;
 }
 
+type TextColumn<Row> = Pick<Column<Row>, "rank" | "align"> &
+  Partial<Pick<Column<Row>, "heading" | "value">> & { readonly text: (row: Row) => string | null | undefined };
+
+/** A column of rollcall's own texts. */
 export const textColumn = <Row>(
   name: string,
-  {
-    text,
-    value = text,
-    heading = name,
-    ...shown
-  }: Pick<Column<Row>, "rank" | "align"> & {
-    readonly heading?: string;
-    readonly text: (row: Row) => string | null | undefined;
-    readonly value?: (row: Row) => unknown;
-  },
+  { text, value = text, heading = name, ...shown }: TextColumn<Row>,
 ): Column<Row> => ({ name, heading, ...shown, cell: (row) => text(row) ?? "", value });
 
 /** The objects in a reply of the service. JSON and CSV are made from its bytes, which keeps the spelling of values. */

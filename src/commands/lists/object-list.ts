@@ -28,20 +28,15 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
 /** Prints objects. In JSON, they are in `member`, after the other keys. */
 export const printObjects = async <Row extends object>(
   screen: Screen,
-  {
-    member,
-    rows,
-    others = {},
-    columns,
-  }: {
-    readonly member: string;
-    readonly rows: readonly Row[];
-    readonly others?: object;
-    readonly columns: KeyColumns<NoInfer<Row>>;
-  },
-): Promise<void> =>
-  await printList<Row>(screen, {
-    columns: keyColumns<Row>(columns),
-    rows,
-    wire: { bytes: Buffer.from(JSON.stringify({ ...others, [member]: rows })), member },
-  });
+  { member, rows, others = {}, columns }: ObjectList<Row>,
+): Promise<void> => {
+  const wire = { bytes: Buffer.from(JSON.stringify({ ...others, [member]: rows })), member };
+  await printList<Row>(screen, { columns: keyColumns<Row>(columns), rows, wire });
+};
+
+interface ObjectList<Row> {
+  readonly member: string;
+  readonly rows: readonly Row[];
+  readonly others?: object;
+  readonly columns: KeyColumns<NoInfer<Row>>;
+}

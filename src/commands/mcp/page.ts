@@ -46,11 +46,7 @@ export const formatPage = (bytes: Uint8Array, { paged, offset, limit, maxTextLen
 };
 
 /** Limits of a value: text in UTF-16 units, entries of an array or object, levels of nesting. */
-interface Bounds {
-  readonly maxTextLength: number;
-  readonly maxEntries: number;
-  readonly maxLevels: number;
-}
+type Bounds = Readonly<Record<"maxTextLength" | "maxEntries" | "maxLevels", number>>;
 
 const boundsByWidth: readonly Bounds[] = [
   { maxTextLength: Number.POSITIVE_INFINITY, maxEntries: 200, maxLevels: 12 },

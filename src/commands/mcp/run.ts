@@ -65,7 +65,6 @@ const filters =
 
 const includeContent = { include_content: { type: "boolean", description: "return inputs and outputs too" } };
 
-/** @param hasContent true if inputs and outputs of calls may be read */
 const listOffers = (root: mcp.Root | undefined, hasContent: boolean): readonly ToolOffer[] => {
   const offers: readonly ToolOffer[] = [
     {

@@ -74,13 +74,9 @@ const lineSection = (title: string, lines: readonly Line[]): readonly Section[] 
 
 export const fieldSections = (call: RawJson, fields: readonly string[]): readonly Section[] => {
   const found = fields.map((label) => {
-    const [value, ...others] = findValues(call, label) ?? [];
-    const isTree = others.length === 0 && (value?.kind === "object" || value?.kind === "list");
-    return {
-      label,
-      tree: isTree ? value : undefined,
-      text: formatValues(value === undefined ? [] : [value, ...others]),
-    };
+    const values = findValues(call, label) ?? [];
+    const tree = values.length === 1 && /object|list/.test(values[0]?.kind ?? "") ? values[0] : undefined;
+    return { label, tree, text: formatValues(values) };
   });
   const lines = found.filter(({ tree }) => tree === undefined);
   return [{ lines }, ...found.flatMap(({ label, tree }) => treeSection(label, tree))];
@@ -186,9 +182,8 @@ const summaryOf = (call: RawJson, { costs }: CallViewOptions): RawJson | undefin
   const summary = findValue(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
   const withoutCosts = (value: RawJson): RawJson => toObject(value.members.filter(({ key }) => key !== "costs"));
-  const members = withoutCosts(summary).members.map(({ key, value }) => ({
-    key,
-    value: value.kind === "object" ? withoutCosts(value) : value,
-  }));
+  const members = withoutCosts(summary).members.map(({ key, value }) => {
+    return { key, value: value.kind === "object" ? withoutCosts(value) : value };
+  });
   return toObject(members);
 };

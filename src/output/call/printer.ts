@@ -21,11 +21,7 @@ interface CallPrinting extends CallViewOptions {
   readonly end: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
-export const printCalls = async (
-  screen: Screen,
-  replies: AsyncIterable<CallReply>,
-  options: CallPrinting,
-): Promise<void> => {
+export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting): Promise<void> => {
   const shown = options.noContent ? withoutContent(replies, options.vendorPrefix) : replies;
   if (options.isMarkdown) return await screen.print(callsMarkdown(screen, shown, options), linesOnly);
   if (screen.format === "table" || screen.format === "tsv") {
@@ -51,50 +47,41 @@ export const printCalls = async (
 
 const linesOnly = { kind: "lines", isPaged: false } as const;
 
-async function* withoutContent(replies: AsyncIterable<CallReply>, prefix: string): AsyncGenerator<CallReply, void> {
+async function* withoutContent(replies: Replies, prefix: string): AsyncGenerator<CallReply, void> {
   for await (const { call: whole } of replies) {
     const call = omitContent(whole, prefix);
     yield { call, reply: Buffer.from(`{"call":${call.json}}`) };
   }
 }
 
-async function* callPages(
-  { fields }: Screen,
-  replies: AsyncIterable<CallReply>,
-  options: CallViewOptions,
-): AsyncGenerator<Page, void> {
+type Replies = AsyncIterable<CallReply>;
+
+async function* callPages(screen: Screen, replies: Replies, options: CallViewOptions): AsyncGenerator<Page, void> {
   let isNext = false;
   for await (const { call } of replies) {
-    yield { sections: sectionsOf(call, fields, options), isFull: options.full, isNext };
+    yield { sections: sectionsOf(call, screen, options), isFull: options.full, isNext };
     isNext = true;
   }
 }
 
 async function* callsMarkdown(
-  { fields, safe }: Screen,
-  replies: AsyncIterable<CallReply>,
+  screen: Screen,
+  replies: Replies,
   options: CallViewOptions,
 ): AsyncGenerator<string, void> {
   let isNext = false;
   for await (const { call } of replies) {
     if (isNext) yield "\n---\n\n";
-    yield* pageMarkdown(sectionsOf(call, fields, options), safe.text);
+    yield* pageMarkdown(sectionsOf(call, screen, options), screen.safe.text);
     isNext = true;
   }
 }
 
-const sectionsOf = (
-  call: RawJson,
-  fields: readonly string[] | undefined,
-  options: CallViewOptions,
-): Iterable<Section> => {
+const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions): Iterable<Section> => {
   if (fields === undefined) return callSections(call, options);
   const columns = callColumns({ ...options, storageSize: true, totalStorageSize: true });
-  const rows = { count: 1, at: () => call };
-  return fieldSections(
-    call,
-    fields.map((name) => resolveField(name, columns, rows)),
-  );
+  const names = fields.map((name) => resolveField(name, columns, { count: 1, at: () => call }));
+  return fieldSections(call, names);
 };
 
 /** The reward of a logged trajectory, and the default for `--as trajectory`. The last column if a call has a reward. */
@@ -141,11 +128,8 @@ const fenceText = (text: string): readonly string[] => {
   return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
 };
 
-interface CallSummaryView {
-  readonly summary: CallSummary;
-  readonly costs: boolean;
-  readonly missing: number;
-}
+/** `missing` is the number of ids without a call. */
+type CallSummaryView = { readonly summary: CallSummary; readonly costs: boolean; readonly missing: number };
 
 /** Prints a row for each operation and model and a total, or one JSON document. */
 export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
