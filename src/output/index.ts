@@ -6,22 +6,13 @@ import type { Screen } from "./screen.ts";
 
 export { type OpenedBrowser, openBrowser } from "./browser.ts";
 export type { CallViewOptions } from "./call/page.ts";
-export { type CallReply, printCallSummary, printCalls } from "./call/printer.ts";
-
-export { printDocument, printList, printRaw } from "./list.ts";
+export * from "./call/printer.ts";
+export * from "./list.ts";
 export { printPage } from "./page.ts";
 export { formatBar, type Meter, meterFormats, type ProgressIndicator } from "./progress.ts";
-export { printReport, type Report, type ReportFormat, reportFormats, requireReportFile } from "./report.ts";
-export {
-  colorModes,
-  openScreen,
-  parseScreenOptions,
-  type Screen,
-  type ScreenOptions,
-  type TypedScreenOptions,
-} from "./screen.ts";
-export type { CellTag, Column, Format, Line, Page, RowSequence, Section } from "./views.ts";
-export { formats, textColumn } from "./views.ts";
+export * from "./report.ts";
+export * from "./screen.ts";
+export * from "./views.ts";
 export { findColumn, readSpelledObject } from "./wire.ts";
 
 // Code for a terminal or a rare case is loaded when it is needed.
@@ -39,6 +30,5 @@ export const renderProblem = async (screen: Screen, problem: Problem, indent = 0
 /** Prints distributions below a result. Calls `found` only if the output is a terminal. */
 export const printDistributions = async (screen: Screen, found: () => Distributions): Promise<void> => {
   if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
-  const { printHistograms } = await import("./histogram.ts");
-  await printHistograms(screen, found());
+  await (await import("./histogram.ts")).printHistograms(screen, found());
 };

@@ -62,12 +62,8 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
 };
 
 /** Joins small pieces for one write. Keeps pieces that are made over time, so that each appears immediately. */
-export const joinPieces = (pieces: Pieces): Pieces => (Symbol.asyncIterator in pieces ? pieces : joinText(pieces));
-
-/** Characters of joined pieces. A longer piece is a separate write. */
-const joinedLength = 1 << 16;
-
-function* joinText(pieces: Iterable<string>): Generator<string, void> {
+export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> {
+  if (Symbol.asyncIterator in pieces) return yield* pieces;
   let text = "";
   for (const piece of pieces) {
     if (text !== "" && text.length + piece.length > joinedLength) {
@@ -78,6 +74,9 @@ function* joinText(pieces: Iterable<string>): Generator<string, void> {
   }
   if (text !== "") yield text;
 }
+
+/** Characters of joined pieces. A longer piece is a separate write. */
+const joinedLength = 1 << 16;
 
 /** Writes pieces until the reader leaves. False if the reader left before the end. */
 export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> => {

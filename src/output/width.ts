@@ -21,28 +21,24 @@ const maxUnits = (columns: number): number => columns * 8 + 64;
 const takeStart = (line: string, width: number): string => {
   const start = line.slice(0, maxUnits(width));
   if (singleWidthText.test(start)) return start.slice(0, width);
-  let taken = 0;
-  let end = 0;
+  let left = width;
   for (const { segment, index } of graphemes.segment(start)) {
-    taken += measureWidth(segment);
-    if (taken > width) break;
-    end = index + segment.length;
+    left -= measureWidth(segment);
+    if (left < 0) return start.slice(0, index);
   }
-  return start.slice(0, end);
+  return start;
 };
 
 const takeEnd = (line: string, width: number): string => {
   const end = line.slice(Math.max(0, line.length - maxUnits(width)));
   // The first grapheme may be the half of a character.
   const whole = Array.from(graphemes.segment(end)).slice(end.length < line.length ? 1 : 0);
-  let taken = 0;
-  let start = end.length;
-  for (const { segment, index } of whole.reverse()) {
-    taken += measureWidth(segment);
-    if (taken > width) break;
-    start = index;
-  }
-  return end.slice(start);
+  let left = width;
+  const tooLong = whole.findLast(({ segment }) => {
+    left -= measureWidth(segment);
+    return left < 0;
+  });
+  return end.slice(tooLong === undefined ? (whole[0]?.index ?? 0) : tooLong.index + tooLong.segment.length);
 };
 
 /** Truncates a line at its end to `width` columns, with a mark if something is omitted. */

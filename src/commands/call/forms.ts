@@ -81,13 +81,12 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
 
 const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallReadOptions): void => {
   const { as, list, path, summary, noContent } = typed;
-  const forms = {
-    "--summary": summary,
-    "--list": list,
-    "--path": path !== undefined,
-    [`--as ${as}`]: as !== undefined,
-  };
-  const [first, second] = Object.entries(forms).flatMap(([form, isGiven]) => (isGiven ? [form] : []));
+  const [first, second] = [
+    ...(summary ? ["--summary"] : []),
+    ...(list ? ["--list"] : []),
+    ...(path === undefined ? [] : ["--path"]),
+    ...(as === undefined ? [] : [`--as ${as}`]),
+  ];
   if (first === undefined) return;
   if (second !== undefined) throw contradiction(first, second, "each is an output form of its own");
   if (!summary && !list && as !== "markdown") {

@@ -149,15 +149,8 @@ async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, 
 
 type Outcome = ReadCall | MissingCall | UnreadableCall;
 
-interface MissingCall {
-  readonly id: string;
-  readonly http: HttpFacts | undefined;
-}
-
-interface UnreadableCall {
-  readonly id: string;
-  readonly failure: Failure;
-}
+type MissingCall = { readonly id: string; readonly http: HttpFacts | undefined };
+type UnreadableCall = { readonly id: string; readonly failure: Failure };
 
 const openReader = async (context: Context, settings: Settings, typed: CallReadOptions) => {
   const client = await openClient(context, settings);

@@ -64,29 +64,32 @@ export const tokenCountOption = (about: string, value = "n"): Kind<number | unde
     return Number(digits) * factor;
   });
 
-const wordsOption = (about: string, value = "name"): Kind<readonly string[] | undefined> => {
+const parsedList = <Item>(
+  about: string,
+  value: string,
+  parseItem: (item: string, option: string, all: readonly string[]) => Item,
+): Kind<readonly Item[] | undefined> => {
   const kind = list(about, value);
   const parse = (typed: readonly string[], option: string) => {
     const all = kind.parse(typed, option);
-    if (all.includes("")) throw wrongValue(option, all.join(","), "words separated by commas");
-    return all.length === 0 ? undefined : all;
+    return all.length === 0 ? undefined : all.map((item) => parseItem(item, option, all));
   };
   return { ...kind, parse };
 };
 
-const pricesOption = (about: string): Kind<readonly (readonly [name: string, limit: string])[] | undefined> => {
-  const kind = list(about, "prices");
-  const parse = (typed: readonly string[], option: string) => {
-    const prices = kind.parse(typed, option).map((one) => {
-      const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
-      const price = parseDecimal(amount);
-      if (price === undefined || price.digits < 0n) throw wrongValue(option, one, wantedPrices);
-      return [name, amount] as const;
-    });
-    return prices.length === 0 ? undefined : prices;
-  };
-  return { ...kind, parse };
-};
+const wordsOption = (about: string, value = "name") =>
+  parsedList(about, value, (word, option, all) => {
+    if (word === "") throw wrongValue(option, all.join(","), "words separated by commas");
+    return word;
+  });
+
+const pricesOption = (about: string) =>
+  parsedList(about, "prices", (one, option) => {
+    const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
+    const price = parseDecimal(amount);
+    if (price === undefined || price.digits < 0n) throw wrongValue(option, one, wantedPrices);
+    return [name, amount] as const;
+  });
 
 const wantedPrices =
   "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
