@@ -53,7 +53,6 @@ export interface Charts {
 /** Trajectories with rewards in a range, or groups with mean rewards in a range. */
 export type RewardCount = { readonly range: Range; readonly count: number };
 
-/** One of several files with groups. */
 export interface FileSummary {
   readonly file: string;
   readonly groups: number;
@@ -65,7 +64,6 @@ export interface FileSummary {
 export type UntrainableReason = "invalid" | "no trajectories" | "one trajectory" | "equal rewards" | "no sampled turn";
 
 export interface GroupRows {
-  /** Numbers of selected groups, and of all groups. */
   readonly selected: number;
   readonly of: number;
   readonly rows: readonly GroupRow[];
@@ -73,7 +71,7 @@ export interface GroupRows {
   readonly searched: { readonly share: number; readonly found: number } | null;
 }
 
-/** The facts of a group in the table and its own view. Numbers are null before they are measured, or if invalid. */
+/** Numbers are null before they are measured, or if the group is invalid. */
 export interface GroupFacts {
   readonly group: number;
   /** Its name in the data, such as a task id. */
@@ -96,7 +94,6 @@ export interface GroupRow extends GroupFacts {
   readonly split: string | null;
 }
 
-/** A searched text in a trajectory of a group, with the text around it. */
 export interface SearchMatch {
   readonly trajectory: number;
   readonly before: string;
@@ -108,7 +105,6 @@ export type SourcePosition = { readonly file: string; readonly line: number };
 
 export interface Findings {
   readonly findings: readonly Finding[];
-  /** Number of further problems. */
   readonly others: number;
 }
 

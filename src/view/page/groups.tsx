@@ -102,10 +102,12 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const turned = useRef<1 | -1 | undefined>(undefined);
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
+  const { page } = query;
+  const link = useLink();
   const go = (by: 1 | -1) => () => {
-    if (moveFocus(body.current, "a", by) || query.page + by < 1 || query.page + by > pages) return;
+    if (moveFocus(body.current, "a", by) || page + by < 1 || page + by > pages) return;
     turned.current = by;
-    replaceQuery({ ...query, page: query.page + by });
+    replaceQuery({ ...query, page: page + by });
   };
   useKeys({ j: go(1), k: go(-1) });
   const table = formatQuery({ ...query, page: 1 });
@@ -113,7 +115,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   useLayoutEffect(() => () => void Object.assign(lastTable, { table, top: box.current?.scrollTop ?? 0 }), [table]);
   useLayoutEffect(() => {
     if (!isBack.current) box.current?.scrollTo({ top: 0 });
-  }, [table, query.page]);
+  }, [table, page]);
   useEffect(() => {
     if (turned.current !== undefined) moveFocus(body.current, "a", turned.current);
     turned.current = undefined;
@@ -121,9 +123,9 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
     isBack.current = false;
     box.current?.scrollTo({ top: lastTable.top });
     const at = rows.findIndex(({ group }) => group + 1 === lastTable.group);
-    const link = body.current?.rows[at]?.querySelector("a");
-    link?.focus({ preventScroll: true });
-    link?.scrollIntoView({ block: "nearest" });
+    const opened = body.current?.rows[at]?.querySelector("a");
+    opened?.focus({ preventScroll: true });
+    opened?.scrollIntoView({ block: "nearest" });
   }, [rows]);
   return (
     <section aria-label="groups">
@@ -135,7 +137,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
       </p>
       <div class="rows" ref={box}>
         <Table
-          key={query.page}
+          key={page}
           name="groups"
           columns={columnsOf(query, rows)}
           rows={rows}
@@ -148,20 +150,14 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           </p>
         )}
       </div>
-      {pages > 1 && <Pages pages={pages} />}
+      {pages > 1 && (
+        <nav class="pages" aria-label="pages">
+          {page > 1 && <a href={link({ page: page - 1 })}>‹ previous</a>}
+          page {formatCount(page)} of {formatCount(pages)}
+          {page < pages && <a href={link({ page: page + 1 })}>next ›</a>}
+        </nav>
+      )}
     </section>
-  );
-};
-
-const Pages = ({ pages }: { readonly pages: number }) => {
-  const { page } = usePage().query;
-  const link = useLink();
-  return (
-    <nav class="pages" aria-label="pages">
-      {page > 1 && <a href={link({ page: page - 1 })}>‹ previous</a>}
-      page {formatCount(page)} of {formatCount(pages)}
-      {page < pages && <a href={link({ page: page + 1 })}>next ›</a>}
-    </nav>
   );
 };
 
