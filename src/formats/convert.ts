@@ -126,7 +126,21 @@ export const convertInputs = async (
   const receipt = options.hasReceipt ? openReceipt(() => listRecordMappings(done)) : undefined;
   const notes = new Map<string, number>();
   const usedRewards = new Set<string>();
-  const run = createRun(options, { notes, usedRewards, receipt });
+  const note = (text: string): void => void notes.set(text, (notes.get(text) ?? 0) + 1);
+  const leaveOut = (value: Value | undefined, reason: string): void => {
+    if (value !== undefined) receipt?.leaveOut(value, reason);
+  };
+  const run: ConversionState["run"] = {
+    options,
+    markRewardUsed: (id) => void usedRewards.add(id),
+    note,
+    leaveOut,
+    skip: (value, subject) => {
+      note(`left out ${subject}`);
+      leaveOut(value, subject);
+      return [];
+    },
+  };
   const isMixed = formats.length + own.length > 1;
   const state = { host, run, documents, receipt, problems: new Problems(), isMixed };
   const converted: Source[] = [];
@@ -137,7 +151,10 @@ export const convertInputs = async (
     done.push({ files, groups });
     unreadableRecords += unreadable;
   }
-  noteUnusedRewards(run, usedRewards);
+  // Their file may belong to another run.
+  const unusedIds = [...(options.rewards?.keys() ?? [])].filter((id) => !usedRewards.has(id));
+  const named = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
+  if (unusedIds.length > 0) note(`--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${named}`);
   const [first] = converted;
   if (first !== undefined) {
     const close = async (): Promise<void> => await closeAll([first, ...kept]);
@@ -160,30 +177,6 @@ export const convertInputs = async (
 
 const closeAll = async (sources: Iterable<Source>): Promise<void> => {
   for (const { bytes } of sources) await bytes.close();
-};
-
-interface RunResults {
-  readonly notes: Map<string, number>;
-  readonly usedRewards: Set<string>;
-  readonly receipt: Receipt | undefined;
-}
-
-const createRun = (options: FormatOptions, { notes, usedRewards, receipt }: RunResults): ConversionState["run"] => {
-  const note = (text: string): void => void notes.set(text, (notes.get(text) ?? 0) + 1);
-  const leaveOut = (value: Value | undefined, reason: string): void => {
-    if (value !== undefined) receipt?.leaveOut(value, reason);
-  };
-  return {
-    options,
-    markRewardUsed: (id) => void usedRewards.add(id),
-    note,
-    leaveOut,
-    skip: (value, subject) => {
-      note(`left out ${subject}`);
-      leaveOut(value, subject);
-      return [];
-    },
-  };
 };
 
 /**
@@ -329,13 +322,6 @@ const listGroups = (result: ReturnType<typeof convertRecord>): ReadonlySet<strin
 
 /** The number of ids without a rollout that a note names. */
 const maxNamedIds = 3;
-
-/** Notes unused rewards, because their file may belong to another run. */
-const noteUnusedRewards = ({ options: { rewards }, note }: ConversionState["run"], used: ReadonlySet<string>): void => {
-  const unused = [...(rewards?.keys() ?? [])].filter((id) => !used.has(id));
-  const named = `${unused.slice(0, maxNamedIds).join(", ")}${unused.length > maxNamedIds ? ", …" : ""}`;
-  if (unused.length > 0) note(`--rewards has ${pluralize(unused.length, "id")} without a rollout: ${named}`);
-};
 
 /** Shows all records to a converter that previews them. */
 const previewRecords = async (

@@ -145,16 +145,8 @@ export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
       const group = groupOf(key, position.file);
       isInOrder = false;
       group.isBroken = true;
-      const nothing = {
-        position: -1,
-        start: 0,
-        length: 0,
-        isException: true,
-        digest: "",
-        identity: "",
-        index: undefined,
-      };
-      group.rollouts.push({ ...position, ...nothing, span });
+      const nothing = { start: 0, length: 0, isException: true, digest: "", identity: "", index: undefined };
+      group.rollouts.push({ ...position, ...nothing, position: -1, span });
       return group;
     },
 

@@ -47,11 +47,12 @@ export const expandFolders = async (given: readonly string[], options: ExpandOpt
   const names: string[] = [];
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : fileIdentity(name));
+  const keys = given.map(keyOf);
   // A named file does not count as part of a folder.
-  const known = new Set(given.map(keyOf));
+  const known = new Set(keys);
   const visited = new Set<string>();
-  for (const name of given) {
-    const key = keyOf(name);
+  for (const [at, name] of given.entries()) {
+    const key = keys[at] ?? name;
     if (visited.has(key)) {
       repeated.push(name);
       continue;
