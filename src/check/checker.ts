@@ -46,7 +46,6 @@ export const emptyBlock: Block = {
   places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) },
 };
 
-/** The value that is being checked, with its path in the record. */
 interface CheckedValue extends JsonValue {
   readonly path: Path;
 }
@@ -83,7 +82,6 @@ const requestType = defineObjectType(
   },
 );
 
-/** Keys that must not be repeated in a request. */
 const requestKeys = ["trajectory_groups", "split"] as const;
 
 const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, onlyKinds);
@@ -365,7 +363,6 @@ export class Checker {
   }
 }
 
-/** Returns the innermost value that contains a byte. */
 const findInnermost = (text: JsonTable, { from, byte }: { readonly from: number; readonly byte: number }): number => {
   let innermost = from;
   for (let node = from; node < nodeAfter(text, from) && startOf(text, node) <= byte; node += nodeSize) {
@@ -375,7 +372,6 @@ const findInnermost = (text: JsonTable, { from, byte }: { readonly from: number;
   return innermost;
 };
 
-/** Returns the number of elements; 0 if the value is not an array. */
 const countElements = (text: JsonTable, node: number): number => {
   if (kindOf(text, node) !== Kind.array) return 0;
   let count = countNumbers(text, node);

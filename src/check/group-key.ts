@@ -16,7 +16,6 @@ import { groupKeyNames } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
-/** Returns the paths of a key: at the top level, in metadata, and as a dotted path. */
 const toPaths = (name: string): readonly (readonly string[])[] => {
   const steps = name.split(".");
   const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];
@@ -26,7 +25,6 @@ const toPaths = (name: string): readonly (readonly string[])[] => {
 /** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
 export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
-/** Nested objects that are searched for a key. */
 const maxObjects = 16;
 
 /** Finds group keys of a trajectory, of its metadata and of objects in both, named as for `--group-by`. */

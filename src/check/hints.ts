@@ -4,7 +4,6 @@ import { findNearest } from "../nearest.ts";
 import { groupKeyCandidates } from "./group-key.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 
-/** Names that other tools use for a field. */
 const fieldAliases: Readonly<Record<string, string>> = {
   messages_and_choices: "messages conversation conversations messages_and_choice choices turns chat history",
   reward: "rewards score scores return total_reward final_reward episode_reward reward_score",
@@ -65,7 +64,6 @@ const findAlias = (field: string, holder: JsonObject): string | undefined => {
   return key === undefined ? undefined : shortName(key);
 };
 
-/** Returns advice for a group or a message at the position of a trajectory. */
 const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefined => {
   if (Array.isArray(trajectories)) return "expected a trajectory, found a group: move its trajectories one level up";
   return typeof role === "string"
@@ -86,7 +84,6 @@ const hasAssistant = (value: unknown): boolean => areObjects(value) && value.som
 const hasTurns = (holder: JsonObject, key: string): boolean =>
   typeof holder[key] === "string" || areObjects(holder[key]);
 
-/** Returns the --from format that reads the object. */
 const detectFormat = (holder: JsonObject): string | undefined => {
   const { input, output, messages, conversations } = holder;
   if (hasTurns(holder, "prompt") && (hasTurns(holder, "completion") || Array.isArray(holder.completions))) return "trl";
@@ -151,7 +148,6 @@ const listFields: Readonly<Record<string, { readonly one: string; readonly keys:
 /** Roles of messages. Assumed: deployed services accept these. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
 
-/** Names that other frameworks use for the roles. */
 const roleAliases: Readonly<Record<string, string>> = {
   user: "human environment env prompter",
   assistant: "gpt ai bot model chatbot agent policy completion",

@@ -24,7 +24,6 @@ type TurnCounts = Pick<
 
 type MessageCheck = (text: JsonTable, message: number, report: Report) => void;
 
-/** Facts that follow from the shape and role of a message or choice. */
 interface MessageFacts {
   /** True if the message is inside, in `message`. */
   readonly isChoice: boolean;
@@ -126,7 +125,6 @@ const reportCalls: MessageCheck = (text, _, report) => {
   report("tool-calls-type", { found: describeValue(text, calls) }, calls);
 };
 
-/** Counts the characters of the parts of a content. */
 const countCharacters = (text: JsonTable, content: number): number => {
   let characters = 0;
   const end = nodeAfter(text, content);
@@ -174,10 +172,8 @@ const addCalls = (text: JsonTable, list: number, turns: TurnCounts): void => {
   }
 };
 
-/** Returns the node of a string; 0 if it is empty. */
 const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, node) > 0 ? node : 0);
 
-/** The most tools that a mistyped name is compared with. */
 const maxComparedTools = 200;
 
 /**

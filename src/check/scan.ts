@@ -40,7 +40,6 @@ import type { RuleData, RuleName } from "./rules/rules.ts";
 
 const withReader = cacheReader(keyUses);
 
-/** A JSON value of a block, or bytes that are not JSON. */
 interface ScannedText extends Span {
   /** Undefined if the bytes are not JSON. */
   readonly node: number | undefined;
@@ -198,7 +197,6 @@ interface TextFault {
   readonly fault: Exclude<Fault, "end">;
 }
 
-/** Reports the fault of a text that is not truncated. */
 const reportFault = (bytes: Buffer, { at, fault }: TextFault, report: ReportFault): void => {
   const ahead = bytes.toString("latin1", Math.max(0, at - maxAheadBytes), at).trimEnd();
   /** The word at the fault, with its sign: `-Infinity`. */
@@ -216,17 +214,14 @@ const reportFault = (bytes: Buffer, { at, fault }: TextFault, report: ReportFaul
 
 const maxWordLength = 40;
 
-/** Bytes before a fault that are searched for its key and the last character. */
 const maxAheadBytes = 2 ** 12;
 
-/** Returns the character at an offset, or the number of an invisible character. */
 const formatCharacter = (bytes: Buffer, at: number): string => {
   const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
   const code = character.codePointAt(0) ?? 0;
   return /^[\p{C}\p{Z}]$/u.test(character) ? `U+${code.toString(16).toUpperCase().padStart(4, "0")}` : character;
 };
 
-/** Returns the offset of the first byte that is not UTF-8. */
 const findInvalidByte = (bytes: Buffer): number => {
   const decoded = Buffer.from(bytes.toString("utf8"));
   let end = 0;
@@ -262,7 +257,6 @@ interface List extends LineRange, Position {
   readonly path: Path;
 }
 
-/** The list must start within this many bytes of the text. */
 const maxHeadBytes = 2 ** 16;
 
 const findList = async (source: Bytes, { start, end, line }: LineRange & Position): Promise<List | undefined> => {

@@ -15,7 +15,6 @@ import { openBracket } from "../json/walk.ts";
 /** Kinds as bits, so that a field can accept several. Node 0 means an absent value. */
 export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
 
-/** Kinds by first byte. */
 const kinds = new Uint8Array(256).fill(Kind.number);
 const firsts = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
 for (const [character, kind] of Object.entries(firsts)) kinds[character.charCodeAt(0)] = kind;

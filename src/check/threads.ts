@@ -98,7 +98,6 @@ export async function* scanRanges(
 /** Longer lines are read by one thread, to save memory. */
 const maxLineBytes = 2 ** 20;
 
-/** Bytes within which most lines end. */
 const lineStartBytes = 2 ** 14;
 
 /** Returns the offset of the first line start at or after `from`; undefined if the line before is too long. */
@@ -140,7 +139,6 @@ export const scanSource = async (source: Source, options: SourceOptions): Promis
   onRead(bytes.size);
 };
 
-/** True if the source starts with a line, not with a document. */
 const startsWithLine = async (bytes: Bytes, start: number): Promise<boolean> => {
   for await (const frame of readFrames(bytes, { start, isBegun: false })) {
     return frame.kind === "lines" && !isBlank(frame.bytes);

@@ -179,7 +179,6 @@ const inspectExceptions = (text: JsonTable, report: Report): void => {
 const isException = (value: unknown): boolean =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 
-/** Returns the names of the tools; undefined if one has no name. */
 const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySet<string> | undefined => {
   const names = new Set<string>();
   let areNamed = true;
@@ -240,7 +239,6 @@ const metricsShape = new Shape([], (_, text, object): readonly string[] | undefi
   return isEach && areMetrics ? [...members.keys()] : undefined;
 });
 
-/** Reports invalid metrics, and adds valid metrics to the facts. */
 const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts, report: Report): void => {
   const names = metricsShape.read(text, object);
   if (names !== undefined) {

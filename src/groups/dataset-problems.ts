@@ -71,10 +71,8 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => P
   };
 };
 
-/** Single-trajectory groups that are searched for a shared key. */
 const maxCheckedGroups = 64;
 
-/** Returns a key that several single trajectories share, for `--group-by`. */
 const findSharedKey = async (dataset: IndexedGroups): Promise<string | undefined> => {
   const { groups } = dataset;
   const values = new Map<string, string[]>();
@@ -168,7 +166,6 @@ export const reportAmbiguousGroups = async (dataset: IndexedGroups, byKey: boole
   }
 };
 
-/** Minimum rewards of a file for outliers. */
 const minRewards = 10;
 
 /** Multiple of the median distance from the median that makes an outlier. */
@@ -192,7 +189,6 @@ const findOutlierBound = (rewards: Sketch): { readonly middle: number; readonly 
   return outside > 0 && outside <= rewards.count * maxOutlierShare + 1 ? { middle, distance } : undefined;
 };
 
-/** Reads the rewards of a source again if it has outliers. */
 const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: Sketch): Promise<void> => {
   const { found, groups } = dataset;
   const { parts } = found;
@@ -269,7 +265,6 @@ const reportMissingFeature = async (dataset: IndexedGroups, feature: MissingFeat
 /** Longer parts are not searched, because a thousand parts can be. */
 const maxSearchedBytes = 2 ** 20;
 
-/** Finds the path of the missing value; empty for a long part. */
 const locateMissingFeature = async (dataset: IndexedGroups, part: number, feature: MissingFeature): Promise<Path> => {
   const { parts } = dataset.found;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
@@ -280,7 +275,6 @@ const locateMissingFeature = async (dataset: IndexedGroups, part: number, featur
   return [];
 };
 
-/** Returns the path of a trajectory in its part. */
 const pathOf = (parts: Parts, part: number, at: number): Path =>
   parts.kindOf(part) === "group" ? ["trajectories", at] : [];
 
@@ -292,7 +286,6 @@ const readTrajectories = async (dataset: IndexedGroups, position: number): Promi
   return findTrajectorySpans(bytes, own.part).map(({ start, end }) => bytes.subarray(start, end));
 };
 
-/** Bytes that are read again to compare trajectories with equal fingerprints. */
 const maxReread = 2 ** 26;
 
 /** Reports duplicates: equal fingerprints, then equal bytes. @throws the signal's reason */

@@ -27,7 +27,6 @@ export const subtractFromMetrics = async (dataset: IndexedGroups, refused: reado
   }
 };
 
-/** Adds or subtracts a group of bare trajectories. */
 const countBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1): void => {
   if (groups.isBare(group)) found.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
 };

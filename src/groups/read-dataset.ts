@@ -209,7 +209,6 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: Source
 
 const maxNamedKeys = 8;
 
-/** True if a trajectory has the key. Otherwise reports the unknown key once. */
 const checkGroupKey = async (read: IndexedGroups, key: string): Promise<boolean> => {
   const { groups } = read;
   const { parts, problems } = read.found;

@@ -7,7 +7,6 @@ export interface RawMember {
 
 type Kind = "text" | "number" | "word" | "list" | "object";
 
-/** The kinds of values by their first characters. Other values are numbers. */
 const kindsByStart: Readonly<Record<string, Kind>> = {
   '"': "text",
   "{": "object",

@@ -117,7 +117,6 @@ const decodeText = (bytes: Buffer, start: number, length: number): string => {
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
-/** True if bytes are the characters of an ASCII text. */
 const isTextAt = (text: string, bytes: Buffer, start: number): boolean => {
   for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text.charCodeAt(at)) return false;
   return true;

@@ -16,7 +16,6 @@ export interface Span {
   readonly end: number;
 }
 
-/** A member of an object, with its decoded key. */
 interface MemberSpan {
   readonly key: string;
   readonly keySpan: Span;
@@ -71,7 +70,6 @@ export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes): Bytes =
   return bytes;
 };
 
-/** Returns the end of the string whose opening quote is at `at`. */
 const endOfString = (bytes: Uint8Array, at: number): number => {
   for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
     let before = close - 1;
@@ -150,7 +148,6 @@ export function* walkMembers(bytes: Uint8Array, start: number): Generator<Member
   }
 }
 
-/** Returns the text of a key; undefined if it is not a string of JSON. */
 const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
   const text = sliceText(bytes, { start: start + 1, end: end - 1 });
   if (!mayBeEncoded.test(text)) return text;

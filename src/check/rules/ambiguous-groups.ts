@@ -4,7 +4,6 @@
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
-/** The group of a record. */
 interface Membership {
   /** Groups do not cross scopes. */
   readonly scope: number;

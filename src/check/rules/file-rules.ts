@@ -6,7 +6,6 @@ import { answer, error, errorOfInput, messages, problemExample, trajectory } fro
 
 const nameFile = "name a file, or pass - to read standard input";
 
-/** Truncated, corrupt, or followed by other bytes. */
 type CompressionFault = "cut" | "corrupt" | "more";
 
 const compressionFaults: Readonly<Record<CompressionFault, string>> = {
@@ -163,7 +162,6 @@ interface SyntaxProblem {
   readonly before: string | undefined;
 }
 
-/** The message and the advice of each fault. */
 const syntaxFaults: Readonly<
   Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
 > = {

@@ -11,7 +11,6 @@ interface Position {
   readonly offset: number;
 }
 
-/** Bytes of a source and their position. */
 interface PositionedBytes {
   readonly bytes: Buffer;
   readonly start: number;

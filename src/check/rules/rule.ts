@@ -33,7 +33,6 @@ interface ExampleProblem<Data> {
   readonly location: { readonly file?: string; readonly line?: number };
 }
 
-/** A rule as written in the tables. */
 interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "example"> {
   /** A string is the content of a file. */
   readonly example: string | Uint8Array | Rule<Data>["example"];

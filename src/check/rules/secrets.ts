@@ -36,7 +36,6 @@ const [minRun, maxRun] = [20, 400];
 /** Key characters: letters, digits, `_`, `-` and `.`. */
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
-/** Lowercase hexadecimal digits. */
 const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
 /** 1 at the first two bytes of each key format, as a big-endian number. */
@@ -98,7 +97,6 @@ const isPrivateKey = (bytes: Buffer, at: number): boolean =>
 
 const minDistinctCharacters = 10;
 
-/** True if a key looks like an example in documentation. */
 const isPlaceholder = (key: string): boolean =>
   new Set(key).size < minDistinctCharacters ||
   !/\d/.test(key) ||

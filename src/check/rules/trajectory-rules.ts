@@ -21,7 +21,6 @@ const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';
 const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
 const toolShape = 'write a tool as {"type": "function", "function": {"name": …}}';
 
-/** Shapes of fields and values. */
 const exampleShapes: Readonly<Record<string, string>> = {
   "a group": groupShape,
   "a trajectory": trajectoryShape,

@@ -21,7 +21,6 @@ export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 /** Maximum number of metrics with a distribution. All other metrics have only a mean. */
 const maxDistributions = 200;
 
-/** Exact sum of a metric, and its distribution if it has one. */
 interface Series {
   readonly sum: ExactSum;
   count: number;

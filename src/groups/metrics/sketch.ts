@@ -1,6 +1,5 @@
 /** Distributions in bounded memory as plain data, merged in any order. */
 
-/** Distinct values that are counted exactly. */
 const maxExactValues = 512;
 
 /** Range of rounded magnitudes. Smaller magnitudes count as 0, larger magnitudes as the largest. */

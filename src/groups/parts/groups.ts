@@ -161,7 +161,6 @@ export interface GroupedPart {
   readonly isAdjacent: boolean;
 }
 
-/** Called for each part, before and after it is grouped. */
 interface GroupingHooks {
   readonly onPart?: (part: number, how: { readonly endsGroups: boolean }) => void;
   readonly onGrouped?: (grouped: GroupedPart) => void;

@@ -7,7 +7,6 @@ export type InputShape = "requests" | "groups" | "trajectories";
 /** Keys of a request outside of the interface, by decoded name, with the original JSON. */
 export type OwnKeys = ReadonlyMap<string, { readonly name: string; readonly value: string }>;
 
-/** A request without its groups. */
 interface RequestFacts {
   readonly split: string | undefined;
   readonly keys: OwnKeys;

@@ -160,7 +160,6 @@ const openTextSearch = (dataset: IndexedGroups, text: string): ((part: number) =
   };
 };
 
-/** Facts of a group in expressions; `number` starts at 1. */
 type GroupFacts = Readonly<
   Record<"number" | "size" | "exceptions" | "reward_mean" | "reward_std_dev" | "reward_min" | "reward_max", number>
 >;
@@ -175,7 +174,6 @@ const variableNames = ["reward", "messages", "trajectory", "group", ...Object.ke
 /** @throws Failure `invalid-filter`, `nested-too-deeply`, at `place` */
 type TrajectoryFilter = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
 
-/** Runs a function. @throws Failure `invalid-filter`, `nested-too-deeply` for any error */
 const withFilterFailure = <Result>(text: string, run: () => Result, place?: () => string): Result => {
   try {
     return run();
@@ -188,7 +186,6 @@ const withFilterFailure = <Result>(text: string, run: () => Result, place?: () =
   }
 };
 
-/** Matches expressions that can be slow: regular expressions and nested macros. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
 /** Time limit for a group, to which each trajectory adds a millisecond. */
@@ -246,7 +243,6 @@ const toVariables = (trajectory: JsonObject): JsonObject => {
 /** Rewards of a group that are in memory. */
 export type KnownRewards = (group: number) => Float64Array | undefined;
 
-/** The rewards of a group, and the positions of the trajectories that the expression is true of. */
 interface FilteredGroup {
   readonly rewards: readonly number[];
   readonly wanted: readonly number[];

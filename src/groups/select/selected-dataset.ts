@@ -113,11 +113,9 @@ const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group:
   return { size, read, readSync: readNow, close: async () => undefined };
 };
 
-/** Returns the index of the last number up to `max` in an ascending column. */
 const findLastUpTo = (column: Column, max: number): number =>
   Math.max(0, countWhile(column.length, (at) => column.at(at) <= max) - 1);
 
-/** Maps composed lines to their inputs, for positions and rejects. */
 const createOrigin = (
   dataset: Dataset,
   { source, lines, partial }: { source: Source; lines: ComposedLines; partial: SelectedGroups["partial"] },
