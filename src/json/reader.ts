@@ -6,9 +6,8 @@ import { toBuffer } from "./walk.ts";
 
 /** The kinds of faults, in the order of the kernel's numbers. */
 const faults = [
-  /** The text ends before its value does. */
   "end",
-  /** Another value, or anything else, after the value. */
+  /** Anything after the value. */
   "more",
   /** A name instead of a value, such as `NaN`. */
   "word",
@@ -16,7 +15,6 @@ const faults = [
   "comment",
   /** A comma without a value after it. */
   "comma",
-  /** A control character in a string. */
   "control",
   "escape",
   "number",

@@ -96,26 +96,19 @@ export const endOfValue = (bytes: Uint8Array, at: number): number => {
   if (first === quote) return endOfString(bytes, at);
   if (first !== openBrace && first !== openBracket) return endOfScalar(bytes, at);
   let depth = 0;
-  for (let offset = at; offset < bytes.length; ) {
+  for (let offset = at; offset < bytes.length; offset++) {
     const byte = bytes[offset];
-    if (byte === quote) {
-      offset = endOfString(bytes, offset);
-      continue;
-    }
-    offset++;
-    if (byte === openBrace || byte === openBracket) depth++;
-    else if ((byte === closeBrace || byte === closeBracket) && --depth === 0) return offset;
+    if (byte === quote) offset = endOfString(bytes, offset) - 1;
+    else if (byte === openBrace || byte === openBracket) depth++;
+    else if ((byte === closeBrace || byte === closeBracket) && --depth === 0) return offset + 1;
   }
   return bytes.length;
 };
 
 const endOfScalar = (bytes: Uint8Array, at: number): number => {
+  const isEnd = (byte?: number) => byte === comma || byte === closeBrace || byte === closeBracket || isWhite(byte);
   let offset = at;
-  while (offset < bytes.length) {
-    const byte = bytes[offset];
-    if (byte === comma || byte === closeBrace || byte === closeBracket || isWhite(byte)) break;
-    offset++;
-  }
+  while (offset < bytes.length && !isEnd(bytes[offset])) offset++;
   return offset;
 };
 
