@@ -5,63 +5,11 @@ import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { createKey, openStore } from "../../src/service/index.ts";
 import { testHost } from "../support/host.ts";
-import { basic, newDataDir, reply, request, running, trajectory } from "./open.ts";
+import { newDataDir, reply, request, running, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
 
 describe("the service's check of credentials (interface 5)", () => {
-  it.each<[what: string, method: string, path: string, authorization: (key: string) => string | undefined]>([
-    ["log without a credential", "POST", log, () => undefined],
-    ["log with a wrong token", "POST", log, (key) => `Bearer ${key}x`],
-    ["log with half a token", "POST", log, (key) => `Bearer ${key.slice(0, 20)}`],
-    ["log with an empty token", "POST", log, () => "Bearer "],
-    ["log with Basic", "POST", log, (key) => basic(key)],
-    ["log with the key without a scheme", "POST", log, (key) => key],
-    ["models without a credential", "GET", "/v1/models", () => undefined],
-    ["models with Basic", "GET", "/v1/models", (key) => basic(key)],
-    ["call read without a credential", "POST", "/call/read", () => undefined],
-    ["log with the plain key as Basic", "POST", log, (key) => `Basic ${key}`],
-    [
-      "call read with the Basic credential as Bearer",
-      "POST",
-      "/call/read",
-      (key) => basic(key).replace("Basic", "Bearer"),
-    ],
-    ["call read with Bearer", "POST", "/call/read", (key) => `Bearer ${key}`],
-    ["call read with a wrong password", "POST", "/call/read", (key) => basic(`${key} `)],
-    ["call read with the key as the user", "POST", "/call/read", (key) => `Basic ${btoa(`${key}:`)}`],
-    ["call read without a colon", "POST", "/call/read", () => `Basic ${btoa("nothing")}`],
-  ])("refuses %s", async (_what, method, path, authorization) => {
-    const service = await running();
-    const given = authorization(service.key);
-    const refused = await reply(`${service.url}${path}`, {
-      method,
-      headers: { "Content-Type": "application/json", ...(given === undefined ? {} : { Authorization: given }) },
-      ...(method === "POST" ? { body: "not even JSON" } : {}),
-    });
-    const scheme = path === "/call/read" ? "Basic" : "Bearer";
-    expect(refused.status).toBe(401);
-    expect(refused.headers.get("www-authenticate")).toBe(`${scheme} realm="rollcall"`);
-  });
-
-  it("answers a refusal in the format of each operation", async () => {
-    const { url } = await running();
-    const message = "Invalid or missing credentials";
-    expect((await reply(`${url}${log}`, { method: "POST" })).body).toEqual({ detail: message });
-    expect((await reply(`${url}/call/read`, { method: "POST" })).body).toEqual({ reason: message });
-    expect((await reply(`${url}/v1/models`)).body).toEqual({
-      error: { message, type: "invalid_request_error", param: null, code: "invalid_api_key" },
-    });
-  });
-
-  it("accepts any case of the scheme and any user name", async () => {
-    const { url, key } = await running();
-    expect((await reply(`${url}/v1/models`, { headers: { Authorization: `bearer ${key}` } })).status).toBe(200);
-    const read = { method: "POST", body: '{"project_id":"local/local","id":"x"}' };
-    const headers = { Authorization: basic(key, "somebody"), "Content-Type": "application/json" };
-    expect((await reply(`${url}/call/read`, { ...read, headers })).status).toBe(200);
-  });
-
   it("refuses a revoked key of the store", async () => {
     const dataDir = newDataDir();
     const service = await running({ dataDir });
@@ -235,25 +183,4 @@ describe("an address outside loopback", () => {
     const { warnings } = await running({ address: anotherName, allowHosts: ["build-7.example"] });
     expect(warnings.map(({ rule }) => rule)).toEqual(["exposed-address"]);
   });
-});
-
-// Other paths and methods are in test/commands/golden/screens/service-answers.txt.
-describe("the content type of a request", () => {
-  it.each(["text/plain", "application/x-www-form-urlencoded", "application/jsonlines"])(
-    "gets a 415 if it is %s",
-    async (type) => {
-      const service = await running();
-      const refused = await service.log(request(trajectory(1)), { headers: { "Content-Type": type } });
-      expect(refused).toMatchObject({ status: 415, body: { detail: "Content-Type must be application/json" } });
-    },
-  );
-
-  it.each(["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/vnd.x+json"])(
-    "can be %s",
-    async (type) => {
-      const service = await running();
-      const logged = await service.log(request(trajectory(1)), { headers: { "Content-Type": type } });
-      expect(logged.status).toBe(200);
-    },
-  );
 });

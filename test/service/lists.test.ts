@@ -5,33 +5,6 @@ import { describe, expect, it } from "vitest";
 import { newDataDir, reply, request, running, trajectory } from "./open.ts";
 
 describe("the list of models (interface 4.2)", () => {
-  it("contains each logged model once", async () => {
-    const service = await running({ project: "team/one" });
-    for (const model of ["b", "org/a 100%", "b"]) await service.log(request(trajectory(1)), { model });
-    const listed = await reply(`${service.url}/v1/models`, {
-      headers: {
-        Authorization: `Bearer ${service.key}`,
-        "Content-Type": "application/json",
-        "Vendor-Project": "team/one",
-      },
-    });
-    const created = Date.UTC(2025, 10, 1, 9, 30) / 1000;
-    expect(listed.status).toBe(200);
-    expect(listed.body).toEqual({
-      object: "list",
-      data: [
-        { id: "b", object: "model", created, owned_by: "team", root: "b" },
-        { id: "org/a 100%", object: "model", created, owned_by: "team", root: "org/a 100%" },
-      ],
-    });
-  });
-
-  it("has no entries before the first log", async () => {
-    const service = await running();
-    const listed = await reply(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });
-    expect(listed.body).toEqual({ object: "list", data: [] });
-  });
-
   it("works with the openai client", async () => {
     const service = await running();
     for (const model of ["org/one", "two"]) await service.log(request(trajectory(1)), { model });
@@ -54,16 +27,6 @@ describe.each([
   ["analysis", "/inference/analysis/"],
   ["router", "/inference/router/"],
 ])("the %s catalog (interface 4.4 and 4.5)", (kind, path) => {
-  it("contains a sample, marked as one, if the data folder has no catalog", async () => {
-    const service = await running();
-    const listed = await reply(`${service.url}${path}local/models`);
-    expect(listed.status).toBe(200);
-    expect(listed.body.note).toContain("a sample that comes with rollcall");
-    const names = Array.isArray(listed.body.data) ? listed.body.data.map(({ name }) => String(name)) : [];
-    expect(names).toHaveLength(5);
-    expect(names.every((name) => name.endsWith(" (sample)"))).toBe(true);
-  });
-
   it("contains the provider's file, byte for byte", async () => {
     const dataDir = newDataDir();
     const folder = join(dataDir, "catalog", kind);

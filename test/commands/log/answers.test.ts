@@ -5,7 +5,7 @@ import { filesOf } from "../../support/inputs.ts";
 import { faultyService, refuse } from "../../support/raw-server.ts";
 import { json } from "../../support/server.ts";
 
-import { group, log, parsed, two } from "./logging.ts";
+import { log, two } from "./logging.ts";
 
 describe("an answer to rollcall log", () => {
   it("prints the same total of requests before and after a retry", async () => {
@@ -31,50 +31,6 @@ describe("an answer to rollcall log", () => {
     expect(JSON.parse(stdout).calls).toMatchObject([{ id: "call-***" }]);
   });
 
-  it("names the address after a 404, and an option that helps after a 413", async () => {
-    const gone = await log([two(), "--split", "t"], [{ status: 404, body: "nothing" }]);
-    expect(gone.stderr).toContain("/v1/preview/models/m/log");
-    const whole = await log([two(), "--split", "t", "--one-request"], [json({}, 413)]);
-    expect([whole.code, whole.stderr]).toEqual([
-      6,
-      expect.stringContaining("drop --one-request to split it between groups"),
-    ]);
-    const [file = ""] = filesOf(`\n${group(1)}`);
-    const alone = await log([file, "--split", "t"], [json({}, 413)]);
-    expect([alone.code, alone.stderr]).toEqual([6, expect.stringContaining(`${file}:2`)]);
-    expect(alone.stderr).toContain("pass --on-refused skip");
-  });
-
-  it("reports a refused value at its line in the input", async () => {
-    const [file = ""] = filesOf(`${group(1)}\n${group(2).replace("}]}", ',"metadata":{"deep":{}}}]}')}\n`);
-    const items = [
-      { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "metadata", "deep"], msg: "not a string", type: "t" },
-    ];
-    const said = await log([file, "--split", "t", "--quiet"], [json({ detail: items }, 422)]);
-    expect(said.stderr).toContain(
-      `refused the request (422): ${file}:2:75: trajectories.0.metadata.deep: not a string [refused-by-service]\n`,
-    );
-    expect(said.stderr).toContain("fix the named values, or pass --on-refused skip");
-    const { code, stderr } = await log([file, "--split", "t", "--json"], [json({ detail: items }, 422)]);
-    expect(code).toBe(6);
-    expect(parsed(stderr)).toMatchObject({
-      error: {
-        code: "refused",
-        http: { status: 422 },
-        problems: [
-          {
-            file,
-            line: 2,
-            column: 75,
-            path: ["trajectories", 0, "metadata", "deep"],
-            from: "service",
-            message: "not a string",
-          },
-        ],
-      },
-    });
-  });
-
   it("locates a value if names of types are between the keys, and does not repeat the value", async () => {
     const at = ["body", "trajectory_groups", 0, "trajectories", 0, "messages_and_choices", 0];
     const items = ["System", "User"].map((name) => ({
@@ -90,19 +46,6 @@ describe("an answer to rollcall log", () => {
       expect(stderr).toContain(`${file}:1:68: error: ${message}`);
     }
     expect(stderr).not.toContain("xxxx");
-  });
-
-  it("attributes a 407 to a proxy", async () => {
-    const { code, stderr } = await log([two(), "--split", "t"], [json({}, 407)]);
-    expect(code).toBe(6);
-    expect(stderr).toContain("hint: put the proxy's user and password into HTTP_PROXY");
-  });
-
-  it("says why it is not known if a request was logged", async () => {
-    const broken = await log([two(), "--split", "t"], [json({ detail: "no disk" }, 500)]);
-    expect(broken.stderr).toMatch(
-      /request 1 of 1 may or .* \(2 groups, .*\) because the service answered 500 \(no disk\);/,
-    );
   });
 
   it("names the fault of the try that may have been logged, and the faults of later tries", async (context) => {

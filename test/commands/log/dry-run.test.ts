@@ -1,34 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
-import { account, log, parsed, two } from "./logging.ts";
+import { account, two } from "./logging.ts";
 
 describe("rollcall log --dry-run", () => {
-  it("prints the address of each request, and with --body its exact bytes", async () => {
-    const parts = [two(), "--split", "t", "--max-request-size", "110"];
-    const env = { ...account("http://127.0.0.1:9"), ...newHome() };
-    const sent = await log(parts, [json("{}"), json("{}")]);
-    const planned = parsed((await runRollcall(["log", "m", ...parts, "--dry-run", "--json"], { env })).stdout);
-    expect(planned).toMatchObject({
-      plan: {
-        method: "POST",
-        url: "http://127.0.0.1:9/v1/preview/models/m/log",
-        headers: { "Content-Type": "application/json" },
-        requests: sent.received.map(({ body }) => ({ groups: 1, bytes: body.length })),
-      },
-    });
-    for (const [at, { body }] of sent.received.entries()) {
-      const { stdout } = await runRollcall(["log", "m", ...parts, "--dry-run", "--body", String(at + 1)], { env });
-      expect(stdout).toBe(body.toString());
-    }
-    const wrong = async (...args: readonly string[]) => await runRollcall(["log", "m", ...parts, ...args], { env });
-    expect(await wrong("--dry-run", "--body", "3")).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("1 to 2"),
-    });
-    expect(await wrong("--body", "1")).toMatchObject({ code: 2, stderr: expect.stringContaining("--dry-run") });
-  });
-
   it("prints the headers of each request, without the credential", async () => {
     const server = await scriptedServer([{ answer: json("{}") }, { answer: json("{}") }]);
     const env = { ...account(server.url), ...newHome() };

@@ -11,55 +11,6 @@ import { type Answer, json, scriptedServer } from "../../support/server.ts";
 import { account, group, line, log, none, parsed, textOf, two } from "./logging.ts";
 
 describe("a failing run of rollcall log", () => {
-  it("advises --on-invalid skip if some groups are valid", async () => {
-    const skip = "send 1 valid group with --on-invalid skip, which writes the others to the rejects file";
-    const hintOf = async (text: string) => {
-      const { stderr } = await log([...filesOf(text), "--split", "t"], []);
-      return /^hint: (.*)$/m.exec(stderr)?.[1];
-    };
-    expect(await hintOf(`${group(1)}\n{"trajectories":[{"reward":NaN}]}\n`)).toMatch(
-      /\S; or send 1 valid group with --on-invalid skip, which writes the others to the rejects file$/,
-    );
-    expect(await hintOf(`${group(1)}\n{"trajectories":{}}\n{"trajectories":1}\n`)).toBe(skip);
-    expect(await hintOf('{"trajectories":{}}\n{"trajectories":1}\n')).toBeUndefined();
-    // --on-invalid skip cannot leave out a request for another split.
-    expect(await hintOf(`${group(1)}\n{"split":"u","trajectory_groups":[]}\n`)).not.toContain("--on-invalid");
-  });
-
-  it("names --on-invalid skip only once if the problem's own advice names it", async () => {
-    const row = { example_id: 0, prompt: "q", completion: "a", task: "t", reward: 1 };
-    const rows = [row, { ...row, example_id: 1, reward: null }].map((one) => JSON.stringify(one));
-    const { code, stderr } = await log([...filesOf(rows.join("\n")), "--split", "t"], []);
-    expect([code, stderr.match(/--on-invalid skip/g)]).toEqual([3, ["--on-invalid skip"]]);
-  });
-
-  it("reports groups that are larger than a request in one warning, at their lines in the original file", async () => {
-    const rows = [0, 1, 2].map((at) => ({ example_id: at, prompt: "q", completion: "a".repeat(300 + at), task: "t" }));
-    const [file = ""] = filesOf(rows.map((row) => JSON.stringify({ ...row, reward: 1 })).join("\n"));
-    const { stderr } = await log([file, "--split", "t", "--dry-run", "--max-request-size", "250"], []);
-    expect(stderr.match(/^.*\[group-over-limit\]\n.*$/gm)).toEqual([
-      expect.stringMatching(/:1: warning: the group alone needs a request of \d+ bytes.*\n {2}and 2 more: :2, :3$/),
-    ]);
-    expect(stderr).toContain(`${file}:1: warning: the group alone`);
-    expect(stderr).not.toContain("(as groups)");
-  });
-
-  it("exits with 2 for whole requests of several splits, and says how to separate them", async () => {
-    const [file = ""] = filesOf('{"split":"a","trajectory_groups":[]}\n{"split":"b","trajectory_groups":[]}\n');
-    const { code, stderr } = await log([file], []);
-    expect(code).toBe(2);
-    expect(stderr).toContain("the requests have different splits: a, b\n");
-    expect(stderr).toContain("hint: put the requests of each split into a separate file, and log them separately\n");
-  });
-
-  it("lists at most 20 problems, and counts all of them", async () => {
-    const [file = ""] = filesOf('{"reward":"x"}\n'.repeat(30));
-    const { stderr } = await log([file, "--split", "t", "--json"], []);
-    const document = parsed(stderr);
-    expect(document).toHaveProperty("error.problems.length", 20);
-    expect(document).toHaveProperty("error.message", expect.stringContaining("60"));
-  });
-
   it("names the next command with all options that it needs", async () => {
     const [file = ""] = filesOf(`${line(1).replace("{", '{"k":1,')}\n${line(2).replace("{", '{"k":2,')}\n{"k":3}\n`);
     const server = await scriptedServer([{ answer: json({ call_ids: ["c1"] }) }]);
@@ -91,19 +42,6 @@ describe("a failing run of rollcall log", () => {
     expect(await status()).toContain("2 groups: 2 logged, 0 logged more than once");
     await runRollcall(["log", "a", file, "--split", "t", "--local", "--resend-logged"], { env });
     expect(await status()).toContain("2 groups: 0 logged, 2 logged more than once");
-  });
-
-  it("exits with 2 for a file in place of the model id", async () => {
-    const { code, stderr } = await runRollcall(["log", two(), "--split", "t"], { stdin: "" });
-    expect([code, stderr]).toEqual([2, expect.stringContaining("expected the id of the model before the file")]);
-  });
-
-  it.each([".", ".."])("exits with 2 for the model id %s, and records no request", async (id) => {
-    const env = { ...newHome(), ...account("http://127.0.0.1:1") };
-    const { code, stdout, stderr } = await runRollcall(["log", id, two(), "--split", "t"], { env });
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(`invalid model id: "${id}"`);
-    expect((await runRollcall(["ledger", "status", "--json"], { env })).stdout).toBe('{"groups":null,"entries":[]}\n');
   });
 
   it.skipIf(!existsSync("/dev/full"))("says what was logged if stdout goes to a full disk", async () => {

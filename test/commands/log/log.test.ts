@@ -50,19 +50,6 @@ describe("rollcall log", () => {
     });
   });
 
-  it.each([
-    ["nothing", "", null, 0],
-    ["null", "null", null, 0],
-    ["text", "fine", "fine", 1],
-    ["HTML", "<html>", "<html>", 1],
-  ])("counts an answer with status 202 and %s as a success", async (_, body, shown, warnings) => {
-    const { code, stdout } = await log([two(), "--split", "t", "--json"], [{ status: 202, body }]);
-    expect(code).toBe(0);
-    const document = parsed(stdout);
-    expect(document).toMatchObject({ status: "logged", responses: [{ status: 202, body: shown }] });
-    expect(rulesIn(document).filter((rule) => rule === "unreadable-response")).toHaveLength(warnings);
-  });
-
   it("splits between groups into requests of nearly equal size, with a warning", async () => {
     const { stdout, received } = await log(
       [groups, "--split", "train", "--max-request-size", "800KB", "--json"],
