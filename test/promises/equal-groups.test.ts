@@ -1,14 +1,12 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { describe, it } from "vitest";
-import { accept, faultyService, refuse } from "../support/raw-server.ts";
-import { afterOne, groupOf, linesOf, oneEach, placeAt, rulesOf, takeAndReset, three } from "./place.ts";
+import { describe, expect, it } from "vitest";
+import { accept, refuse } from "../support/raw-server.ts";
+import { afterOne, groupOf, linesOf, oneEach, openPlace, rulesOf, takeAndReset, three } from "./place.ts";
 
 describe.concurrent("equal groups", () => {
   it("are recognized under another file name, compressed, and from a pipe", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", three);
     expect((await place.log([file])).code).toBe(0);
     mkdirSync(place.path("elsewhere"));
@@ -34,9 +32,7 @@ describe.concurrent("equal groups", () => {
   });
 
   it("are sent as often as they appear in a file", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(1), groupOf(2)));
     service.next(accept, refuse(429, { headers: ["Retry-After: 9"] }));
     expect((await place.log([file, ...oneEach, "--max-wait", "1s"])).code).toBe(7);
@@ -47,9 +43,7 @@ describe.concurrent("equal groups", () => {
   });
 
   it("arrive once for each step of a training loop", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const steps = [0, 1, 2, 3];
     for (const step of steps) {
       const file = place.write("step.jsonl", linesOf(groupOf(step % 3), groupOf(100 + step)));
@@ -64,9 +58,7 @@ describe.concurrent("equal groups", () => {
   });
 
   it("are recognized under another file name in a batch without a warning", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const [first, other] = [place.write("a.jsonl", three), place.write("b.jsonl", three)];
     for (const [batch, warnings] of [
       [[], ["logged-before"]],
@@ -80,7 +72,6 @@ describe.concurrent("equal groups", () => {
   });
 
   it("are logged again with --resend-logged under a new key, except unknown ones", async (context) => {
-    const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: takeAndReset });
     await place.log([file, ...oneEach]);
     expect(service.logged).toEqual([1, 2, 3]);

@@ -1,6 +1,6 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import Connection from "libsql";
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { accept, faultyService, held } from "../support/raw-server.ts";
 import {
   afterOne,
@@ -8,6 +8,7 @@ import {
   ledgerOf,
   linesOf,
   oneEach,
+  openPlace,
   placeAt,
   rulesOf,
   running,
@@ -19,7 +20,6 @@ describe.concurrent("the ledger", () => {
   it.for(["ledger.db", ":memory:", "file:x?mode=memory", "http:%2f%23?"])(
     "is a new file named %s, with a notice under CI, unless the file has content",
     async (name, context) => {
-      const { expect } = context;
       const service = await faultyService(context);
       const place = placeAt(context, service.url, { CI: "true" });
       const file = place.write("a.jsonl", three);
@@ -35,9 +35,7 @@ describe.concurrent("the ledger", () => {
   );
 
   it.for([0o644, 0o604])("keeps the mode %i, with a warning and its fix", async (mode, context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const file = place.write("a.jsonl", three);
     expect((await place.run(["log", "m", "--split", "train", file])).stderr).not.toContain("insecure-permissions");
     chmodSync(ledgerOf(place), mode);
@@ -54,7 +52,6 @@ describe.concurrent("the ledger", () => {
   });
 
   it("contains no content and no secrets", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "a-secret-token" });
     const line = '{"trajectories":[{"messages_and_choices":[{"role":"user","content":"peculiar"}],"reward":1}]}';
@@ -65,7 +62,6 @@ describe.concurrent("the ledger", () => {
   });
 
   it("remembers a store of the local service under any port", async (context) => {
-    const { expect } = context;
     const place = placeAt(context, "");
     const { ROLLCALL_BASE_URL: _, ROLLCALL_TOKEN: __, ...env } = place.env;
     const local = placeAt(context, "", { ...env, ROLLCALL_BASE_URL: "", ROLLCALL_TOKEN: "" });
@@ -80,7 +76,6 @@ describe.concurrent("the ledger", () => {
   });
 
   it("lets two simultaneous runs of one file send each group once", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context, {
       otherwise: async (asked) => {
         await asked.body();
@@ -97,9 +92,7 @@ describe.concurrent("the ledger", () => {
   });
 
   it("is one ledger under all names of its file, and leaves no lock", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", three);
     mkdirSync(place.path("real"));
     symlinkSync(place.path("real"), place.path("linked"));
@@ -115,7 +108,6 @@ describe.concurrent("the ledger", () => {
   });
 
   it("gives exit 11 if another run holds it too long, and is free once that run is killed", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context, { otherwise: async (asked) => void (await asked.body()) });
     const place = placeAt(context, service.url);
     const file = place.write("a.jsonl", three);
@@ -132,10 +124,8 @@ describe.concurrent("the ledger", () => {
   });
 
   it("shows a request in flight, and a dry run does not plan its groups", async (context) => {
-    const { expect } = context;
     const hold = held();
-    const service = await faultyService(context, { otherwise: hold.deed });
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context, { otherwise: hold.deed });
     const file = place.write("a.jsonl", three);
     const run = running(place, [file]);
     await hold.came;
@@ -150,7 +140,6 @@ describe.concurrent("the ledger", () => {
   });
 
   it("is awaited for up to --max-wait while another process writes it", async (context) => {
-    const { expect } = context;
     const { place } = await afterOne(context, { deed: takeAndReset });
     const other = new Connection(ledgerOf(place));
     other.exec("BEGIN IMMEDIATE");
@@ -165,9 +154,7 @@ describe.concurrent("the ledger", () => {
   });
 
   it("serves many processes at once", { tags: "slow" }, async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const numbers = Array.from({ length: 50 }, (_, at) => at);
     const ran = await Promise.all(
       numbers.map(async (at) => {

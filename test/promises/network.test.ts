@@ -1,9 +1,9 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { createServer as createTlsServer } from "node:tls";
-import { describe, it, type TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { certificate } from "../client/certificate.ts";
 import { accept, type Deed, faultyService, refuse } from "../support/raw-server.ts";
-import { groupOf, linesOf, oneEach, type Place, placeAt, three } from "./place.ts";
+import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt, three } from "./place.ts";
 
 const impatient = ["--max-wait", "300ms"];
 
@@ -35,9 +35,7 @@ describe.concurrent("a 2xx reply", () => {
       ["unreadable-response"],
     ],
   ] as const)("counts as logged %s", async ([, text, warnings], context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { otherwise: written(text) });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: written(text) });
     const { code, document, stderr } = await place.log([place.write("a.jsonl", three)]);
     expect([code, document?.groups.logged], stderr).toEqual([0, 3]);
     expect(document?.warnings.map(({ rule }) => rule).filter((rule) => rule === "unreadable-response")).toEqual(
@@ -48,28 +46,23 @@ describe.concurrent("a 2xx reply", () => {
   });
 
   it("counts as logged if it falls silent in the middle", { tags: "slow" }, async (context) => {
-    const { expect } = context;
     const silent = took((asked) => void asked.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"));
-    const service = await faultyService(context, { otherwise: silent });
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context, { otherwise: silent });
     const { code, document } = await place.log([place.write("a.jsonl", three), "--timeout", "2s"]);
     expect([code, document?.status]).toEqual([0, "logged"]);
   });
 
   it("counts as logged if it comes before the body was sent", async (context) => {
-    const { expect } = context;
     const early: Deed = async (asked) => {
       await asked.some(1000);
       asked.answer(200, { body: "{}" });
     };
-    const service = await faultyService(context, { otherwise: early });
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context, { otherwise: early });
     const { code, document } = await place.log([place.write("a.jsonl", groupOf(1, 12_000_000))]);
     expect([code, document?.status]).toEqual([0, "logged"]);
   });
 
   it("is awaited if the service reads slowly", { tags: "slow" }, async (context) => {
-    const { expect } = context;
     const slow: Deed = async (asked) => {
       // The second half is read fast: what the system keeps has left the sender, who can't see it being read.
       for (let bytes = 1; bytes < 6_000_000; bytes += 750_000) {
@@ -78,8 +71,7 @@ describe.concurrent("a 2xx reply", () => {
       }
       await accept(asked);
     };
-    const service = await faultyService(context, { otherwise: slow });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: slow });
     const { code } = await place.log([place.write("a.jsonl", groupOf(1, 12_000_000)), "--timeout", "3s"]);
     expect([code, service.logged]).toEqual([0, [1]]);
   });
@@ -161,7 +153,6 @@ describe.concurrent("a request that is retried", () => {
   ] as const satisfies readonly (readonly [string, Deed, number])[])(
     "is logged once after %s",
     async ([, deed, bytes], context) => {
-      const { expect } = context;
       const service = await faultyService(context);
       service.next(deed, deed);
       const place = placeAt(context, service.url);
@@ -172,23 +163,19 @@ describe.concurrent("a request that is retried", () => {
   );
 
   it("is given up if Retry-After exceeds --max-wait", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 3600"] }) });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: refuse(429, { headers: ["Retry-After: 3600"] }) });
     const { code, error } = await place.log([place.write("a.jsonl", three), "--max-wait", "10s"]);
     expect([code, error?.retryable, service.requests()]).toEqual([5, true, 1]);
   });
 
   it("is halved after a 413, and the size is remembered", async (context) => {
-    const { expect } = context;
     const limit = 200;
     const small: Deed = async (asked) => {
       const body = await asked.body();
       if (body.length > limit) asked.answer(413);
       else await accept(asked);
     };
-    const service = await faultyService(context, { otherwise: small });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: small });
     const rewards = [1, 2, 3, 4, 5, 6, 7];
     const first = await place.log([place.write("a.jsonl", linesOf(...rewards.map((reward) => groupOf(reward))))]);
     expect([first.code, first.document?.groups.logged, service.logged]).toEqual([0, 7, rewards]);
@@ -202,16 +189,13 @@ describe.concurrent("a request that is retried", () => {
   });
 
   it("is refused after a 413 if one group alone is too large", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { otherwise: refuse(413) });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: refuse(413) });
     const request = `{"run":"${"x".repeat(5000)}","split":"train","trajectory_groups":[${groupOf(1)},${groupOf(2)}]}`;
     const { code, error } = await place.log([place.write("a.json", request)]);
     expect([code, error?.code, service.requests()]).toEqual([6, "refused", 2]);
   });
 
   it("uses a new key from credential_command after a 401", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url, { ROLLCALL_CREDENTIAL_COMMAND: "" });
     const program = place.path("key.sh");

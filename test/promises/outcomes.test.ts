@@ -1,7 +1,7 @@
-import { describe, it, type TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
 import { accept, type Deed, faultyService, refuse } from "../support/raw-server.ts";
-import { groupOf, linesOf, oneEach, placeAt } from "./place.ts";
+import { groupOf, linesOf, oneEach, openPlace, placeAt } from "./place.ts";
 
 /** More than the buffers of both sides hold, so that a service that stops reading stops the sender in the middle. */
 const long = 12 * 1024 * 1024;
@@ -190,7 +190,6 @@ const titleOf = ({ name, code }: Fault): string =>
 
 /** The first run meets a fault, the later ones do not. */
 const meets = async (fault: Fault, context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<void> => {
-  const { expect } = context;
   const { deed, args = [], code, says, state, retried = false } = fault;
   const service = await faultyService(context, { otherwise: deed });
   const place = placeAt(context, service.url, env);
@@ -245,9 +244,7 @@ describe.concurrent("rollcall log to a service that answers 429", () => {
   const busy = refuse(429, { headers: ["Retry-After: 1"] });
 
   it("waits up to --max-wait for all requests together", { tags: "slow" }, async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const groups = [1, 2, 3, 4, 5, 6].map((reward) => groupOf(reward));
     for (const _ of groups) service.next(busy, accept);
     const file = place.write("a.jsonl", linesOf(...groups));
@@ -260,9 +257,7 @@ describe.concurrent("rollcall log to a service that answers 429", () => {
     ["--no-ledger", "not retryable", false],
     ["--ledger=ledger.db", "retryable", true],
   ] as const)("reports a partly logged file with %s as %s", async ([ledger, , retryable], context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { otherwise: busy });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: busy });
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
     const args = [file, ...oneEach, "--max-wait", "0s", ledger];
     const none = await place.log(args);

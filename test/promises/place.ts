@@ -105,6 +105,12 @@ export const placeAt = (
   return place;
 };
 
+/** Opens a service, and a place for runs against it. */
+export const openPlace = async (context: Finishing, options: Parameters<typeof faultyService>[1] = {}) => {
+  const service = await faultyService(context, options);
+  return { service, place: placeAt(context, service.url) };
+};
+
 /** Parses the document on stdout, if there is one, and the error document in the last line of stderr. */
 export const documentsOf = (ran: Ran): Logged => {
   const [last = ""] = ran.stderr.trim().split("\n").slice(-1);

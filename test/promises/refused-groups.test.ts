@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { accept, type Deed, faultyService } from "../support/raw-server.ts";
-import { groupOf, linesOf, placeAt, reasonsOf } from "./place.ts";
+import { groupOf, linesOf, openPlace, placeAt, reasonsOf } from "./place.ts";
 
 /** Refuses groups by their rewards, and names them if `names` is true. */
 const picky =
@@ -26,7 +26,6 @@ describe.concurrent("--on-refused skip", () => {
   const four = linesOf(groupOf(1), groupOf(2), groupOf(3), groupOf(4));
 
   it("rejects the groups that a 422 names and sends the others", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context, { otherwise: picky(new Set([2, 4])) });
     const place = placeAt(context, service.url);
     const file = place.write("a.jsonl", four);
@@ -47,7 +46,6 @@ describe.concurrent("--on-refused skip", () => {
   });
 
   it("records the line that begins a group if the refused value is on a later one", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context, { otherwise: picky(new Set([2, 3])) });
     const place = placeAt(context, service.url);
     const last = groupOf(3).replace('"reward"', '\n"reward"');
@@ -61,7 +59,6 @@ describe.concurrent("--on-refused skip", () => {
   });
 
   it("stops if a 422 names none of several groups, and rejects a group that is alone", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context, { otherwise: picky(new Set([2]), false) });
     const place = placeAt(context, service.url);
     const file = place.write("a.jsonl", four);
@@ -72,21 +69,18 @@ describe.concurrent("--on-refused skip", () => {
   });
 
   it("records the line of a group that is alone, if a 422 names only the body", async (context) => {
-    const { expect } = context;
     const detail = [{ loc: ["body"], msg: "too old", type: "value_error" }];
     const refuseBody: Deed = async (asked) => {
       await asked.body();
       asked.answer(422, { body: JSON.stringify({ detail }) });
     };
-    const service = await faultyService(context, { otherwise: refuseBody });
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context, { otherwise: refuseBody });
     const file = place.write("a.jsonl", linesOf(groupOf(1)));
     expect((await place.log([file, ...skipRefused])).code).toBe(7);
     expect(reasonsOf(`${file}.rejected`)).toMatchObject([{ file, line: 1, message: "body: too old", from: "service" }]);
   });
 
   it.for([302, 401, 403, 404, 405, 407])("stops at status %i without a rejects file", async (status, context) => {
-    const { expect } = context;
     const service = await faultyService(context, {
       otherwise: async (asked) => {
         await asked.body();
@@ -100,7 +94,6 @@ describe.concurrent("--on-refused skip", () => {
   });
 
   it("is off by default, so that a run stops at the first refusal and names the lines", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context, { otherwise: picky(new Set([2, 4])) });
     const place = placeAt(context, service.url);
     const file = place.write("a.jsonl", four);
@@ -110,13 +103,11 @@ describe.concurrent("--on-refused skip", () => {
   });
 
   it("rejects a group that is too large alone", async (context) => {
-    const { expect } = context;
     const small: Deed = async (asked) => {
       if ((await asked.body()).length > 500) asked.answer(413);
       else await accept(asked);
     };
-    const service = await faultyService(context, { otherwise: small });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: small });
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2, 600), groupOf(3)));
     const { code, document } = await place.log([file, ...skipRefused]);
     expect([code, document?.groups.rejected, service.logged]).toEqual([7, 1, [1, 3]]);

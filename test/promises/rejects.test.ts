@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import Connection from "libsql";
-import { describe, it, type TestContext } from "vitest";
-import { accept, faultyService } from "../support/raw-server.ts";
-import { groupOf, ledgerOf, linesOf, placeAt, reasonsOf } from "./place.ts";
+import { describe, expect, it, type TestContext } from "vitest";
+import { accept } from "../support/raw-server.ts";
+import { groupOf, ledgerOf, linesOf, openPlace, reasonsOf } from "./place.ts";
 
 const skip = ["--on-invalid", "skip"];
 const bad = (name: string) => `{"trajectories":[{"messages_and_choices":[],"reward":"${name}"}]}`;
@@ -36,9 +36,7 @@ describe.concurrent("--on-invalid skip", () => {
       `${bad("a")}\n`,
     ],
   ] as const)("copies %s byte for byte, and sends the other groups", async ([, given, rejected], context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const contents: readonly string[] = typeof given === "string" ? [given] : given;
     const files = contents.map((content, at) => place.write(`${at}.jsonl`, content));
     const file = `${files[0]}.rejected`;
@@ -58,9 +56,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("records for each rejected line its origin, its new line, and the reason", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a"), groupOf(2), '{"trajectories":5}', bad("b")));
     await place.log([file, ...skip, "--rejects", place.path("r")]);
     const reasons = reasonsOf(place.path("r"));
@@ -73,9 +69,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("records why elements of a pretty-printed array are rejected, and the lines on which they begin", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const groups = [groupOf(1), bad("a"), groupOf(2), bad("b")].map((group) => JSON.parse(group));
     const file = place.write("a.json", JSON.stringify(groups, null, 2));
     await place.log([file, ...skip, "--rejects", place.path("r")]);
@@ -89,9 +83,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("records the problems of every line, however many break the same rule", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const lines = Array.from({ length: 2400 }, (_, at) => (at % 2 === 0 ? '{"trajectories":[' : bad(`${1000 + at}`)));
     const file = place.write("a.jsonl", linesOf(groupOf(1), ...lines));
     const { document } = await place.log([file, ...skip, "--rejects", place.path("r")]);
@@ -109,9 +101,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("records problems that depend on earlier lines", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const count = 1100;
     const lines = Array.from({ length: count }, (_, at) => [flat("a", at), flat(`b${at}`, at)]).flat();
     const { code, document } = await place.log([place.write("a.jsonl", linesOf(...lines)), ...skip]);
@@ -122,9 +112,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   const checkManyLines = async (count: number, context: TestContext): Promise<void> => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const lines = Array.from({ length: count }, (_, at) => bad(`${at}`));
     const file = place.write("a.jsonl", linesOf(groupOf(1), ...lines));
     const { document, code } = await place.log([file, ...skip]);
@@ -149,9 +137,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("keeps groups of several files apart if they have the same numbers", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const files = ["x", "y", "z"].map((name, at) =>
       place.write(`${at}.jsonl`, linesOf(flat("a", at), flat("b", name), flat("b", 10 + at))),
     );
@@ -166,9 +152,7 @@ describe.concurrent("--on-invalid skip", () => {
     ["all groups with --group-by", ["a", "b", "c", "a"], ["--group-by", "group_id"], 0],
     ["the group before it without --group-by", ["a", "b", "c", "c"], [], 2],
   ] as const)("rejects, for a last line that is cut off, %s", async ([, ids, words, logged], context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const lines = ids.map((id, at) => flat(id, at));
     const log = async () => await place.log(["a.jsonl", ...words, ...skip]);
     place.write("a.jsonl", [...lines.slice(0, -1), lines.at(-1)?.slice(0, 30)].join("\n"));
@@ -180,18 +164,14 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("sends nothing if nothing is valid", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const { code, error, stdout } = await place.log([place.write("a.jsonl", bad("a")), ...skip]);
     expect([code, error?.code, stdout, service.requests()]).toEqual([3, "invalid_input", "", 0]);
     expect(existsSync(place.path("a.jsonl.rejected"))).toBe(false);
   });
 
   it("is completed by logging the corrected rejects file", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("3"), groupOf(2)));
     expect((await place.log([file, ...skip])).code).toBe(7);
     const rejects = `${file}.rejected`;
@@ -207,9 +187,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("never overwrites a file that rollcall did not write, and exits with 2 before anything is sent", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     for (const name of ["mine", "mine.reasons"]) {
       place.write(name, "mine");
@@ -222,9 +200,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("sends nothing if the rejects file is a folder, an input or in a missing folder", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     mkdirSync(place.path("folder"));
     expect((await place.log([file, ...skip, "--rejects", place.path("folder")])).code).toBe(2);
@@ -235,9 +211,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("names a file that can no longer be written after the groups were sent", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     mkdirSync(place.path("folder"));
     service.next(async (asked) => {
@@ -252,9 +226,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("needs no writable folder if nothing is rejected, unless the service may still refuse groups", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1)));
     const nowhere = ["--rejects", place.path("none/r")];
     const refused = await place.log([file, "--on-refused", "skip", ...nowhere]);
@@ -263,9 +235,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("leaves other files alone, and is not blocked by its own files after a kill", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     place.write("a.jsonl.rejected.new", "half");
     const { code, document } = await place.log([file, ...skip]);
@@ -281,9 +251,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("requires --rejects for standard input", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const stdin = linesOf(groupOf(1), bad("a"));
     expect((await place.log([...skip], { stdin })).code).toBe(2);
     expect(service.requests()).toBe(0);
@@ -294,18 +262,14 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("writes rejects of standard input to files that only their owner can read", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     await place.log([...skip, "--rejects", place.path("r")], { stdin: linesOf(groupOf(1), bad("a")) });
     const modes = ["r", "r.reasons"].map((name) => statSync(place.path(name)).mode & 0o777);
     expect(modes).toEqual([0o600, 0o600]);
   });
 
   it("replaces exactly its own files without a ledger, and logs the groups again", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     const first = await place.log([file, ...skip, "--no-ledger"]);
     expect([first.code, first.document?.ledger, first.error?.retryable]).toEqual([7, null, false]);
@@ -317,9 +281,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("writes nothing in a dry run", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     const { code, document } = await place.log([file, ...skip, "--dry-run"]);
     expect([code, document?.groups.rejected, existsSync(`${file}.rejected`)]).toEqual([0, 1, false]);

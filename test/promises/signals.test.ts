@@ -1,7 +1,7 @@
-import { describe, it, type TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { accept, faultyService, held, refuse } from "../support/raw-server.ts";
 import { interruptWaiting } from "../support/run.ts";
-import { documentsOf, groupOf, linesOf, oneEach, placeAt, running, three } from "./place.ts";
+import { documentsOf, groupOf, linesOf, oneEach, openPlace, placeAt, running, three } from "./place.ts";
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -13,7 +13,6 @@ describe.concurrent("a signal", () => {
   ] as const)(
     "named %s lets the request in flight end with exit %i, and the next run continues",
     async ([name, code], context) => {
-      const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
@@ -33,7 +32,6 @@ describe.concurrent("a signal", () => {
   );
 
   it("changes nothing during a last request that is answered", async (context) => {
-    const { expect } = context;
     const hold = held();
     const service = await faultyService(context);
     service.next(hold.deed);
@@ -46,7 +44,6 @@ describe.concurrent("a signal", () => {
   });
 
   const checkUnknown = async (context: TestContext, signals: readonly NodeJS.Signals[]): Promise<void> => {
-    const { expect } = context;
     const hold = held();
     const service = await faultyService(context);
     service.next(accept, hold.deed);
@@ -76,7 +73,6 @@ describe.concurrent("a signal", () => {
   });
 
   it("ends the process if it is the third, also if nobody reads stdout", async (context) => {
-    const { expect } = context;
     const hold = held();
     const service = await faultyService(context);
     service.next(hold.deed);
@@ -98,10 +94,8 @@ describe.concurrent("a signal", () => {
   });
 
   it("leaves nothing unknown if it comes before the whole body was sent", async (context) => {
-    const { expect } = context;
     const hold = held((asked) => asked.some(100_000));
-    const service = await faultyService(context, { otherwise: hold.deed });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: hold.deed });
     const file = place.write("a.jsonl", groupOf(1, 12_000_000));
     const run = running(place, [file]);
     await hold.came;
@@ -114,9 +108,7 @@ describe.concurrent("a signal", () => {
   });
 
   it("ends the wait for a service", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
     const file = place.write("a.jsonl", three);
     const run = running(place, [file]);
     while (service.bodies.length === 0) await pause(20);
@@ -130,10 +122,8 @@ describe.concurrent("a signal", () => {
   });
 
   it("prints the document if it ends the wait for another run", { tags: "slow" }, async (context) => {
-    const { expect } = context;
     const hold = held();
-    const service = await faultyService(context, { otherwise: hold.deed });
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context, { otherwise: hold.deed });
     const file = place.write("a.jsonl", three);
     const first = running(place, [file]);
     await hold.came;
@@ -147,9 +137,7 @@ describe.concurrent("a signal", () => {
   });
 
   it("named SIGKILL leaves nothing unknown if the run waits for the service", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: refuse(429, { headers: ["Retry-After: 100"] }) });
     const file = place.write("a.jsonl", three);
     const child = place.start([file]);
     while (service.bodies.length === 0) await pause(20);

@@ -1,5 +1,5 @@
 import { chmodSync, readFileSync } from "node:fs";
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { certificate } from "../client/certificate.ts";
 import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
 import { type Finishing, faultyService, held } from "../support/raw-server.ts";
@@ -22,7 +22,6 @@ const overMs = 17_000;
 describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags: "database" }, () => {
   describe.concurrent("on several machines", () => {
     it("logs each group of a file once, and every machine reports every group", async (context) => {
-      const { expect } = context;
       const service = await faultyService(context);
       const database = withPassword(await newDatabase("guarded"), "secret");
       const places = [1, 2, 3, 4].map(() => machine(context, service.url, database));
@@ -44,7 +43,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("leaves the request in flight of a killed machine unknown", async (context) => {
-      const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
@@ -68,7 +66,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("sends nothing more from a machine that was paused until its lease expired", async (context) => {
-      const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
@@ -92,7 +89,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("takes the password from ROLLCALL_LEDGER, a credential command or a file, but not from a command line", async (context) => {
-      const { expect } = context;
       const service = await faultyService(context);
       const address = await newDatabase("guarded");
       const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: withPassword(address, "wrong-secret") });
@@ -118,7 +114,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
 
   describe.concurrent("while the database is unavailable", () => {
     it("sends nothing, and continues if the database comes back within --max-wait", async (context) => {
-      const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
@@ -136,7 +131,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("leaves the request in flight unknown after --max-wait, and a later run logs the rest", async (context) => {
-      const { expect } = context;
       const hold = held();
       const service = await faultyService(context);
       service.next(hold.deed);
@@ -166,7 +160,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
 
 describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, () => {
   it("takes the password of PGPASSFILE, unless others can read the file", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     const address = await newDatabase("guarded");
     const folder = placeAt(context, service.url);
@@ -180,7 +173,6 @@ describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, 
   });
 
   it("exits with 11 and names the database if it is missing", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     const address = (await newDatabase()).replace(/[^/]*$/, "nowhere");
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
@@ -189,7 +181,6 @@ describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, 
   });
 
   it("is encrypted with sslmode=require, and fails if the server's certificate is not trusted", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     const own = certificate();
     const { address } = await ownServer(context, { certificate: own });

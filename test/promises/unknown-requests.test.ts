@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import Connection from "libsql";
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { accept, type Deed, faultyService } from "../support/raw-server.ts";
 import {
   afterOne,
@@ -8,6 +8,7 @@ import {
   ledgerOf,
   linesOf,
   oneEach,
+  openPlace,
   placeAt,
   reset,
   rulesOf,
@@ -17,7 +18,6 @@ import {
 
 describe.concurrent("a request with an unknown outcome", () => {
   it("is left alone by default, and resent with exactly its bytes and key", async (context) => {
-    const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
     const [body, key] = [service.bodies[0], service.keys[0]];
     writeFileSync(file, `${linesOf(groupOf(9), groupOf(3))}${three}`);
@@ -34,9 +34,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is resent within the run with --on-unknown resend, and left alone with leave", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", three);
     service.next(reset);
     const resent = await place.log([file, ...oneEach, "--on-unknown", "resend", "--batch", "x"]);
@@ -48,7 +46,6 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is not resent if the input lacks one of its groups", async (context) => {
-    const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
     writeFileSync(file, linesOf(groupOf(1), groupOf(2)));
     const { code, document } = await place.log([file, "--on-unknown", "resend"]);
@@ -59,9 +56,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is counted as left alone without the groups of the requests that are resent", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     service.next(reset, reset);
     await place.log([place.write("a.jsonl", linesOf(groupOf(2), groupOf(3))), "--max-wait", "0s"]);
     await place.log([place.write("a.jsonl", linesOf(groupOf(1))), "--max-wait", "0s"]);
@@ -73,9 +68,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is not resent if the other keys of the request differ, even at the same length", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const whole = (note: string) => `{"split":"train","trajectory_groups":[${groupOf(1)}],"note":"${note}"}`;
     const file = place.write("a.jsonl", whole("one"));
     service.next(reset);
@@ -90,9 +83,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is resent automatically if the service echoes the key, within the run and in the next one", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { echoes: true });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { echoes: true });
     service.next(accept, takeAndReset, takeAndReset);
     const within = await place.log([place.write("a.jsonl", three), ...oneEach]);
     expect([within.code, service.logged, service.requests()]).toEqual([0, [1, 2, 3], 5]);
@@ -113,9 +104,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is not resent if the service echoes another key", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const echoOther: Deed = async (asked) => {
       await asked.take();
       asked.answer(200, { headers: ["Idempotency-Key: another"] });
@@ -131,9 +120,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     ["it was first tried more than a day ago", 24 * 60 * 60 * 1000 + 1],
     ["the clock was set back by an hour since its first try", -60 * 60 * 1000],
   ] as const)("is not resent automatically if %s", async ([, agoMs], context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { echoes: true });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { echoes: true });
     service.next(accept, takeAndReset);
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
     expect((await place.log([file, ...oneEach, "--max-wait", "0s"])).code).toBe(8);
@@ -145,9 +132,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is not resent automatically if its first try had no key", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { echoes: true });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { echoes: true });
     expect((await place.log([place.write("a.jsonl", three)])).code).toBe(0);
     const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });
     service.next(takeAndReset);
@@ -158,7 +143,6 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is shown by the command in error.next, also if --base-url was typed", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, "http://127.0.0.1:1");
     service.next(takeAndReset);
@@ -170,13 +154,11 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("gives a hint with possible reasons if `ledger verify` does not find its groups", async (context) => {
-    const { expect } = context;
     const { place, file } = await afterOne(context, { deed: takeAndReset });
     expect((await place.run(["ledger", "verify", file])).stderr).toContain("pass the --group-by and --ledger");
   });
 
   it("is one error of `ledger verify`, and groups that are not logged are another with all positions", async (context) => {
-    const { expect } = context;
     const { place, file } = await afterOne(context, { deed: takeAndReset });
     const other = place.write("other.jsonl", linesOf(...Array.from({ length: 90 }, (_, at) => groupOf(at + 10))));
     const { code, stderr } = await place.run(["ledger", "verify", other, file]);
@@ -193,7 +175,6 @@ describe.concurrent("a request with an unknown outcome", () => {
   });
 
   it("is resolved once by `ledger resolve`, which needs --assume-logged or --resend", async (context) => {
-    const { expect } = context;
     const { service, place, file } = await afterOne(context, { deed: takeAndReset });
     const [entry] = await place.entries();
     const id = entry?.id ?? "";
@@ -217,7 +198,6 @@ describe.concurrent("a request with an unknown outcome", () => {
 
 describe("an unknown outcome with --local", () => {
   it("is resolved by a rerun, although the service never echoed a key", async (context) => {
-    const { expect } = context;
     const place = placeAt(context, "", { ROLLCALL_BASE_URL: "", ROLLCALL_TOKEN: "" });
     const file = place.write("a.jsonl", three);
     expect((await place.log([file, "--local"])).document?.groups).toMatchObject({ logged: 3 });

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import Connection from "libsql";
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { accept, type Finishing, faultyService } from "../support/raw-server.ts";
-import { groupOf, linesOf, oneEach, type Place, placeAt, three } from "./place.ts";
+import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt, three } from "./place.ts";
 
 describe.concurrent("a malformed ledger address", () => {
   it.for([
@@ -24,7 +24,6 @@ describe.concurrent("a malformed ledger address", () => {
     "https:u:hunter2@db.example/x",
     "postgres://db ex/u:hunter2@db.example/x",
   ])("gives exit 2, creates no file and is not printed: %s", async (address, context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
     const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", linesOf(groupOf(1))), "--debug"]);
@@ -34,7 +33,6 @@ describe.concurrent("a malformed ledger address", () => {
   });
 
   it("is not printed by other commands", async (context) => {
-    const { expect } = context;
     const place = placeAt(context, "", { ROLLCALL_LEDGER: "postgres://u:12/hunter2@db.example/x" });
     for (const args of [["ledger", "status", "--debug"], ["doctor"], ["doctor", "--json"]]) {
       const { stdout, stderr } = await place.run(args);
@@ -50,9 +48,7 @@ describe.concurrent("a ledger that cannot be used", () => {
     prepare: (place: Place, path: string) => void,
     args: readonly string[] = [],
   ): Promise<string> => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const path = place.path("ledger.db");
     prepare(place, path);
     const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", three), "--ledger", path, ...args]);
@@ -98,9 +94,7 @@ describe.concurrent("a ledger that cannot be used", () => {
   });
 
   it("gives exit 11 if it is cut or overwritten", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const path = place.path("ledger.db");
     expect((await place.log([place.write("a.jsonl", three), "--ledger", path])).code).toBe(0);
     const whole = readFileSync(path);
@@ -118,9 +112,7 @@ describe.concurrent("a ledger that cannot be used", () => {
   });
 
   it("gives exit 11 if there is no home folder", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", three);
     const homeless = placeAt(context, service.url, { HOME: "/dev/null", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" });
     const { code, error } = await homeless.log([file]);
@@ -135,9 +127,7 @@ describe.concurrent("a ledger that cannot be used", () => {
     "gives exit 11 if its disk is full or read-only (skipped if nothing can be mounted)",
     { tags: "slow" },
     async (context) => {
-      const { expect } = context;
-      const service = await faultyService(context);
-      const place = placeAt(context, service.url);
+      const { service, place } = await openPlace(context);
       const disk = place.path("disk");
       mkdirSync(disk);
       execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", disk]);

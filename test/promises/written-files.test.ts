@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, readFileSync, statSync } from "node:fs";
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runHere } from "../support/here.ts";
 import { faultyService } from "../support/raw-server.ts";
 import { groupOf, linesOf, placeAt, reasonsOf } from "./place.ts";
@@ -9,7 +9,6 @@ const rollout = (reward: unknown) => ({ example_id: `${reward}`, prompt: "p", co
 
 describe.concurrent("files made of inputs", () => {
   it("contain no secret of the run, except rejected lines, which are copied byte for byte", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     const place = placeAt(context, service.url, { ROLLCALL_TOKEN: "key-of-1234-5678" });
     const named = groupOf(1).replace("{", '{"note":"key-of-1234-5678",');
@@ -36,7 +35,6 @@ describe.concurrent("files made of inputs", () => {
   });
 
   it("have the permissions that all inputs have in common", async (context) => {
-    const { expect } = context;
     const place = placeAt(context, "http://127.0.0.1:9");
     const files = ["a.jsonl", "b.jsonl"];
     const modesAfter = async (mode: number, folder: string) => {
@@ -60,7 +58,6 @@ describe.concurrent("files made of inputs", () => {
   });
 
   it("have the permissions that all inputs have in common, for inputs in rollcall's format", async (context) => {
-    const { expect } = context;
     const place = placeAt(context, "http://127.0.0.1:9");
     const inputs = ["a.jsonl", "b.jsonl"].map((name, at) => place.write(name, linesOf(groupOf(at))));
     chmodSync(place.path("b.jsonl"), 0o600);
@@ -69,7 +66,6 @@ describe.concurrent("files made of inputs", () => {
   });
 
   it("replace an empty file, but not a file with content", async (context) => {
-    const { expect } = context;
     const place = placeAt(context, "http://127.0.0.1:9");
     const [input, out] = [place.write("a.jsonl", linesOf(groupOf(1))), place.write("out", "")];
     expect((await runHere(["convert", input, "--out", out])).code).toBe(0);

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { describe, it } from "vitest";
-import { groupOf, linesOf, oneEach, type Place, placeAt } from "../../promises/place.ts";
+import { describe, expect, it } from "vitest";
+import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt } from "../../promises/place.ts";
 import { type accept, faultyService, refuse } from "../../support/raw-server.ts";
 import { seeLine } from "../../support/terminal.ts";
 
@@ -21,9 +21,7 @@ const idsOf = async (place: Place, args: readonly string[]): Promise<readonly st
 
 describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
   it("uses the destination in force, and all destinations with --all-destinations", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context, { otherwise: named("there") });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: named("there") });
     const file = place.write("a.jsonl", two);
     expect((await place.log([file])).code).toBe(0);
     expect((await place.run(["log", "m", file, "--split", "train", "--local"])).code).toBe(0);
@@ -47,9 +45,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
   });
 
   it("forgets nothing without --yes if stdin is not a terminal", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const file = place.write("a.jsonl", two);
     await place.log([file]);
     const asked = await place.run(["ledger", "forget", "--model", "m"]);
@@ -61,9 +57,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
   });
 
   it("forgets nothing and exits with 2 if no option says what to forget", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     for (const filter of [[], ["--split", "train"], ["--all-destinations"]]) {
       const ran = await place.run(["ledger", "forget", "--yes", ...filter]);
@@ -76,7 +70,6 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
   });
 
   it("filters calls by --since and --until, and limits them by --limit", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     service.next(named("a"), named("b"), named("c"), named("d"));
     const place = placeAt(context, service.url);
@@ -94,7 +87,6 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
   });
 
   it("counts refused groups as not logged in `ledger verify`", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     service.next(refuse(422));
     const place = placeAt(context, service.url);
@@ -110,9 +102,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
 
 describe("rollcall ledger forget on a terminal", () => {
   it("lists the requests, asks, and forgets them only after yes", { timeout: 60_000 }, async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     const forget = `"${process.execPath}" bin/rollcall.js ledger forget --model m`;
     const env = { PATH: process.env.PATH, ...place.env };
@@ -130,9 +120,7 @@ describe("rollcall ledger forget on a terminal", () => {
 
 describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
   it("keeps its content if it is not a ledger", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", two);
     mkdirSync(place.path("own"));
     const notes = place.write("own/notes.txt", "what I wrote\n".repeat(40));
@@ -157,10 +145,8 @@ describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
   });
 
   it("ends the run before its next request if it is deleted or replaced", async (context) => {
-    const { expect } = context;
     for (const harm of ["deleted", "replaced", "unlocked"]) {
-      const service = await faultyService(context);
-      const place = placeAt(context, service.url);
+      const { service, place } = await openPlace(context);
       const ledger = place.path("ledger.db");
       const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3)));
       service.next(async (asked) => {

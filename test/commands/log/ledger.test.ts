@@ -1,8 +1,8 @@
 import { chmodSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Connection from "libsql";
-import { describe, it, type TestContext } from "vitest";
-import { groupOf, linesOf, oneEach, placeAt } from "../../promises/place.ts";
+import { describe, expect, it, type TestContext } from "vitest";
+import { groupOf, linesOf, oneEach, openPlace, placeAt } from "../../promises/place.ts";
 import { accept, type Deed, faultyService, refuse } from "../../support/raw-server.ts";
 import { runRollcall, startInTurn } from "../../support/run.ts";
 
@@ -10,7 +10,6 @@ const two = linesOf(groupOf(1), groupOf(2));
 
 describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
   it("counts the requests that it tried, and not those that it planned", async (context) => {
-    const { expect } = context;
     const service = await faultyService(context);
     service.next(accept, refuse(400));
     const place = placeAt(context, service.url);
@@ -23,9 +22,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
   });
 
   it("leaves groups that the service refuses out of its metrics", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const flat = (reward: number, id: number): string =>
       `{"messages_and_choices":[],"reward":${reward},"group_id":${id}}`;
     for (const lines of [
@@ -44,9 +41,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
   });
 
   it("recognizes a changed file by its bytes, and not by its modification time", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3)));
     service.next(async (asked) => {
       await asked.take();
@@ -75,7 +70,6 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
   });
 
   it("reports at once why and when it retries and for how long, and ends with `nothing was sent`", async (context) => {
-    const { expect } = context;
     const place = placeAt(context, "http://127.0.0.1:1");
     const args = ["log", "m", place.write("a.jsonl", two), "--split", "train", "--allow", "single-trajectory-group"];
     const child = startInTurn([...args, "--allow", "no-assistant-turn"], { env: place.env });
@@ -100,8 +94,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     expect(out).toContain("groups\t2: 2 not sent\n");
   });
 
-  it("exits with 11 without a home folder, and its hint names only options that the command has", async (context) => {
-    const { expect } = context;
+  it("exits with 11 without a home folder, and its hint names only options that the command has", async () => {
     const env = { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" };
     for (const verb of [["status"], ["calls"], ["forget", "--model", "m"]]) {
       const { code, stderr } = await runRollcall(["ledger", ...verb], { env });
@@ -114,9 +107,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
   });
 
   it("prints a hint about the key after a 401, and about the cause after a 400", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3)));
     service.next(accept, refuse(401));
     const key = await place.log([file, ...oneEach]);
@@ -141,8 +132,7 @@ describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
 
   /** A service that refuses bodies of more than 500 bytes, and runs against it. */
   const limited = async (context: TestContext) => {
-    const service = await faultyService(context, { otherwise: below(500) });
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context, { otherwise: below(500) });
     /** Logs groups with these rewards; returns the sizes of the requests. */
     const log = async (from: number, groups: number, ...args: readonly string[]) => {
       const lines = Array.from({ length: groups }, (_, at) => groupOf(from + at));
@@ -161,7 +151,6 @@ describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
   });
 
   it("expires after a day, or once the service takes larger requests", { tags: "slow" }, async (context) => {
-    const { expect } = context;
     const { service, place, log } = await limited(context);
     expect(await log(10, 8)).toEqual([511, 275, 275]);
     expect(await log(20, 8)).toEqual([275, 275]);
@@ -191,8 +180,7 @@ describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
 describe.concurrent("the rejects file", { timeout: 60_000 }, () => {
   it("has the permissions of the input, and the next run removes drafts of a killed run", async (context) => {
     const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { place } = await openPlace(context);
     const file = place.write("a.jsonl", `${two}{}\n`);
     chmodSync(file, 0o640);
     writeFileSync(`${file}.rejected.0123abcd.draft`, "half");
@@ -212,9 +200,7 @@ describe.concurrent("the rejects file", { timeout: 60_000 }, () => {
 
 describe.concurrent("a refusal by the service", { timeout: 60_000 }, () => {
   it("names path and field, even if they are not in the input", async (context) => {
-    const { expect } = context;
-    const service = await faultyService(context);
-    const place = placeAt(context, service.url);
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", two);
     const items = [
       { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "reward"], msg: "Field required", type: "missing" },

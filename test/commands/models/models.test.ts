@@ -26,7 +26,6 @@ describe("rollcall models", () => {
 
 describe.concurrent("a command that reads", { timeout: 60_000 }, () => {
   it("fails immediately if nothing listens, unless --max-wait is on the command line", async (context) => {
-    const { expect } = context;
     const place = placeAt(context, "http://127.0.0.1:1", {
       ROLLCALL_INFERENCE_BASE_URL: "http://127.0.0.1:1",
       ROLLCALL_API_KEY: "key-1",
