@@ -1,9 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
-import { seeLine } from "../../support/terminal.ts";
 
 const key = "wk-1234567890";
 
@@ -17,7 +16,7 @@ const openHome = async () => {
   await run("config set split train --profile work");
   const saved = (name: string): Record<string, unknown> =>
     JSON.parse(readFileSync(join(home.XDG_CONFIG_HOME, "rollcall", name), "utf8"));
-  return { home, run, saved };
+  return { run, saved };
 };
 
 describe("rollcall profile", () => {
@@ -42,20 +41,7 @@ describe("rollcall profile", () => {
     expect((await run("config get base_url")).stdout).toBe("https://a.example\n");
   });
 
-  it("asks on a terminal before it deletes", async () => {
-    const { home, saved } = await openHome();
-    const ask = async (keys: string) =>
-      await seeLine(`"${process.execPath}" bin/rollcall.js profile delete work`, {
-        env: { PATH: process.env.PATH, ...home },
-        typed: [{ when: /\? \[y\/N\] $/, keys }],
-      });
-    expect((await ask("\r")).code).toBe(2);
-    expect(Object.keys(Object(saved("settings.json").profiles))).toContain("work");
-    expect((await ask("y\r")).code).toBe(0);
-    expect(Object.keys(Object(saved("settings.json").profiles))).toEqual(["default"]);
-  });
-
-  it("renames a profile, and the ledger still recognizes its logged groups", async () => {
+  it("renames a profile twice, and the ledger still recognizes its logged groups", async () => {
     const { run, saved } = await openHome();
     const server = await scriptedServer([{ answer: json({}) }]);
     const log = `log m test/samples/airline.groups.jsonl --split train --base-url ${server.url}`;
@@ -65,7 +51,10 @@ describe("rollcall profile", () => {
     expect((await run("profile rename plain staging --json")).stdout).toBe(
       '{"from":"plain","to":"staging","account":"plain"}\n',
     );
-    const again = await run(`${log} --profile staging --json`, { env });
+    expect((await run("profile rename staging live --json")).stdout).toBe(
+      '{"from":"staging","to":"live","account":"plain"}\n',
+    );
+    const again = await run(`${log} --profile live --json`, { env });
     expect(JSON.parse(again.stdout)).toMatchObject({ status: "already_logged" });
     await run("profile use work");
     await run("profile rename work office");
@@ -77,34 +66,5 @@ describe("rollcall profile", () => {
     expect((await run("profile rename office local")).code).toBe(2);
     expect((await run("profile rename office a/b")).code).toBe(2);
     expect((await run("profile rename nobody somebody")).code).toBe(2);
-  });
-
-  it("renames a profile twice, and the ledger still recognizes its logged groups", async () => {
-    const { run } = await openHome();
-    const server = await scriptedServer([{ answer: json({}) }]);
-    const log = `log m test/samples/airline.groups.jsonl --split train --base-url ${server.url} --json`;
-    const env = { ROLLCALL_TOKEN: key };
-    await run("config set base_url http://127.0.0.1:1 --profile plain --create");
-    expect((await run(`${log} --profile plain`, { env })).code).toBe(0);
-    await run("profile rename plain staging");
-    expect((await run("profile rename staging live --json")).stdout).toBe(
-      '{"from":"staging","to":"live","account":"plain"}\n',
-    );
-    const again = await run(`${log} --profile live`, { env });
-    expect(JSON.parse(again.stdout)).toMatchObject({ status: "already_logged" });
-  });
-});
-
-describe("changing a setting of a profile that does not exist", () => {
-  it("asks on a terminal whether to create the profile", async () => {
-    const home = newHome();
-    const ask = async (keys: string) =>
-      await seeLine(`"${process.execPath}" bin/rollcall.js config set split train --profile work`, {
-        env: { PATH: process.env.PATH, ...home },
-        typed: [{ when: /create the profile work\? \[y\/N\] $/, keys }],
-      });
-    expect((await ask("n\r")).code).toBe(2);
-    expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
-    expect((await ask("y\r")).code).toBe(0);
   });
 });
