@@ -35,7 +35,6 @@ export interface ClientOptions {
 
 /** A checked reply and the bytes it was read from (decoded, UTF-8). */
 export interface Reply<Value> {
-  readonly status: number;
   readonly value: Value;
   readonly bytes: Uint8Array;
 }

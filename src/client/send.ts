@@ -156,7 +156,7 @@ const readReply = <R>(
   if (fault === "too-long") throw failures.replyTooLarge(context, status, maxReplyBytes);
   const bytes = tried.bytes.subarray(bomLength(tried.bytes));
   const found = fault === undefined ? reply(bytes) : undefined;
-  if (found !== undefined && "value" in found) return { status, value: found.value, bytes };
+  if (found !== undefined && "value" in found) return { value: found.value, bytes };
   throw failures.invalidReply(context, { status, bytes, fault, at: found?.invalidPath });
 };
 
