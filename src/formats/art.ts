@@ -27,7 +27,6 @@ export const art: Format = {
 
 const supportedVersion = 2;
 
-/** The rows of a group in a file. */
 interface GroupRows {
   readonly file: string;
   readonly key: string;
@@ -42,12 +41,10 @@ interface GroupRows {
 const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  /** The first row of another version in each file. */
   const firstUnsupported = new Map<string, number>();
   /** Caches the digest, because the rows of a group repeat its JSON. */
   let last = { json: "", digest: "" };
 
-  /** Compares a row with the rows of its group before it. */
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number): void => {
     const json = row.textAt("group_json") ?? "";
     if (json !== last.json) last = { json, digest: hash("sha256", json) };
@@ -138,7 +135,6 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Partial<Rollout> =
 
 const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
 
-/** Returns the JSON object in a string. @throws ConversionError */
 const requireObject = (value: Value): Value => {
   const own = value.embeddedJson;
   if (own?.isObject !== true) throw new ConversionError("the string is not a JSON object", value);

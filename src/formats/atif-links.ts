@@ -57,7 +57,6 @@ export type Links = ReturnType<typeof openLinks>;
 
 /** Finds documents that others refer to, among the inputs and next to them. */
 export const openLinks = (run: FormatRun) => {
-  /** References and sessions of documents by file, and files by id. */
   const references = new Map<string, readonly Reference[]>();
   const sessions = new Map<string, string>();
   const byTrajectory = new Map<string, string[]>();

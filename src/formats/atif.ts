@@ -72,7 +72,6 @@ const rolloutOf = (run: FormatRun, { value, file }: SourceRecord, links: Links):
   });
 };
 
-/** The context of a model. */
 interface History {
   readonly turns: readonly OutputJson[];
   readonly tools: OutputJson | undefined;
@@ -113,7 +112,6 @@ export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links)
   };
 };
 
-/** The newest minor version whose fields are known. */
 const newestVersion = 7;
 
 const requireVersion = (run: FormatRun, document: Value): void => {
@@ -133,7 +131,6 @@ const modelOf = (document: Value | undefined): string | undefined => document?.g
 
 /** Reads the documents of one trajectory. @param model the model of its first document */
 const openAtifReader = (run: FormatRun, links: Links, model: string | undefined) => {
-  /** Documents in addition to the first, in reading order. */
   const documents: Value[] = [];
   const seen = new Set<string>();
 
@@ -199,7 +196,6 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     });
     return isOne ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
-  /** Converts the subagents of a document, and theirs. @throws ConversionError */
   const subagentHistories = ({ document, file }: LocatedDocument): readonly History[] => {
     const embedded = listEmbedded(document).map((own) => ({ document: own, file }));
     const files = listSubagents(document).flatMap((reference) => {
@@ -213,7 +209,6 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   return { documents, partsOf, historiesOf, subagentHistories };
 };
 
-/** @throws ConversionError */
 const stepsOf = (document: Value): readonly Value[] => {
   const steps = requireKey(document, "steps");
   const items = steps.items();

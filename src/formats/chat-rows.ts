@@ -96,7 +96,6 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
   });
 };
 
-/** The group key of a row, at its top or in its metadata. */
 const groupKeyOf = (row: Value): string | undefined => {
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? row.get("metadata", name);
@@ -128,7 +127,6 @@ const rolloutOf = (row: Value, rows: ChatRows, { reward, turns, more = [] }: Row
 
 const isTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
 
-/** Messages before the first that `isAnswer` matches. */
 const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
   const first = messages.findIndex(isAnswer);
   return messages.slice(0, first < 0 ? undefined : first);
@@ -168,7 +166,6 @@ export const messageRows = (path: Path): Format => {
 
 export const openaiChat = messageRows(["messages"]);
 
-/** Keys of results of verifiers in addition to a prompt and a completion. */
 const verifiersKeys = ["task", "answer", "info", "metrics", "example_id"];
 
 const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]): readonly OutputJson[] => [
@@ -229,7 +226,6 @@ const completionsOf = (run: FormatRun, row: Value): readonly Partial<Rollout>[] 
   });
 };
 
-/** Roles by the names of ShareGPT. */
 const roles: ReadonlyMap<string, string> = new Map([
   ["system", "system"],
   ...["human", "user"].map((from) => [from, "user"] as const),

@@ -54,7 +54,6 @@ export interface Conversion {
   readonly receipt: Receipt | undefined;
 }
 
-/** The state that the conversions of a run share. */
 interface ConversionState {
   readonly host: Host;
   readonly run: Omit<FormatRun, "files" | "readDocument">;
@@ -314,16 +313,13 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, sta
   }
 };
 
-/** Returns the keys of a record's groups; undefined for an unknown group. */
 const listGroups = (result: ReturnType<typeof convertRecord>): ReadonlySet<string | undefined> => {
   const groups = result instanceof ConversionError ? [result.group] : (result ?? []).map(({ group }) => group);
   return new Set(groups.length === 0 ? [undefined] : groups);
 };
 
-/** The number of ids without a rollout that a note names. */
 const maxNamedIds = 3;
 
-/** Shows all records to a converter that previews them. */
 const previewRecords = async (
   files: readonly ConvertedFile[],
   format: Format,

@@ -43,7 +43,6 @@ export const openDocuments = (sources: readonly Source[]) => {
   };
 };
 
-/** Reads a stored source; undefined if it is too large. */
 const readSource = ({ bytes }: Source): Buffer | undefined => {
   if (bytes.size > maxDocumentBytes) return undefined;
   const whole = Buffer.allocUnsafe(bytes.size);

@@ -40,7 +40,6 @@ export interface ConvertedGroup {
   members: string;
 }
 
-/** Bytes of lines in memory before a flush. */
 const maxBufferedBytes = 2 ** 20;
 
 const lineStart = '{"trajectories":[';
@@ -56,7 +55,6 @@ const digestOf = ({ bytes, span: { start, end } }: Value): string =>
  * @param scopes files with the same number share their groups
  */
 export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
-  /** In the order of their first rollouts. */
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
   const writer = new LineWriter(2 * maxBufferedBytes);

@@ -7,7 +7,6 @@ import { literal, type Member } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
 import { ConversionError, flatMembers, type Members, metricMembers, type Value } from "./value.ts";
 
-/** The path of a trial's document from its result. */
 const trajectoryFile = "agent/trajectory.json";
 
 export const harbor: Format = {

@@ -179,7 +179,6 @@ const openAttachments = (sample: Value) => {
     return found;
   };
   const isLong = ({ span: { start, end } }: Value): boolean => end - start > maxReferenceBytes;
-  /** Returns the attachment of a reference. */
   const find = (value: Value): Value | undefined => {
     if (!value.isText || isLong(value)) return undefined;
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];

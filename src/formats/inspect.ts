@@ -62,7 +62,6 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   return requireItems(value, "samples").map((sample, at) => rolloutOf(run, { sample, log: value, at }));
 };
 
-/** A sample and its log. */
 interface LoggedSample {
   readonly sample: Value;
   readonly log: Value | undefined;
@@ -114,7 +113,6 @@ const findSampleReward = (
   return findReward(run, { record: sample, ids });
 };
 
-/** Returns the number of a score. */
 const numberOf = (run: FormatRun, value: Value): OutputJson | undefined => {
   if (value.canBeMetric) return toReward(run, value);
   const number = grades.get(value.text ?? "");

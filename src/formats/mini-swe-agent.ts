@@ -29,7 +29,6 @@ export const miniSweAgent: Format = {
 /** The prompts of all versions match this. */
 const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
 
-/** The first messages contain the prompts. */
 const maxPrompts = 2;
 
 export const miniSweAgentMessages: Format = {

@@ -91,7 +91,6 @@ const groupOf = ({ value, file }: SourceRecord): string => {
   return JSON.stringify([run, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 
-/** Keys of the message of a failure, in the order of preference. */
 const messageKeys = ["_ng_failure_message", "error", "error_message", "failure_reason"];
 
 const buildFailure = (row: Value) => {

@@ -117,7 +117,6 @@ export function* listRecordMappings(converted: readonly ConvertedFiles[]): Gener
   }
 }
 
-/** Locates the value at a path of a group in its record. */
 const locateValue = async (
   input: ConvertedInput,
   rollouts: readonly WrittenRollout[],

@@ -173,7 +173,6 @@ export class LineWriter {
   }
 }
 
-/** Cached keys with a colon, as JSON. */
 const keyJsons = new Map<string, string>();
 const maxKeyJsons = 2 ** 10;
 

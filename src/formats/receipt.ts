@@ -33,7 +33,6 @@ interface Target {
   readonly isChanged: boolean;
 }
 
-/** The state that a value inherits from its parent. */
 interface InheritedState {
   readonly path: string;
   readonly target?: Target | undefined;

@@ -110,7 +110,6 @@ const addFormatsByName = (
   });
 };
 
-/** Removes files that are parts of others. */
 const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput[] => {
   const found = [...new Set(inputs.flatMap(({ formats }) => formats))];
   const parts = new Set(
@@ -175,7 +174,6 @@ const recognizeText = async (
   return { formats: named.length === 1 ? named : [], unreadable };
 };
 
-/** The number of lines in which the first record is searched. */
 const maxFirstLines = 20;
 
 /** Returns values that may be the first record: lines that are objects, and the whole file. */

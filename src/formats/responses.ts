@@ -4,10 +4,8 @@ import { buildCall, choice, deriveFinish, toArguments, toLogprobs, userMessage }
 import { list, listUnlessEmpty, literal, type OutputJson, object, objectFrom, toText } from "./output-json.ts";
 import { ConversionError, requireKey, type Value } from "./value.ts";
 
-/** Items of a turn of the model: reasoning, at most one message, and calls. */
 type Turn = readonly Value[];
 
-/** A turn of the model, or an item of others. */
 type ResponsePart = Turn | Value;
 
 const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);

@@ -151,12 +151,10 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
 export const missingReward = (record: Value, path = "<path>"): ConversionError =>
   new ConversionError(`the reward is missing (pass --reward-from ${path}, or --rewards <file>)`, record);
 
-/** Limits of a search: its depth, and the number of values whose members are searched at each depth. */
 const maxSearchDepth = 4;
 const maxSearchedValues = 200;
 const maxNamedPaths = 4;
 
-/** Returns the paths of the values of a record that match, from the top. */
 const listPaths = (record: Value, matches: (value: Value) => boolean): readonly string[] => {
   const found: string[] = [];
   let level = record.members();

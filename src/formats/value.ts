@@ -13,7 +13,6 @@ import {
 } from "../json/table.ts";
 import { endOfValue, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
 
-/** The table of a JSON text, and the origin of the text. */
 interface JsonText {
   readonly id: number;
   readonly table: JsonTable;

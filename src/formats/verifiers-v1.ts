@@ -209,7 +209,6 @@ const parentOf = (node: Value, at: number): number | undefined => {
   throw new ConversionError(`parent is not an earlier node (${at})`, parent);
 };
 
-/** Returns the logprobs of the tokens in the mask. */
 const sampledLogprobs = (run: FormatRun, node: Value): OutputJson | undefined => {
   const logprobs = node.get("logprobs");
   if (logprobs?.get(0) === undefined) return undefined;

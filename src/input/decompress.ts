@@ -118,7 +118,6 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-/** Bytes that are skipped at once. */
 const maxSkippedBytes = 2 ** 16;
 
 async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<Uint8Array, void> {

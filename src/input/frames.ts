@@ -247,7 +247,6 @@ export const findTextStart = async (bytes: Pick<Bytes, "read">): Promise<number>
   return bomLength(head);
 };
 
-/** Bytes per read of a line whose units are counted. */
 const stepBytes = 2 ** 16;
 
 /**

@@ -128,7 +128,6 @@ const detectReplacement =
     return !now.isFile() || now.size !== BigInt(bytes.size) || !(await hasSameBytes(name, bytes).catch(() => false));
   };
 
-/** Bytes per comparison of two files. */
 const comparedBytes = 2 ** 20;
 
 const hasSameBytes = async (name: string, bytes: Bytes): Promise<boolean> => {
@@ -162,7 +161,6 @@ const webPage: RuleData<"not-json"> = {
   instead: "use the URL of the file itself (on the Hub, /resolve/ instead of /blob/), which must not need a login",
 };
 
-/** @throws UnusableInput if an input with these first bytes cannot be read */
 const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {
   const sniffed = sniff(head, name);
   if (head.length === 0) throw new UnusableInput("input-empty", undefined);

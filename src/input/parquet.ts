@@ -138,7 +138,6 @@ function* makeRows({ start, end }: RowRange, toRecord: (row: number) => RawRecor
   for (let row = start; row < end; row++) yield toRecord(row);
 }
 
-/** Returns the record of a row, whose bytes are composed on demand. */
 const createRow = (label: string, columns: Columns): RawRecord => {
   let bytes: Buffer | undefined;
   return {
@@ -168,7 +167,6 @@ const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
   }
 };
 
-/** Minimum bytes of a row in memory. */
 const minRowBytes = 200;
 
 /**

@@ -86,7 +86,6 @@ export const openRecords = async (
 /** Reads a text as a document, as the elements of arrays, or as lines, or one indented object. */
 const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
   const text = { label: name, within: bytes };
-  /** The positions of records, to read them again. */
   const known: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
   const remember = function* (batch: Iterable<RawRecord>): Generator<RawRecord, void> {
     for (const record of batch) {
@@ -122,7 +121,6 @@ const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: st
   return { ...own, bytes: Buffer.alloc(0), wrong };
 };
 
-/** Reads a document, or a line that is longer than a block. */
 const readWhole = async (text: RecordText, { start, line, end }: LineRange & Position): Promise<RawRecord> => {
   const length = end - start;
   if (length > maxDocumentBytes) return unreadableRecord(text, { start, line }, documentTooLong);
@@ -158,7 +156,6 @@ async function* cutLines(
 const trimEnd = (bytes: Buffer, start: number, end: number): Buffer =>
   bytes.subarray(start, Math.max(start, trimmedEnd(bytes, end)));
 
-/** Bytes in which an array of objects must begin. */
 const listHeadBytes = 4096;
 
 /** Returns the position after the bracket of an array of objects; undefined if there is none. */

@@ -64,7 +64,6 @@ export const openRemoteFile = (location: RemoteLocation, { onBytes, insecureHttp
     if (got.status === 404 || got.status === 410) throw new UnusableInput("remote-not-found", { said });
     throw toFailure(location, got, { said });
   };
-  /** Requests the file, once. */
   const begin = (): Promise<DownloadReply> => {
     first ??= request();
     // The reader gets the error.

@@ -104,7 +104,6 @@ const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 /** Lines that begin as no JSON does, also not as that of Python. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
-/** Returns the kind of a text; undefined if it can be JSON, or a later line looks like JSON. */
 const textKind = (text: string): string | undefined => {
   if (jsonLine.test(text)) return undefined;
   if (/^<(?:[?!a-z])/i.test(text)) return markup;
