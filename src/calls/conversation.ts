@@ -50,7 +50,6 @@ export interface Media {
   readonly name: string | undefined;
 }
 
-/** The messages in the input or output of a call. */
 interface Conversation {
   readonly items: readonly RawJson[] | undefined;
   readonly rest: RawJson | undefined;
@@ -158,7 +157,6 @@ const readParts = (message: RawJson, takeAnswer: AnswerFinder): readonly Part[] 
   ];
 };
 
-/** Converts a call in the spellings of several clients. A call without a name is shown whole. */
 const toToolCall = (call: RawJson, takeAnswer: AnswerFinder): ToolCall => {
   const of = findValue(call, "function") ?? findValue(call, "custom") ?? call;
   const [name, id] = [textAt(of, "name"), textAt(call, "id")];

@@ -63,7 +63,6 @@ const tracedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/** The members besides the conversation of a trajectory that was logged to the local service. */
 const loggedFields = (call: RawJson, reward: string): Fields => {
   const attributes = findValue(call, "attributes");
   const others = new Map(membersOf(findValue(attributes, "other")).map(({ key, value }) => [key, value.json]));

@@ -81,7 +81,6 @@ export const readUsages = (call: RawJson): readonly Usage[] => {
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
 };
 
-/** Returns the tokens of a usage object in either of two spellings; empty if the object has no tokens. */
 const readUsage = (value: RawJson | undefined, model: string | undefined): readonly Usage[] => {
   const spelled = {
     prompt: digitsAt(value, "prompt_tokens") ?? digitsAt(value, "input_tokens"),
@@ -114,7 +113,6 @@ export const readCosts = (call: RawJson, prefix: string): readonly Cost[] =>
 
 const costSuffix = "_tokens_total_cost";
 
-/** Returns the amounts of a cost, which are numbers or strings: prompt and completion first. */
 const readAmounts = (value: RawJson | undefined): Cost["parts"] => {
   const found = new Map<string, string>();
   const first = ["prompt", "completion"].map((what) => `${what}${costSuffix}`);

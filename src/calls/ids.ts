@@ -53,7 +53,6 @@ const parseField = (text: string): string => {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : field;
 };
 
-/** Returns the id of an object, or the ids in the `call` or `calls` of rollcall's documents. */
 const parseObjectIds = (text: string, line: number): readonly string[] => {
   const value = parseJson(text)?.value;
   if (value === undefined) throw invalidCallId({ line, why: "broken JSON" });

@@ -74,7 +74,6 @@ export const parseArgv = async (program: Program, argv: readonly string[]): Prom
   return { ...parsed, check: () => validateArgv(parsed, parser, parseError) };
 };
 
-/** Loads the noun with this name, or all nouns if no noun has it. */
 const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
   const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
   return load === undefined ? await loadTree(program) : { ...program.root, verbs: [await load()] };

@@ -66,7 +66,6 @@ export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd)
   };
 };
 
-/** Joins the message, the cause if a signal ended the run, and `nothing was sent` if no request was sent. */
 const fullMessage = ({ kind, message, details: { cause, unsent } }: Failure): string => {
   const interrupted = kind === "interrupted" && cause instanceof Failure ? [cause.message] : [];
   return [message, ...interrupted, ...(unsent === true ? ["nothing was sent"] : [])].join("; ");

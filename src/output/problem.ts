@@ -7,7 +7,6 @@ import type { Tone } from "./views.ts";
 
 export type TextCleaner = (text: string) => string;
 
-/** The functions that measure text. They are loaded for a terminal only. */
 type Measures = typeof import("./width.ts");
 
 export interface TextStyle {

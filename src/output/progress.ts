@@ -56,12 +56,6 @@ interface MeterState {
   readonly waiting?: string | undefined;
 }
 
-interface MeterEvent {
-  readonly event: string;
-  readonly text: string;
-  readonly facts: Readonly<Record<string, unknown>>;
-}
-
 export type Meter = ReturnType<typeof openMeter>;
 
 interface MeterOptions {
@@ -101,7 +95,8 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
   return {
     show,
-    report: ({ event, text, facts }: MeterEvent): void => {
+    /** Reports an event: a line in a log, or its name and facts in JSON. */
+    report: ({ event, text, facts }: Readonly<{ event: string; text: string; facts: object }>): void => {
       if (format === "lines") line(text);
       else if (format === "json") line(JSON.stringify({ event, ...facts }));
     },

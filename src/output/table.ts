@@ -80,7 +80,6 @@ function* tablePieces<Row>(view: TableView<Row>, columns: readonly MeasuredColum
 const sumWidths = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
 
-/** Returns the columns that fit. If a column with tags does not fit, the first column gets the tags. */
 const fitColumns = <Row>(view: TableView<Row>): readonly MeasuredColumn<Row>[] => {
   const measured = measureColumns(view, view.columns);
   const isWide = sumWidths(measured.map(({ full }) => full)) > view.width;

@@ -3,18 +3,8 @@ import type { CallViewOptions } from "../../src/output/index.ts";
 import { everything, labelled, nothing, page, printed, sample, spoken, under } from "./call.ts";
 
 describe("the page of a call", () => {
-  it("shows a completion with a tool call", async () => {
-    await expect(await printed([sample("call.json")], { asked: everything })).toMatchFileSnapshot("golden/call.txt");
-  });
-
   it("shows a call that failed", async () => {
     await expect(await printed([sample("call.exception.json")])).toMatchFileSnapshot("golden/call.exception.txt");
-  });
-
-  it("puts a rule between two calls", async () => {
-    expect(await printed(['{"id":"c"}', '{"id":"d"}'])).toBe(
-      `Call without a name\n  status  running\n  id      c\n\n${"─".repeat(80)}\n\nCall without a name\n  status  running\n  id      d\n`,
-    );
   });
 
   it("shows every field of the interface", async () => {

@@ -34,7 +34,6 @@ export interface ReadCall extends CallReply {
 interface ReadTotals {
   readonly requested: number;
   readonly missing: number;
-  readonly selected: number;
   readonly filteredOut: number | undefined;
 }
 
@@ -113,8 +112,6 @@ const selectReward = (reward: string | undefined, path: string | undefined): Rew
   return { text };
 };
 
-const manyCalls = 3;
-
 const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
   const isMarkdown = typed.as === "markdown";
   const end = () => {
@@ -123,9 +120,6 @@ const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }
     return { hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty };
   };
   await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, end });
-  const { filteredOut, selected } = totals();
-  if (filteredOut !== undefined && selected >= manyCalls && !isMarkdown && screen.format !== "csv")
-    screen.notice(`printed ${selected} whole calls; --list prints one line per call`);
   return undefined;
 };
 

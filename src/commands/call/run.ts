@@ -39,7 +39,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
   const lists = { missing: [], failed: [], running: [] };
-  const counts: Counts = { requested: 0, selected: 0, filteredOut: 0, failedInARow: 0, stopped: undefined, ...lists };
+  const counts: Counts = { requested: 0, filteredOut: 0, failedInARow: 0, stopped: undefined, ...lists };
   const progress = screen.startProgress("reading calls");
   const showProgress = (more = "") => progress.update(`reading calls: ${counts.requested} done${more}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
@@ -71,10 +71,8 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
         else countOutcome(counts, outcome);
         if (outcome === undefined || counts.stopped !== undefined) return;
         showProgress();
-        if ("call" in outcome && isSelected?.(outcome.call) !== false) {
-          counts.selected++;
-          yield outcome;
-        } else if ("call" in outcome) counts.filteredOut++;
+        if ("call" in outcome && isSelected?.(outcome.call) !== false) yield outcome;
+        else if ("call" in outcome) counts.filteredOut++;
         if (screen.isReaderGone) return;
       }
     } finally {
@@ -84,8 +82,8 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   };
   const { missing, running } = counts;
   const totals = () => {
-    const { requested, selected, filteredOut } = counts;
-    return { requested, selected, missing: missing.length, filteredOut: isSelected && filteredOut };
+    const { requested, filteredOut } = counts;
+    return { requested, missing: missing.length, filteredOut: isSelected && filteredOut };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
@@ -111,7 +109,6 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   });
 };
 
-/** @throws Failure `invalid-option-value` */
 const parseCallId = (word: string): string => {
   const id = word.trim();
   if (id === "") throw wrongValue("<call-id>", word, "a call id");
@@ -179,7 +176,6 @@ const readFailureCodes = ["auth", "refused", "unavailable"] as const;
 
 interface Counts {
   requested: number;
-  selected: number;
   filteredOut: number;
   readonly missing: MissingCall[];
   readonly failed: UnreadableCall[];

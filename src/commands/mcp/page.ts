@@ -10,7 +10,6 @@ import {
   walkMembers,
 } from "../../json/walk.ts";
 
-/** A page of a list, and the maximum length of a text in UTF-16 units. */
 interface PageRequest {
   readonly paged: string;
   readonly offset: number;

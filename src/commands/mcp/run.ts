@@ -138,7 +138,6 @@ const paging: Schemas = {
   max_characters: integer(100, 20_000, "maximum length of a text (default: 2000)"),
 };
 
-/** The option `input-modality` is the parameter `input_modality`. */
 const toParameterName = (name: string): string => name.replaceAll("-", "_");
 
 /** Ids, names and paths are shorter than the maximum. */

@@ -99,7 +99,6 @@ const callColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOp
       return { name, heading: name, rank: 0, ...about, cell: () => "", value: () => undefined };
     });
 
-/** The Markdown of a page in pieces. Each piece begins at the start of a line, or with a line end. */
 function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string): Generator<string, void> {
   const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
   let between = "";
@@ -128,7 +127,6 @@ const fenceText = (text: string): readonly string[] => {
   return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
 };
 
-/** `missing` is the number of ids without a call. */
 type CallSummaryView = { readonly summary: CallSummary; readonly costs: boolean; readonly missing: number };
 
 /** Prints a row for each operation and model and a total, or one JSON document. */

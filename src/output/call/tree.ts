@@ -12,7 +12,6 @@ export const formatTree = (value: RawJson): string =>
     ? (describeBinary(value.text) ?? value.text)
     : (formatBeside(value, maxIndentedLevels) ?? formatBelow(value));
 
-/** Formats a value on its own lines. A long text is indented once, at any depth. */
 const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): string => {
   if (value.kind !== "object" && value.kind !== "list") {
     return indent === "" ? scalarText(value) : scalarText(value).replace(/(^|\n)(?=[^\n])/g, `$1${indent}`);

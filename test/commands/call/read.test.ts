@@ -30,7 +30,7 @@ describe("rollcall call read", () => {
     const { server, read } = await service([{ answer: json(readFileSync("test/samples/call.json", "utf8")) }]);
     const { code, stdout, stderr } = await read(["019a3b1e", "--costs", "--storage-size", "--total-storage-size"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toBe(readFileSync("test/output/golden/call.txt", "utf8"));
+    await expect(stdout).toMatchFileSnapshot("../../output/golden/call.txt");
     expect(server.received.map(({ method, path, body }) => [method, path, body.toString()])).toEqual([
       [
         "POST",
