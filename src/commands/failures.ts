@@ -4,7 +4,6 @@ import type { Verification } from "../ledger/index.ts";
 import { didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
 import { loginCommand } from "../settings/failures.ts";
 
-/** The groups that `convert --on-invalid skip` rejected are in a file. */
 export const convertRejected = (
   groups: { written: number; rejected: number; unreadable: number | undefined; file: string },
   details: FailureDetails,
@@ -15,7 +14,6 @@ export const convertRejected = (
   return new Failure("partial", "convert-rejected", message, { ...details, hint });
 };
 
-/** `--exact` was given, but values have no field in a trajectory. */
 export const conversionInexact = (count: number, paths: readonly string[]): Failure => {
   const more = paths.length > 5 ? ` and ${paths.length - 5} more paths` : "";
   const values = pluralize(count, "value has", "values have");
@@ -93,7 +91,6 @@ export const ledgerDiffers = (
   return new Failure("differs", "ledger-differs", message, { ...details, hint });
 };
 
-/** How rollcall resolves an unknown outcome itself (guarantees.md). */
 export const resolveHint =
   "if the service honors Idempotency-Key, resolve it by rerunning `rollcall log` within 24 hours";
 
@@ -115,7 +112,6 @@ export const ledgerLocationMissing = (isOptional: boolean): Failure => {
   return new Failure("storage", "ledger-location-missing", message, { hint });
 };
 
-/** Names the calls of a failure: one call by its id, several calls by their number. */
 const formatCalls = (ids: readonly string[], requested: number): string =>
   requested === 1 ? `call ${ids[0] ?? ""}` : `${ids.length} of ${requested} calls`;
 
@@ -202,7 +198,6 @@ export const lockMissing = (file: string): Failure =>
 interface LockDifferences {
   readonly file: string;
   readonly count: number;
-  /** True if `catalog lock` can accept one of the errors. */
   readonly isAcceptable: boolean;
   readonly replacements: readonly (readonly [locked: string, replacement: string])[];
 }
@@ -233,7 +228,6 @@ export const catalogHistoryMissing = ({ catalog, address, provider }: CatalogSou
     hint: "run this command once a day to collect a history",
   });
 
-/** `--exit-code` was given. */
 export const catalogsDiffer = (changes: number): Failure =>
   new Failure("differs", "catalogs-differ", `${pluralize(changes, "difference")} found`, {
     hint: "omit --exit-code to exit with 0 in any case",
@@ -287,7 +281,6 @@ export const callPathMissing = ({ ids, asked, at, near, there }: MissingPath): F
   });
 };
 
-/** `--max-wait` elapsed with `--wait`. */
 export const callsRunning = (ids: readonly string[], asked: number, waitedMs: number): Failure => {
   const calls = `${formatCalls(ids, asked)} ${ids.length === 1 ? "is" : "are"}`;
   const message = `${calls} still running after ${Math.round(waitedMs / 1000)} s${formatIds(ids, asked)}`;

@@ -55,7 +55,7 @@ export interface Entry {
   readonly status: number | null;
   readonly cause: string | null;
   readonly calls: readonly string[];
-  /** The dedup keys of its groups, `dedupKeyBytes` each, in the order of the request. */
+  /** `dedupKeyBytes` for each group, in the order of the request. */
   readonly dedupKeys: Uint8Array;
   readonly envelopeDigest: string;
 }
@@ -71,7 +71,6 @@ export interface EntryFilter {
   readonly matchesScope?: (scope: LedgerScope) => boolean;
 }
 
-/** Limits of the entries that are in memory at once. */
 const maxPortionEntries = 150;
 const maxPortionBytes = 2 * 1024 * 1024;
 

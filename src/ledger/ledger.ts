@@ -1,4 +1,4 @@
-/** The ledger, with the same SQL for both databases. Each request is on disk before its first byte is sent. */
+/** The ledger, with the same SQL for both  Each request is on disk before its first byte is sent. */
 import { resolve } from "node:path";
 import {
   type Database,
@@ -164,7 +164,6 @@ const makeLedger = (
   readLeaseMs: writer.readLeaseMs,
   writtenFiles: openWrittenFiles(database),
   entries: (filter: EntryFilter): AsyncIterable<Entry> => selectEntries(database, filter),
-  /** Resolves an unknown request by hand; false if no unknown request has the id. */
   async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
     const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
       WHERE id = ? AND state = 'unknown' RETURNING id`;

@@ -2,13 +2,11 @@
 import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
-/** The digests of files that rollcall wrote, by path. */
 export interface WrittenFiles {
   readDigest(path: string): Promise<string | undefined>;
   recordDigest(path: string, digest: string): Promise<void>;
 }
 
-/** For a run without a ledger. */
 export const openWrittenFiles = (): WrittenFiles => {
   const digests = new Map<string, string>();
   return {

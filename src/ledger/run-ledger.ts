@@ -143,7 +143,6 @@ export const openRunLedger = async (
     findPlannedKey: (dedupKeys: Uint8Array): string | null =>
       idempotency && location !== undefined && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
 
-    /** Records a request before its first byte, or returns the dedup keys of groups that other runs have. */
     async recordRequest(
       request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest">,
     ): Promise<RecordedRequest | { readonly taken: Uint8Array }> {

@@ -167,7 +167,6 @@ const eachKeySql = `LATERAL (
   SELECT substring(given.marks FROM at * ${dedupKeyBytes} + 1 FOR ${dedupKeyBytes}) AS mark
   FROM generate_series(0, length(given.marks) / ${dedupKeyBytes} - 1) AS at) AS own`;
 
-/** Selects requests of a run that have no claim to their groups, so that the run may use the groups again. */
 const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 

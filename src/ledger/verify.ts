@@ -67,7 +67,6 @@ export const verifyDataset = async (
   return { counts, isInvalid, entries: matchingEntries, problems, problemCounts, files };
 };
 
-/** Consecutive files with the same state. */
 interface FileStatusRange extends FileStatus {
   readonly last: string;
   readonly files: number;

@@ -52,9 +52,7 @@ export interface Writer {
   countRuns(): Promise<number>;
   /** Reads the clock of a shared database, in milliseconds since 1970; undefined for a file. */
   readClock(): Promise<number | undefined>;
-  /** Returns the rest of the longest lease of another run; undefined for a file. */
   readLeaseMs(): Promise<number | undefined>;
-  /** A number that changes when another process writes. */
   countChanges(): Promise<number>;
   /** Deletes the claims of released and deleted requests. */
   releaseClaims(requests: readonly number[]): readonly Statement[];

@@ -90,7 +90,6 @@ function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents): 
 const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: number) => {
   const { source: sourceOf, start: startOf, length: lengthOf, checksum: checksumOf } = parts.columns;
   const window = Buffer.allocUnsafeSlow(windowBytes);
-  /** The range in the window. */
   let buffered = { source: -1, start: 0, end: 0 };
   let bytesSinceTurn = 0;
 
@@ -148,7 +147,6 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
   };
 };
 
-/** The values of `Content-Encoding`. */
 export type Compression = "gzip" | "zstd";
 
 const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as const;

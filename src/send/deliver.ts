@@ -51,7 +51,6 @@ export const writeRejected = async (
   return path;
 };
 
-/** Marks a failure of the ledger before the first request. */
 export const markUnsent = (thrown: unknown): unknown =>
   thrown instanceof Failure && thrown.code === "storage" ? thrown.withDetails({ unsent: true }) : thrown;
 

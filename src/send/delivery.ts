@@ -35,7 +35,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     rejectsFile,
     rejects: rejectsFile === undefined ? undefined : openRejects(dataset, { ...options, path: rejectsFile, written }),
     envelope,
-    /** Returns the result of sending so far; undefined before the first request. */
     sent: (): SendResult | undefined => sender?.result(),
 
     /** Returns the largest body: by `--max-request-size`, or by the sizes that the service accepted and refused. */
@@ -45,7 +44,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { ...sizeLimit, bytes: Math.min(bytes, sizeLimit.bytes), isDiscovered: sizeLimit.bytes < bytes };
     },
 
-    /** Reads what other runs did since the last call. */
     readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
 
     /** Sets the outcomes of groups by other runs; returns groups to send, and groups with an unknown outcome. */
@@ -74,7 +72,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { jobs, broken };
     },
 
-    /** Returns the key of a planned request; null if it has none, or another key in every run. */
     findKey: ({ request, recorded }: Job): string | null =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
 

@@ -2,15 +2,7 @@
 
 import { Failure, type FailureDetails, type HttpFacts, isFailure } from "../failure.ts";
 import { combineHints } from "../groups/failures.ts";
-import {
-  describeSystemCode,
-  fieldPrefix,
-  formatRejected,
-  formatRoundedSize,
-  pluralize,
-  resendAloneHint,
-  skipRefusedHint,
-} from "../sentences.ts";
+import * as sentences from "../sentences.ts";
 
 export const compressionUnsupported = (compression: string): Failure =>
   new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
@@ -29,7 +21,7 @@ type RequestSize = { bytes: number; limit: number; requests: number; tooLarge: b
 
 /** @param size `tooLarge` if the service refused a request of that size */
 export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: RequestSize): Failure => {
-  const [needed, allowed] = [formatRoundedSize(bytes), formatRoundedSize(limit)];
+  const [needed, allowed] = [sentences.formatRoundedSize(bytes), sentences.formatRoundedSize(limit)];
   const message = `--one-request: the input needs ${needed}, over the limit of ${allowed}`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge
@@ -41,9 +33,9 @@ export const oneRequestTooLarge = ({ bytes, limit, requests, tooLarge }: Request
 export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails): Failure => {
   const [content, hint] =
     groups === 1
-      ? ["a single group", `make the group smaller, raise the limit of the service, or ${skipRefusedHint}`]
+      ? ["a single group", `make the group smaller, raise the limit of the service, or ${sentences.skipRefusedHint}`]
       : ["a request", "drop --one-request to split it between groups, or raise the limit of the service"];
-  const message = `the service refused ${content} of ${formatRoundedSize(bytes)} as too large (413)`;
+  const message = `the service refused ${content} of ${sentences.formatRoundedSize(bytes)} as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
 
@@ -63,7 +55,7 @@ export const rejectsPathMissing = (isRemote: boolean): Failure =>
 export const rejectsUnwritable = (file: string, code: string, cause: unknown): Failure =>
   new Failure("storage", "rejects-unwritable", `cannot write ${file} (${code})`, {
     hint: otherRejectsHint,
-    subject: `cannot write ${file}: ${describeSystemCode(code)}`,
+    subject: `cannot write ${file}: ${sentences.describeSystemCode(code)}`,
     cause,
   });
 
@@ -77,19 +69,17 @@ interface LogCounts {
 }
 
 export const logPartial = ({ logged, notSent, ledger }: LogCounts, details: FailureDetails): Failure => {
-  const rest = ledger ? "rerun the same command to send only what is left" : resendAloneHint;
+  const rest = ledger ? "rerun the same command to send only what is left" : sentences.resendAloneHint;
   const first = findFirstStep(details);
-  const message = `${pluralize(logged, "group")} logged, ${notSent} not sent: ${describeStop(details)}`;
+  const message = `${sentences.pluralize(logged, "group")} logged, ${notSent} not sent: ${describeStop(details)}`;
   const hint = first === undefined ? rest : `${first}, then ${rest}`;
   return new Failure("partial", "log-partial", message, { ...details, hint });
 };
 
 interface RejectedFacts extends LogCounts {
   readonly rejected: number;
-  /** Rejected lines or records that are not groups. */
   readonly unreadable: number;
   readonly file: string;
-  /** True if nothing that was rejected could be read. */
   readonly isEmpty: boolean;
   /** True if the file has records of another tool, which may be incomplete alone. */
   readonly isConverted: boolean;
@@ -100,7 +90,7 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   const { logged, ledger, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "none of it can be read" : `see ${file}`;
   const again = ledger ? ", then rerun the same command, which skips logged groups" : "";
-  return new Failure("partial", "log-rejected", `${formatRejected(facts)} (${where}), ${logged} logged`, {
+  return new Failure("partial", "log-rejected", `${sentences.formatRejected(facts)} (${where}), ${logged} logged`, {
     hint: isConverted
       ? `fix the input (problems: ${file}.reasons)${again}`
       : `fix ${file} (problems: ${file}.reasons), then log ${file} alone`,
@@ -111,8 +101,8 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
 
 /** The failure for a run that logged everything except for requests of earlier runs. */
 export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDetails): Failure => {
-  const groups = pluralize(unknown, "group");
-  const message = `${pluralize(logged, "group")} logged, but the outcome of ${groups} of earlier runs is unknown`;
+  const groups = sentences.pluralize(unknown, "group");
+  const message = `${sentences.pluralize(logged, "group")} logged, but the outcome of ${groups} of earlier runs is unknown`;
   return new Failure("unknown_outcome", "log-unresolved", message, {
     ...details,
     hint: "see `rollcall ledger status`, then pass --on-unknown resend or run `rollcall ledger resolve`",
@@ -122,7 +112,6 @@ export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDe
 interface UnknownFacts extends LogCounts {
   /** Its number in the run; 0 if it is not known. */
   readonly request: number;
-  /** The position of its group, or of its first and last group. */
   readonly positions: string;
   readonly isLast: boolean;
   readonly canResolve: boolean;
@@ -137,7 +126,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const first = why === undefined ? "" : ` because ${describeEnd(why)}`;
   const reasons = retryFailure === undefined ? first : `${first}, and when it was resent, ${describeEnd(retryFailure)}`;
   const name = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
-  const groups = pluralize(facts.unknown, "group");
+  const groups = sentences.pluralize(facts.unknown, "group");
   const subject = facts.isLast
     ? `${name} (${positions}) and earlier requests may or may not have been logged (${groups})`
     : `${name} may or may not have been logged (${groups}, ${positions})`;
@@ -152,7 +141,6 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });
 };
 
-/** Returns the step that a rerun needs to get further; undefined if it needs none. */
 const findFirstStep = ({ cause, problems = [], retryable }: FailureDetails): string | undefined => {
   if (!(cause instanceof Failure)) return retryable === false ? unchangedHint : undefined;
   if (kindsWithHintFirst.has(cause.kind)) return cause.details.hint;
@@ -161,7 +149,8 @@ const findFirstStep = ({ cause, problems = [], retryable }: FailureDetails): str
     const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? fixNamedHint;
     return combineHints(fix, cause.details.validGroups);
   }
-  if (cause.kind === "request-refused" && problems.length > 0) return `${fixNamedHint}, or ${skipRefusedHint}`;
+  if (cause.kind === "request-refused" && problems.length > 0)
+    return `${fixNamedHint}, or ${sentences.skipRefusedHint}`;
   return retryable === false && !cause.retryable ? unchangedHint : undefined;
 };
 
@@ -183,13 +172,12 @@ const describeStop = ({ stoppedBy = "internal", http, problems = [], cause }: Fa
   const status = http?.status === undefined ? "" : ` (${http.status})`;
   const reasons =
     problems.length === 1
-      ? `: ${fieldPrefix(first)}${first.message} [${first.rule}]`
+      ? `: ${sentences.fieldPrefix(first)}${first.message} [${first.rule}]`
       : `, for ${problems.length} reasons`;
   const text = isFailure(cause, "invalid-input") ? "the input has errors" : stopTexts[stoppedBy];
   return `${text ?? "the run stopped"}${status}${reasons}`;
 };
 
-/** Describes how an attempt ended, as a clause. */
 const describeEnd = (thrown: unknown): string => {
   if (isFailure(thrown, "interrupted")) return "the run was interrupted before the reply arrived";
   const { endedBy, http } = thrown instanceof Failure ? thrown.details : {};

@@ -10,7 +10,6 @@ export type OutcomeCounts = Readonly<Record<GroupOutcome | "read", number>>;
 
 export const zeroCounts = () => ({ read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 });
 
-/** Each group is `not_sent` until its outcome is set. */
 export class GroupOutcomes {
   readonly #codes = new Column("u8");
 
@@ -48,7 +47,6 @@ export class GroupOutcomes {
     return count === found.length ? found : found.slice(0, count);
   }
 
-  /** Counts the groups with each outcome, and their trajectories. */
   countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {
     const counts = { groups: zeroCounts(), trajectories: zeroCounts() };
     for (let group = 0; group < groups.count; group++) {

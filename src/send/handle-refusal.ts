@@ -17,9 +17,7 @@ export interface RefusedGroup {
 
 /** The step after a refused request. The run ends if it has neither `requests` nor `refused`. */
 interface NextStep {
-  /** Requests that replace the refused request. */
   readonly requests?: readonly PlannedRequest[];
-  /** The largest request to attempt from now on. */
   readonly limit?: number;
   readonly refused?: readonly RefusedGroup[];
   /** The failure that ends the run. Default: that of the reply. */
@@ -90,7 +88,6 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
 interface RefusalItem extends Pick<ValidationItem, "loc" | "msg"> {
   /** The position of the group in the request; undefined if the request has no such group. */
   readonly position: number | undefined;
-  /** The path in the group. */
   readonly path: Path;
 }
 

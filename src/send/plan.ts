@@ -6,12 +6,10 @@ import { oneRequestTooLarge } from "./failures.ts";
 
 export interface PlannedRequest {
   readonly groups: Uint32Array;
-  /** The length of its body, not compressed. */
   readonly bytes: number;
   readonly envelopeDigest: string;
 }
 
-/** The bytes of a body before and after its groups. */
 export interface RequestEnvelope {
   readonly opening: Buffer;
   readonly closing: Buffer;
@@ -54,7 +52,6 @@ export const planRequests = (
   return requests;
 };
 
-/** Reports each single group that is over a limit. */
 export const reportOversizedRequests = (
   dataset: Dataset,
   { requests, limit }: { readonly requests: readonly PlannedRequest[]; readonly limit: BodyLimit },
@@ -104,7 +101,6 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   return { count: groups.length, bytesOf };
 };
 
-/** Returns the largest request if groups are cut into halves. */
 export const findHalfBytes = (dataset: Dataset, { groups, ...enveloped }: EnvelopedGroups): number => {
   const sizes = measureBodies(dataset, { groups, ...enveloped });
   const [, middle = 0] = cutAtLimit(sizes, findSmallestLimit(sizes, sizes.bytesOf(0, groups.length), 3));

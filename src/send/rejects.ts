@@ -6,15 +6,7 @@ import { dirname } from "node:path";
 import { createProblem } from "../check/rules/problems.ts";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../failure.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../files.ts";
-import {
-  type Dataset,
-  type GroupPart,
-  groupClosing,
-  groupOpening,
-  listParts,
-  ReadWindow,
-  requireUnchanged,
-} from "../groups/index.ts";
+import * as grouping from "../groups/index.ts";
 import { combineModes, locateLine, type Source } from "../input/index.ts";
 import { memberAt, parseValue, readRoot } from "../json/table.ts";
 import { endOfLine, newline, skipWhite } from "../json/walk.ts";
@@ -35,7 +27,7 @@ interface RejectsOptions {
 }
 
 /** Opens a rejects file, which may be written in several steps. Only files that rollcall wrote are replaced. */
-export const openRejects = (dataset: Dataset, { path, written, redact }: RejectsOptions) => {
+export const openRejects = (dataset: grouping.Dataset, { path, written, redact }: RejectsOptions) => {
   const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
   // Nobody knows who can read a pipe, so its rejects are private.
@@ -145,8 +137,8 @@ const hashFile = async (path: string): Promise<string | undefined> => {
   }
 };
 
-const openRejectedLines = (dataset: Dataset) => {
-  const window = new ReadWindow();
+const openRejectedLines = (dataset: grouping.Dataset) => {
+  const window = new grouping.ReadWindow();
   /** The source of the lines of each `group_id`. */
   const keys = new Map<string, Source>();
   let lineCount = 0;
@@ -158,10 +150,9 @@ const openRejectedLines = (dataset: Dataset) => {
     async *read(rejected: readonly RejectedGroup[], reasons: string[]): AsyncGenerator<Buffer, void> {
       const errors = indexErrorsByLine(dataset);
       for (const { group, problems } of rejected) {
-        const parts = listParts(dataset, group);
+        const parts = grouping.listParts(dataset, group);
         const [first] = parts;
         const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { keys, window }));
-        /** Lines of the rejects file by line of the input. */
         const lines = new Map<string, number>();
         for await (const { bytes, part, beginsLine } of copyParts(parts, { isJoined, window })) {
           if (beginsLine) lineCount++;
@@ -199,9 +190,9 @@ const countLineEnds = (bytes: Buffer): number => {
 
 /** Yields bytes of a group, with the part that begins with them: its lines, or all parts joined on one line. */
 async function* copyParts(
-  parts: readonly GroupPart[],
-  { isJoined, window }: { readonly isJoined: boolean; readonly window: ReadWindow },
-): AsyncGenerator<{ bytes: Buffer; beginsLine: boolean; part: GroupPart | undefined }, void> {
+  parts: readonly grouping.GroupPart[],
+  { isJoined, window }: { readonly isJoined: boolean; readonly window: grouping.ReadWindow },
+): AsyncGenerator<{ bytes: Buffer; beginsLine: boolean; part: grouping.GroupPart | undefined }, void> {
   for (const [at, part] of parts.entries()) {
     const { origin } = part.source;
     if (origin !== undefined) {
@@ -210,8 +201,8 @@ async function* copyParts(
         yield { bytes, beginsLine: true, part: index === 0 ? part : undefined };
       }
     } else if (isJoined) {
-      const end = at === parts.length - 1 ? [groupClosing, newlineBytes] : [];
-      const pieces = [at === 0 ? groupOpening : Buffer.from(","), await window.readPart(part), ...end];
+      const end = at === parts.length - 1 ? [grouping.groupClosing, newlineBytes] : [];
+      const pieces = [at === 0 ? grouping.groupOpening : Buffer.from(","), await window.readPart(part), ...end];
       yield { bytes: Buffer.concat(pieces), beginsLine: at === 0, part };
     } else yield { bytes: await readLine(part, window), beginsLine: true, part };
   }
@@ -219,8 +210,8 @@ async function* copyParts(
 
 /** True if another file has the `group_id` too, so that the lines of both groups would be read as one group. */
 const hasAmbiguousGroupId = async (
-  parts: readonly GroupPart[],
-  { keys, window }: { readonly keys: Map<string, Source>; readonly window: ReadWindow },
+  parts: readonly grouping.GroupPart[],
+  { keys, window }: { readonly keys: Map<string, Source>; readonly window: grouping.ReadWindow },
 ): Promise<boolean> => {
   const [first] = parts;
   if (first === undefined || parts.some(({ part }) => part.kind !== "trajectory")) return false;
@@ -233,8 +224,7 @@ const hasAmbiguousGroupId = async (
   return source !== first.source;
 };
 
-/** Returns the stored errors by file and line. */
-const indexErrorsByLine = ({ problems, sources }: Dataset): ReadonlyMap<string, readonly Problem[]> => {
+const indexErrorsByLine = ({ problems, sources }: grouping.Dataset): ReadonlyMap<string, readonly Problem[]> => {
   const byLine = new Map<string, Problem[]>();
   for (const problem of problems.sorted(sources.map(({ name }) => name))) {
     if (problem.severity !== "error") continue;
@@ -249,11 +239,11 @@ const indexErrorsByLine = ({ problems, sources }: Dataset): ReadonlyMap<string, 
 const marginBytes = 4096;
 
 /** Returns the line of a part. If other data is on the line, returns the bytes of the part and a newline. */
-const readLine = async (own: GroupPart, window: ReadWindow): Promise<Buffer> => {
+const readLine = async (own: grouping.GroupPart, window: grouping.ReadWindow): Promise<Buffer> => {
   const { source, part } = own;
   const start = Math.min(part.start, marginBytes);
   const bytes = await window.read(source, part.start - start, start + part.length + marginBytes);
-  const value = requireUnchanged(bytes.subarray(start, start + part.length), own);
+  const value = grouping.requireUnchanged(bytes.subarray(start, start + part.length), own);
   const after = start + part.length;
   const lineEnd = endOfLine(bytes, after);
   const lineStart = findLineStart(bytes, start);

@@ -55,7 +55,6 @@ export const canResend = (
   { resendLogged, onUnknown, ...facts }: KeyFacts & { readonly resendLogged: boolean; readonly onUnknown: OnUnknown },
 ): boolean => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
 
-/** A recorded request and its attempts. */
 export interface SentRequest {
   readonly request: PlannedRequest;
   /** Its number in the run, from 1. */
@@ -74,15 +73,12 @@ interface RequestContext extends SendOptions {
   /** `signal` ends a wait, `urgent` an attempt. */
   readonly signals: Pick<Host, "signal" | "urgent">;
   readonly patience: RetryBudget;
-  /** True if another request ended the run. */
   readonly isOver: () => boolean;
-  /** Called before the wait for another attempt. */
   readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
   /** Called with the bytes that were handed over; negative for those that no longer count. */
   readonly onBytesSent: (bytes: number) => void;
 }
 
-/** Attempts a request until it has an outcome. Records attempts that are not final. */
 export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run: RequestContext): Promise<Attempt> => {
   const { host, runLedger, envelope, compression } = run;
   const { request, recorded } = sent;
@@ -112,7 +108,6 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   }
 };
 
-/** Records the outcome of a request, and an echoed key. */
 export const recordAttempt = async (
   runLedger: RunLedger,
   { sent, attempt, state }: { sent: SentRequest; attempt: Attempt; state: RecordedOutcome["state"] },

@@ -28,7 +28,6 @@ export interface LogResult extends DatasetFacts {
   /** Attempted requests and the bytes of their bodies; in a dry run, planned ones. */
   readonly requests: number;
   readonly bytes: number;
-  /** The requests of a dry run. */
   readonly planned: readonly DryRunRequest[];
   readonly sent: SendResult;
   readonly groups: OutcomeCounts;
@@ -75,14 +74,12 @@ const toDatasetFacts = (dataset: Dataset, split: string | undefined): DatasetFac
 
 interface LogResultParts extends Pick<LogResult, "modelId" | "batch" | "ledger"> {
   readonly split: string;
-  /** The requests of a dry run. */
   readonly planned?: readonly DryRunRequest[];
   readonly sent: SendResult;
   readonly outcomes: GroupOutcomes;
   readonly rejectsFile?: string | undefined;
   /** True if no rejected group could be read. */
   readonly rejectsEmpty?: boolean;
-  /** The failure to write the rejects file. */
   readonly rejectsFailure?: Failure | undefined;
   /** Inputs that another file replaced during the run. */
   readonly replaced?: readonly string[];
@@ -104,7 +101,6 @@ export const logResult = (dataset: Dataset, run: LogResultParts): LogResult => {
   };
 };
 
-/** Returns the result of a run that stopped before its input was read. */
 export const emptyResult = (known: Pick<LogResult, "modelId" | "split" | "batch" | "failure">): LogResult => ({
   ...known,
   status: "not_sent",

@@ -33,7 +33,6 @@ export interface RequestChange {
 }
 
 export interface SendResult {
-  /** In the order of arrival. */
   readonly replies: readonly Reply[];
   /** The unreadable replies to logged requests: true for a reply that was cut off, false if it is not JSON. */
   readonly unreadableReplies: readonly boolean[];
@@ -42,7 +41,6 @@ export interface SendResult {
   /** Attempted requests, and the bytes of their bodies. */
   readonly tried: number;
   readonly triedBytes: number;
-  /** Attempted requests and those in the queue. */
   readonly of: number;
   /** The logged requests that a 413 made of the only planned request; else 0. */
   readonly divided: number;
@@ -56,7 +54,6 @@ export interface SendResult {
   readonly problems: readonly Problem[];
 }
 
-/** Returns the result before the first request. */
 export const emptySendResult = (stop?: Failure): SendResult => ({
   ...{ replies: [], unreadableReplies: [], refused: [], problems: [] },
   ...{ tried: 0, triedBytes: 0, of: 0, divided: 0 },

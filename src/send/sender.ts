@@ -9,25 +9,8 @@ import { verifySource } from "./body.ts";
 import { handleRefusal, handleTooLarge, type RefusedGroup } from "./handle-refusal.ts";
 import type { SendOptions } from "./options.ts";
 import { cutRequests, type PlannedRequest, planRequest } from "./plan.ts";
-import {
-  classifyAttempt,
-  isFinalOutcome,
-  isKeyHonored,
-  type Outcome,
-  recordAttempt,
-  type SentRequest,
-  sendUntilResolved,
-} from "./request.ts";
-import {
-  emptyCallList,
-  emptySendResult,
-  findFirstCall,
-  maxKeptBytes,
-  type Reply,
-  type RequestChange,
-  type Retry,
-  type SendResult,
-} from "./send-result.ts";
+import * as requests from "./request.ts";
+import * as results from "./send-result.ts";
 
 /** A request to send. `recorded` exists if it was attempted before. Then its bytes and key must be the same. */
 export interface Job {
@@ -40,14 +23,14 @@ export type Sender = ReturnType<typeof openSender>;
 /** Opens the sender of a run. Errors of the network or the service, and signals, are part of its result. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
-  const sent: { -readonly [Key in keyof SendResult]: SendResult[Key] } = emptySendResult();
-  const replies: Reply[] = [];
+  const sent: { -readonly [Key in keyof results.SendResult]: results.SendResult[Key] } = results.emptySendResult();
+  const replies: results.Reply[] = [];
   const unreadableReplies: boolean[] = [];
   const refused: RefusedGroup[] = [];
   const progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
   let replyBytes = 0;
   let inFlightBytes = 0;
-  let unknown: SentRequest | undefined;
+  let unknown: requests.SentRequest | undefined;
   let queue: Job[] = [];
   let jobCount = 0;
   let startedCount = 0;
@@ -58,7 +41,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let isInterrupted = false;
   /** An unexpected error, which is thrown after all lanes recorded their requests. */
   let defect: { readonly thrown: unknown } | undefined;
-  /** Groups that other runs had claimed. */
   let takenGroups: number[] = [];
   let isSharing = false;
   /** The largest request that is sent undivided after a 413. */
@@ -79,30 +61,29 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     queue = queue.filter(({ recorded }) => recorded !== undefined);
     queueFirst(cutRequests(dataset, { envelope, groups: all, limit }));
   };
-  const markUnknown = (own: SentRequest, last = own.unknownFailure) => {
+  const markUnknown = (own: requests.SentRequest, last = own.unknownFailure) => {
     outcomes.setAll(own.request.groups, "unknown");
     unknown = { ...own, retryFailure: last === own.unknownFailure ? undefined : last };
   };
-  const reportProgress = (change?: RequestChange) => {
+  const reportProgress = (change?: results.RequestChange) => {
     const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
     options.onProgress({ ...progress, of: startedCount + queue.length, bytes, change });
   };
   const reportChange = (
     { groups, bytes }: PlannedRequest,
-    { attempt, outcome, retry }: { attempt: Attempt; outcome: Outcome; retry?: Retry },
+    { attempt, outcome, retry }: { attempt: Attempt; outcome: requests.Outcome; retry?: results.Retry },
   ) => {
     const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
     reportProgress({ outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure });
   };
 
   /** Records an outcome. If that fails, the outcome is unknown to the next run. */
-  const record = async (request: SentRequest, recording: Promise<void>) =>
+  const record = async (request: requests.SentRequest, recording: Promise<void>) =>
     await recording.catch((thrown: unknown) => {
       markUnknown(request);
       throw thrown;
     });
 
-  /** Sends requests one after the other until the queue is empty or the run stops. */
   const runLane = async () => {
     for (;;) {
       if (until.signal.aborted && queue.length > 0) isInterrupted = true;
@@ -138,17 +119,17 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (earlier !== undefined && !(await runLedger.recordRetry(recorded))) return false;
     sent.tried++;
     sent.triedBytes += bytes;
-    const own: SentRequest = {
+    const own: requests.SentRequest = {
       ...{ request, recorded, number: sent.tried, mayBeLogged: earlier !== undefined, unknownFailure: undefined },
-      lastOutcome: { status: null, cause: null, calls: emptyCallList },
+      lastOutcome: { status: null, cause: null, calls: results.emptyCallList },
     };
     await finishRequest(own, await attemptRequest(own));
     return true;
   };
 
-  const attemptRequest = async (own: SentRequest): Promise<Attempt> => {
+  const attemptRequest = async (own: requests.SentRequest): Promise<Attempt> => {
     try {
-      return await sendUntilResolved(dataset, own, {
+      return await requests.sendUntilResolved(dataset, own, {
         ...options,
         signals: until,
         patience,
@@ -173,20 +154,20 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 
   /** Sets the outcome of a request, then records it, then handles a refusal. */
-  const finishRequest = async (own: SentRequest, attempt: Attempt) => {
+  const finishRequest = async (own: requests.SentRequest, attempt: Attempt) => {
     const { request } = own;
-    const outcome = classifyAttempt(attempt);
+    const outcome = requests.classifyAttempt(attempt);
     const isLogged = outcome === "logged";
     const isUnknown = own.mayBeLogged && !isLogged;
     if (isLogged) outcomes.setAll(request.groups, "logged");
     else if (isUnknown) markUnknown(own, attempt.failure);
     if (attempt.kind === "answered") addReply(attempt, own.lastOutcome.calls);
-    if (isFinalOutcome(outcome)) {
+    if (requests.isFinalOutcome(outcome)) {
       const refusedState = outcome === "too-large" && request.groups.length > 1 ? "not_sent" : "refused";
       const state = isUnknown ? "unknown" : isLogged ? "logged" : refusedState;
-      await record(own, recordAttempt(runLedger, { sent: own, attempt, state }));
+      await record(own, requests.recordAttempt(runLedger, { sent: own, attempt, state }));
     }
-    sent.obstacle = host.signal.aborted && !isFinalOutcome(outcome) ? attempt.failure : undefined;
+    sent.obstacle = host.signal.aborted && !requests.isFinalOutcome(outcome) ? attempt.failure : undefined;
     progress.requests++;
     if (isLogged) {
       loggedCount++;
@@ -198,7 +179,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (outcome === "too-large") await runLedger.recordSize(request.bytes, "refused");
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
-    if (isUnknown || !isFinalOutcome(outcome)) return stopWith(findStop(attempt));
+    if (isUnknown || !requests.isFinalOutcome(outcome)) return stopWith(findStop(attempt));
     const refusal = { ...options, request, attempt };
     const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
     const next =
@@ -217,14 +198,13 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const addReply = ({ status, body, isCut }: Extract<Attempt, { kind: "answered" }>, calls: string) => {
     replyBytes += body.length;
     replies.push({ status, bytes: body.length, body });
-    if (replyBytes > maxKeptBytes) for (const reply of replies) reply.body = undefined;
+    if (replyBytes > results.maxKeptBytes) for (const reply of replies) reply.body = undefined;
     if (status < 200 || status >= 300) return;
-    const hasCalls = calls !== emptyCallList;
-    if (hasCalls) sent.firstCall ??= findFirstCall(calls);
+    const hasCalls = calls !== results.emptyCallList;
+    if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
     if (isCut || (!hasCalls && body.length > 0 && findFault(body) !== undefined)) unreadableReplies.push(isCut);
   };
 
-  /** Sends the groups of a request that other runs have not claimed. */
   const sendUntaken = (request: PlannedRequest, taken: Uint8Array) => {
     // Runs that share an input continue at random positions, so that they seldom claim the same groups.
     if (!isSharing) queue.push(...queue.splice(0, Math.floor(host.random() * queue.length)));
@@ -236,13 +216,12 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 
   return {
-    /** Returns the result so far. */
-    result: (): SendResult => ({
+    result: (): results.SendResult => ({
       ...sent,
       ...{ replies, unreadableReplies, refused, of: sent.tried + queue.length },
       divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? loggedCount : 0,
       // A reply in another lane may have shown that keys are honored.
-      unknown: unknown && { ...unknown, isHonored: isKeyHonored(unknown.recorded, options) },
+      unknown: unknown && { ...unknown, isHonored: requests.isKeyHonored(unknown.recorded, options) },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
     /** Sends jobs, unless the run was stopped. @param isLast true after a signal: each is attempted once */

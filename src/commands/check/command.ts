@@ -1,24 +1,17 @@
 /** `rollcall check`: the same checks and metrics as `log`, offline. */
 import { command, repeated, type Values } from "../../cli/index.ts";
-import {
-  formatOptions,
-  groupByOption,
-  reportOption,
-  selectionOptions,
-  splitOption,
-  strictnessOptions,
-} from "../inputs/options.ts";
+import * as inputs from "../inputs/options.ts";
 
 const args = { file: repeated("files, folders or URLs of groups or trajectories; stdin if - or omitted") };
 
 const options = {
-  split: splitOption,
-  "group-by": groupByOption,
+  split: inputs.splitOption,
+  "group-by": inputs.groupByOption,
   against: repeated("fail if a group also appears in this file of another split", "file"),
-  report: reportOption,
-  ...selectionOptions,
-  ...formatOptions,
-  ...strictnessOptions,
+  report: inputs.reportOption,
+  ...inputs.selectionOptions,
+  ...inputs.formatOptions,
+  ...inputs.strictnessOptions,
 };
 
 export type CheckOptions = Values<typeof args & typeof options>;

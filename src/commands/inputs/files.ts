@@ -22,10 +22,8 @@ export const requireReportFiles = (
   for (const { file } of asked) if (file !== undefined) requireReportFile(file);
 };
 
-/** The text before a file's name in a message, and the file. */
 type FileUse = readonly [text: string, file: string | undefined];
 
-/** Returns the rejects file and the reasons file of a run, before its input is read. */
 export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): Record<string, string> => {
   const file = rejects ?? (first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
   return file === undefined ? {} : { "--rejects ": file, "the reasons in ": `${file}.reasons` };
@@ -43,7 +41,6 @@ export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readon
   }
 };
 
-/** Writes the receipt of a conversion: counts, then one line per record. @throws Failure `output-unwritable` */
 export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset): Promise<void> => {
   const pieces = receiptPieces(dataset, screen.safe.verbatimJson);
   const write = () => writeFileAtomically(file, pieces, combineModes(dataset.sources));

@@ -50,7 +50,6 @@ export type InputOptions = Values<typeof selectionOptions & typeof formatOptions
     readonly onInvalid?: "stop" | "skip" | undefined;
   };
 
-/** A report for a build system. Without a file, it goes to stdout. */
 export interface ReportRequest {
   readonly form: ReportFormat;
   readonly file: string | undefined;

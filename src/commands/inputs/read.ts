@@ -168,7 +168,6 @@ export const formatUnreadable = (lines: number): string =>
 interface ResultPage {
   readonly facts: readonly Fact[];
   readonly metrics?: Readonly<Record<string, number>>;
-  /** The groups of the metrics, if not all of the input. */
   readonly metricsScope?: string | undefined;
   readonly next?: readonly Fact[];
 }

@@ -14,7 +14,6 @@ const filterOptions = {
   batch: text("requests of this batch", "name"),
 };
 
-/** Options that decide which groups the files have. */
 const fileOptions = {
   ...locationOptions,
   ...filterOptions,

@@ -82,7 +82,6 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
   throw await withExcerpts(context, [], failure, problemCounts);
 };
 
-/** Resolved states, which can be forgotten. */
 const resolvedStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
 const maxListed = 10;
@@ -139,7 +138,6 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
   });
 };
 
-/** Prints requests. `groups` counts the groups of files; null without files. */
 const printEntries = async (
   { screen }: Context,
   { allDestinations }: LocationOptions,

@@ -11,11 +11,9 @@ import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read
 import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun } from "./run.ts";
 
-/** The destination of planned requests. */
 export interface PlanTarget {
   readonly method: string;
   readonly url: string;
-  /** Printable headers of every request, one line each. */
   readonly headers: readonly string[];
   readonly hasKeys: boolean;
 }
@@ -68,7 +66,6 @@ const toPlan = ({ planned }: LogResult, target: PlanTarget | undefined) => ({
   requests: planned.map(({ groups, bytes, key }) => ({ groups, bytes, idempotency_key: key })),
 });
 
-/** An answer of the service: JSON as received, another body as text. */
 const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][number]): string => {
   if (body === undefined) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
   const text = Buffer.from(body).toString("utf8");
@@ -122,7 +119,6 @@ const nextCommandFacts = (
   });
 };
 
-/** The failure of a run, with the next command if something is left to do. */
 export const withNextCommand = ({ context, typed, ledger: place }: LogRun, result: LogResult): Failure | undefined => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { host, flags } = context;

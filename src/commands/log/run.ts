@@ -2,7 +2,7 @@
 import { parseStrictness } from "../../check/index.ts";
 import { contradiction, toOptionName, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
-import { checkLedgerMode, effectiveSettings, hasNoLogUrl, openClient, resolveLogDestination } from "../../connect.ts";
+import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
@@ -38,7 +38,7 @@ export interface LogRun {
 export const log = async (context: Context, typed: LogOptions): Promise<void> => {
   const { split, batch, maxRequestSize, modelId, receipt, progress } = typed;
   const own = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
-  const settings = await effectiveSettings(context, own);
+  const settings = await connect.effectiveSettings(context, own);
   const follow = parseFollowOptions(typed);
   const ledger = await selectLedger(context, typed, settings);
   if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
@@ -159,11 +159,10 @@ const printOutcome = async (run: LogRun, result: send.LogResult): Promise<void> 
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-/** The destination of planned requests; undefined if no URL is set. */
 const findPlanTarget = async ({ context, settings, typed, compress }: LogRun): Promise<PlanTarget | undefined> => {
-  if (hasNoLogUrl(settings)) return undefined;
+  if (connect.hasNoLogUrl(settings)) return undefined;
   const { logTrajectories } = await import("../../contract/log.ts");
-  const client = await openClient(context, settings);
+  const client = await connect.openClient(context, settings);
   const headers = compress === undefined ? {} : { "Content-Encoding": compress };
   const target = client.target(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
   const hasKeys = settings.require("idempotency") === "auto";
@@ -183,8 +182,8 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     batch: settings.get("batch"),
     account: settings.require("account"),
     destination: async () =>
-      dryRun && hasNoLogUrl(settings) ? "" : await resolveLogDestination(context, settings, modelId),
-    client: () => openClient(context, settings),
+      dryRun && connect.hasNoLogUrl(settings) ? "" : await connect.resolveLogDestination(context, settings, modelId),
+    client: () => connect.openClient(context, settings),
     maxRequestBytes: settings.require("max_request_size"),
     idempotency: settings.require("idempotency") === "auto",
     honorsKeys: settings.local,
@@ -212,13 +211,13 @@ const selectLedger = async (
 ): Promise<send.DeliverOptions["ledger"]> => {
   const { ledger, noLedger, requireLedger: require } = typed;
   // A dry run without a URL has no destination to look up.
-  if (typed.dryRun && hasNoLogUrl(settings)) return undefined;
+  if (typed.dryRun && connect.hasNoLogUrl(settings)) return undefined;
   if (noLedger && require)
     throw contradiction("--no-ledger", "--require-ledger", "one forbids a ledger, the other requires it");
   if (noLedger) return undefined;
   const place = await settings.ledgerPlace(ledger);
   if (place !== undefined) {
-    checkLedgerMode(context, place.path);
+    connect.checkLedgerMode(context, place.path);
     return { ...place, require };
   }
   // The local service needs the data folder too, so --ledger would not help.

@@ -24,7 +24,6 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const report = openGroupReporter(dataset);
   /** Complete groups that are not sent, or that another run sent with an unknown outcome, in their order. */
   let openGroups: number[] = [];
-  /** Refused groups in the rejects file. */
   let refusedCount = 0;
   /** Monotonic milliseconds at which a group or a resend began to wait. */
   let waitingSince: number | undefined;
@@ -101,13 +100,11 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   return {
     catchUp,
     waitingSince: () => waitingSince,
-    /** Counts complete groups that other runs sent with an unknown outcome. */
     countUnknown: () => listOpenGroups("unknown").length,
 
     isWaitingFor: (source: number): boolean =>
       listOpenGroups("not_sent").some((group) => columns.source.at(groups.firstOf(group)) === source),
 
-    /** Adds complete groups to the metrics, and compares them with other runs. */
     async addCompleted(completed: readonly CompletedGroup[]): Promise<void> {
       const rejected: RejectedGroup[] = [];
       let isStopped = false;

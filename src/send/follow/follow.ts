@@ -1,16 +1,7 @@
 /** Follows a growing file: checks lines when they are complete, and sends groups in batches. */
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
-import {
-  type Dataset,
-  DedupKeys,
-  Digests,
-  DigestTable,
-  dedupKeyBytes,
-  finalizeGroup,
-  invalidInput,
-  reportDatasetProblems,
-} from "../../groups/index.ts";
+import * as grouping from "../../groups/index.ts";
 import { inputChanged, isRemote, plainUrl } from "../../input/index.ts";
 import { openRunLedger, PriorOutcomes, type RunLedger } from "../../ledger/index.ts";
 import { markUnsent } from "../deliver.ts";
@@ -34,14 +25,13 @@ export interface FollowOptions
   /** How long a complete group may wait for other groups. */
   readonly everyMs: number;
   readonly groupSize: number | undefined;
-  /** How long after its last trajectory a group is complete. */
   readonly groupIdleMs: number;
   readonly onRead: (bytes: number) => void;
 }
 
 /** The dataset must be closed. */
 interface FollowedResult {
-  readonly dataset: Dataset;
+  readonly dataset: grouping.Dataset;
   readonly result: LogResult;
 }
 
@@ -69,8 +59,8 @@ const quietMs = 1000;
 
 /** Numbers dedup keys, because the keys of earlier runs are read before the groups are known. */
 const openKeyNumbers = () => {
-  const keys = new Digests();
-  const table = new DigestTable(keys);
+  const keys = new grouping.Digests();
+  const table = new grouping.DigestTable(keys);
   const find = (key: Uint8Array): number => table.find(key) ?? -1;
   const add = (key: Uint8Array): number => {
     const known = find(key);
@@ -88,12 +78,12 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const files = openFollowedFiles(options);
   const { dataset } = files;
   const { groups, problems } = dataset;
-  const dedupKeys = new DedupKeys();
+  const dedupKeys = new grouping.DedupKeys();
   const numbers = openKeyNumbers();
   const priorOutcomes = new PriorOutcomes({
     input: basename(name),
     resendLogged,
-    numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + dedupKeyBytes)),
+    numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + grouping.dedupKeyBytes)),
   });
   const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
   const outcomes = new GroupOutcomes(0);
@@ -112,7 +102,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     onComplete: (group) => completed.push({ group, isAfterError: hasStoppingError }),
   };
 
-  /** Returns the failure of some work; undefined for a signal. */
   const catchStop = async (work: () => Promise<void>): Promise<Failure | undefined> => {
     try {
       await work();
@@ -177,7 +166,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     }
   };
 
-  /** Reports groups that other runs logged, and their unknown requests. */
   const reportPriorRuns = (): void => {
     delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));
     const unknownCount = batches.countUnknown();
@@ -191,9 +179,10 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     outcomes.extendTo(groups.count);
     const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isInputChanged(stop);
     const open = files.all.flatMap(({ growing }) => growing.incomplete);
-    if (!isInputChanged(stop)) for (const group of open) await finalizeGroup(dataset, group);
+    if (!isInputChanged(stop)) for (const group of open) await grouping.finalizeGroup(dataset, group);
     // With `--strict`, these would be errors, but the groups are sent already.
-    if (isReadable && !options.strictness.strict) await reportDatasetProblems(dataset, [dataset.found.rewards]);
+    if (isReadable && !options.strictness.strict)
+      await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
     const isUnfinished = !isInputChanged(stop) && (await files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
     reportPriorRuns();
@@ -218,7 +207,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !groups.isValid(at));
     return isNothingValid && isFailure(result.failure, "log-rejected")
-      ? { ...result, failure: invalidInput(problems, [name]) }
+      ? { ...result, failure: grouping.invalidInput(problems, [name]) }
       : result;
   };
 

@@ -5,28 +5,9 @@ import type { Strictness } from "../../check/rules/rules.ts";
 import { Scan } from "../../check/scan.ts";
 import type { Failure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
-import {
-  type AssemblyOptions,
-  compareRequests,
-  type Dataset,
-  type DedupKeys,
-  type GroupAssembler,
-  Groups,
-  invalidInput,
-  newScanResult,
-  openGroupAssembler,
-} from "../../groups/index.ts";
+import * as grouping from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
-import {
-  findDecompressor,
-  NotAFile,
-  readBlocks,
-  readIdentity,
-  ShrunkSourceError,
-  type Source,
-  sniff,
-  Tail,
-} from "../../input/index.ts";
+import * as inputs from "../../input/index.ts";
 import { bomLength } from "../../json/walk.ts";
 import { fileNotFollowable } from "../failures.ts";
 
@@ -42,16 +23,15 @@ export interface FollowedFileOptions {
 /** The file does not exist yet, was replaced by another file, or was rewritten. */
 export type FollowEvent = "waiting" | "moved" | "rewritten";
 
-export interface GroupAssemblyOptions extends Omit<AssemblyOptions, "found" | "groups" | "file" | "keys"> {
-  readonly dedupKeys: DedupKeys;
+export interface GroupAssemblyOptions extends Omit<grouping.AssemblyOptions, "found" | "groups" | "file" | "keys"> {
+  readonly dedupKeys: grouping.DedupKeys;
 }
 
 /** One file. It is read to its end even if another file has its name. */
 export interface FollowedFile {
-  /** Its position among the sources. */
   readonly index: number;
-  readonly tail: Tail;
-  readonly growing: GroupAssembler;
+  readonly tail: inputs.Tail;
+  readonly growing: grouping.GroupAssembler;
   readonly scan: Scan;
   /** When lines were last read, or the file was found to be moved, in monotonic milliseconds. */
   changedAt: number;
@@ -63,17 +43,15 @@ export interface FollowedFile {
 
 /** Opens the files of one name as one growing input. */
 export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictness }: FollowedFileOptions) => {
-  /** In the order of opening. */
   const all: FollowedFile[] = [];
-  const sources: Source[] = [];
-  const found = newScanResult(strictness);
+  const sources: inputs.Source[] = [];
+  const found = grouping.newScanResult(strictness);
   const { parts, problems, requests, shapes } = found;
   let isWaiting = false;
-  /** The numbers of different requests and shapes at the last comparison. */
   let compared = { requests: 0, shapes: 0 };
   let isMixed = false;
-  const dataset: Dataset = {
-    ...{ sources, found, problems, split, groups: new Groups(parts) },
+  const dataset: grouping.Dataset = {
+    ...{ sources, found, problems, split, groups: new grouping.Groups(parts) },
     get ownKeys() {
       return requests.different[0]?.keys ?? new Map();
     },
@@ -85,23 +63,23 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
   /** Returns the failure for a file with errors. @param valid `some` if valid groups could be sent */
   const toInvalidInput = (valid?: "some"): Failure => {
     const names = sources.map(({ name }) => name);
-    return invalidInput(problems, names, valid && { valid });
+    return grouping.invalidInput(problems, names, valid && { valid });
   };
 
   /** Returns the failure for a file that cannot be read. @throws any other error */
   const toUnreadable = (thrown: unknown): Failure => {
     const code = getErrorCode(thrown);
-    if (thrown instanceof NotAFile) {
+    if (thrown instanceof inputs.NotAFile) {
       if (!thrown.isFolder) return fileNotFollowable(file, "not-a-file");
       problems.report("file-is-folder", undefined, () => ({ file }));
     } else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
     else throw thrown;
-    return invalidInput(problems, [file]);
+    return grouping.invalidInput(problems, [file]);
   };
 
   const requireText = (head: Buffer): void => {
-    if (findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
-    const sniffed = sniff(head);
+    if (inputs.findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
+    const sniffed = inputs.sniff(head);
     if (sniffed === undefined) return;
     if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
     else problems.report("not-json", sniffed.data, () => ({ file }));
@@ -114,7 +92,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     if (now.requests === compared.requests && now.shapes === compared.shapes) return undefined;
     compared = now;
     const own = new Problems(strictness);
-    compareRequests({ requests, shapes, problems: own }, { split });
+    grouping.compareRequests({ requests, shapes, problems: own }, { split });
     if (own.errors === 0 && isMixed) return undefined;
     isMixed = now.shapes > 1;
     problems.merge(own.toData(), 0);
@@ -129,17 +107,17 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     async open({ dedupKeys, ...gathering }: GroupAssemblyOptions): Promise<void> {
       const before = all.at(-1);
       if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
-      const identity = await readIdentity(file);
+      const identity = await inputs.readIdentity(file);
       const isOpen = (one: FollowedFile) =>
         !one.isRewritten && !one.isFinished && identity !== undefined && one.tail.hasIdentity(identity);
       if (all.some(isOpen)) return;
       const index = all.length;
       try {
-        const tail = await Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
+        const tail = await inputs.Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
         sources.push(tail.source);
         const scan = new Scan(tail.source, { index, groupBy, result: found });
         const own = { file: tail.source.name, keys: dedupKeys.addInput() };
-        const growing = openGroupAssembler({ ...gathering, ...own, found, groups: dataset.groups });
+        const growing = grouping.openGroupAssembler({ ...gathering, ...own, found, groups: dataset.groups });
         all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isFinished: false, isRewritten: false });
       } catch (thrown) {
         if (getErrorCode(thrown) !== "ENOENT") throw toUnreadable(thrown);
@@ -161,7 +139,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
       const start = tail.taken + bomLength(head);
       if (end <= start) return;
       try {
-        for await (const block of readBlocks(tail.source.bytes, { start, end })) {
+        for await (const block of inputs.readBlocks(tail.source.bytes, { start, end })) {
           if (host.urgent.aborted) return;
           const first = parts.count;
           await scan.scanFrame(block);
@@ -174,7 +152,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
         await tail.skip(end);
       } catch (thrown) {
         // The next poll finds the reason.
-        if (!(thrown instanceof ShrunkSourceError)) throw thrown;
+        if (!(thrown instanceof inputs.ShrunkSourceError)) throw thrown;
       }
     },
 
