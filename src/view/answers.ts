@@ -47,11 +47,14 @@ export interface Charts {
   /** Empty for one file. */
   readonly files: readonly FileSummary[];
   readonly rewards: readonly RewardCount[];
-  readonly means: readonly RewardCount[];
+  readonly dots: readonly Dot[];
 }
 
-/** Trajectories with rewards in a range, or groups with mean rewards in a range. */
+/** Trajectories with rewards in a range. */
 export type RewardCount = { readonly range: Range; readonly count: number };
+
+/** Groups with similar means and spreads. */
+export type Dot = { readonly mean: Range; readonly spread: Range; readonly groups: number };
 
 export interface FileSummary {
   readonly file: string;

@@ -1,11 +1,13 @@
-/** The bars and files of the charts. */
+/** The bars, dots and files of the charts. */
 import { computeMoments, type Dataset } from "../groups/index.ts";
-import type { FileSummary, RewardCount } from "./answers.ts";
+import type { Dot, FileSummary, RewardCount } from "./answers.ts";
 import { findUntrainableReason, type Measures } from "./measures.ts";
+import { relativePosition } from "./select.ts";
 
-/** Bars of a histogram, and maximum distinct values with their own bar. */
+/** Bars of a histogram, maximum distinct values with their own bar, and cells of the plot in each direction. */
 const barCount = 24;
 const maxValues = 16;
+const cells = { mean: 36, spread: 16 };
 
 /** Maximum number of files in the chart. */
 const maxFiles = 1000;
@@ -23,8 +25,7 @@ export const countRewards = (all: Float64Array): readonly RewardCount[] => {
 };
 
 const countInRanges = (rewards: Float64Array): readonly RewardCount[] => {
-  const least = rewards.reduce((a, b) => Math.min(a, b));
-  const most = rewards.reduce((a, b) => Math.max(a, b));
+  const { least, most } = findBounds(rewards);
   // Smaller numbers, because the multiple of a wide range exceeds a double.
   const [from, to] = [least / 64, most / 64];
   const edge = (at: number) => (at === barCount ? most : 64 * (from + ((to - from) * at) / barCount));
@@ -38,6 +39,36 @@ const countInRanges = (rewards: Float64Array): readonly RewardCount[] => {
     range: at === barCount - 1 ? [edge(at), most] : [edge(at), edge(at + 1), "below"],
     count,
   }));
+};
+
+/** Returns a dot for each cell with measured groups. */
+export const computeDots = ({ mean, spread, count }: Measures): readonly Dot[] => {
+  const axes = { mean: findBounds(mean), spread: findBounds(spread) };
+  const cellOf = (value: number, axis: "mean" | "spread"): number =>
+    Math.min(cells[axis] - 1, Math.floor(relativePosition(value, axes[axis].least, axes[axis].most) * cells[axis]));
+  const dots = new Map<number, Dot>();
+  for (let group = 0; group < count; group++) {
+    const [x, y] = [mean[group] ?? Number.NaN, spread[group] ?? Number.NaN];
+    if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
+    const key = cellOf(x, "mean") * cells.spread + cellOf(y, "spread");
+    const { mean: means, spread: spreads, groups } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
+    dots.set(key, {
+      mean: [Math.min(means[0], x), Math.max(means[1], x)],
+      spread: [Math.min(spreads[0], y), Math.max(spreads[1], y)],
+      groups: groups + 1,
+    });
+  }
+  return [...dots.values()];
+};
+
+const findBounds = (values: Float64Array) => {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
+  return { least, most };
 };
 
 /** Summarizes several files with groups in the order of their names, `step-9` before `step-10`. */

@@ -26,9 +26,10 @@ const Query = z.readonly(
     descending: z._default(z.boolean(), false),
     /** Page of the table, from 1. */
     page: z._default(z.int().check(z.positive()), 1),
-    /** Groups with a reward, or a mean reward, in the range. */
+    /** Groups with a reward in the range. */
     reward: range,
     mean: range,
+    spread: range,
     trainable: z.optional(z.boolean()),
     /** Groups with a problem of the rule, or of any rule if it is `any`. */
     rule: text,

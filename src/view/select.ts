@@ -40,10 +40,11 @@ export const compareNumbers = (a: number, b: number, isDescending: boolean): num
 };
 
 const isSelected = (columns: GroupColumns, query: Query, group: number): boolean => {
-  const { reward, mean, trainable, rule, file } = query;
+  const { reward, mean, spread, trainable, rule, file } = query;
   return (
     (reward === undefined || Array.from(columns.rewardsOf(group)).some((one) => isWithin(one, reward))) &&
     (mean === undefined || isWithin(columns.value("mean", group), mean)) &&
+    (spread === undefined || isWithin(columns.value("spread", group), spread)) &&
     (trainable === undefined || (columns.value("trainable", group) === 1) === trainable) &&
     (rule === undefined || columns.rulesOf(group).some((one) => rule === "any" || one === rule)) &&
     (file === undefined || columns.fileOf(group) === file)

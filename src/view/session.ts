@@ -10,7 +10,7 @@ import {
 } from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
 import type { Answers, Finding, Findings, GroupFacts, GroupRow, SearchMatch, Summary } from "./answers.ts";
-import { countRewards, summarizeFiles } from "./charts.ts";
+import { computeDots, countRewards, summarizeFiles } from "./charts.ts";
 import { readGroupDetail, type ViewInput } from "./detail.ts";
 import { findMatch } from "./match.ts";
 import { createMeasures, findUntrainableReason } from "./measures.ts";
@@ -89,7 +89,7 @@ export const openSession = (shown: ViewInput) => {
     charts: async () => ({
       files: summarizeFiles(dataset, files, measures),
       rewards: countRewards(measures.rewards),
-      means: countRewards(measures.mean),
+      dots: computeDots(measures),
     }),
     problems: async ({ problems }) => findings.list(problems === "any" ? undefined : problems, maxFindings),
     async rows(query) {

@@ -9,17 +9,18 @@ const airline = "test/samples/airline.groups.jsonl";
 describe("a chart of the page", () => {
   const rowsOf = (body: string): GroupRows => JSON.parse(body);
 
-  it("counts in its bars the groups that a filter selects", async () => {
+  it("counts in its bars and dots the groups that a filter selects", async () => {
     const page = await viewing([airline]);
     await whenRead(page);
-    const { rewards, means }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    const { rewards, dots }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect(rewards).toEqual([
       { range: [0, 0], count: 60 },
       { range: [1, 1], count: 20 },
     ]);
-    expect(means.reduce((sum, { count }) => sum + count, 0)).toBe(20);
-    for (const { range, count } of means) {
-      expect(rowsOf((await page.ask("/api/rows", { mean: range })).body).selected).toBe(count);
+    expect(dots.reduce((sum, { groups }) => sum + groups, 0)).toBe(20);
+    for (const { mean, spread, groups } of dots) {
+      const { selected } = rowsOf((await page.ask("/api/rows", { mean, spread })).body);
+      expect(selected).toBe(groups);
     }
   });
 

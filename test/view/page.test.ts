@@ -27,7 +27,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
-  it("filters by a bar of each chart, and removes the filter", async () => {
+  it("filters by a bar and by a dot, and removes the filter", async () => {
     const { page, troubles } = await shown([airline]);
     const count = page.locator(".count");
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
@@ -35,13 +35,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [1, 1] }));
     await page.getByRole("link", { name: /a reward of 1 ×/ }).click();
     await expect.poll(async () => await count.innerText()).toBe("20 of 20 groups");
-    await page.getByRole("link", { name: "8 groups with a mean of 0", exact: true }).click();
+    await page.getByRole("link", { name: /with a mean of 0 and a spread of 0/ }).click();
     await expect.poll(async () => await count.innerText()).toBe("8 of 20 groups");
     await page.getByRole("button", { name: "mean", exact: true }).click();
     await expect
       .poll(async () => await page.getByRole("columnheader", { name: "mean" }).getAttribute("aria-sort"))
       .toBe("descending");
-    await page.getByRole("link", { name: "a mean of 0 ×" }).click();
+    await page.getByRole("link", { name: "mean 0, spread 0 ×" }).click();
     await expect.poll(async () => await count.innerText()).toBe("20 of 20 groups");
     expect(troubles).toEqual([]);
   });
@@ -59,6 +59,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await close.getByRole("link", { name: "1 trajectory with a reward of 0.300042 to below 0.300083" }).waitFor();
     const { page: wide } = await shown([fileOf("wide.jsonl", `${groupLine([-1e308, 1e308])}\n${groupLine([1e308])}`)]);
     await wide.getByRole("link", { name: "2 trajectories with a reward of 1e+308" }).waitFor();
+    await expect.poll(async () => await wide.locator("circle").count()).toBe(2);
+    const places: readonly string[] = await wide.evaluate(
+      "[...document.querySelectorAll('circle')].flatMap((one) => [one.getAttribute('cx'), one.getAttribute('cy')])",
+    );
+    expect(places.map((place) => Number(place.replace("%", ""))).every((at) => at >= 0 && at <= 100)).toBe(true);
     expect(troubles).toEqual([]);
   });
 
@@ -86,8 +91,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(bars).toEqual([drawn[0], drawn[0], drawn[0], drawn[1]]);
     expect(drawn[0]).not.toBe(drawn[1]);
     expect(await chart.locator("figcaption").innerText()).toMatch(/0\s+1$/);
-    const means = page.locator("figure", { has: page.getByRole("group", { name: "groups by mean reward" }) });
-    expect(await means.locator("text").allTextContents()).toEqual(["8", "0", "8", "0.25", "2", "0.5", "2", "1"]);
+    const spread = page.locator("figure", { has: page.getByRole("group", { name: "groups by mean and spread" }) });
+    expect(await spread.locator(".axis").allInnerTexts()).toEqual(["0.5\nspread\n0", "0\nmean\n1"]);
   });
 
   it("searches from the keyboard, and keeps the search in the URL", async () => {

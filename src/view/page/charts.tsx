@@ -1,7 +1,7 @@
-/** The charts: rewards as bars, and files as dots. A click filters the table. */
+/** The charts: rewards as bars, and groups and files as dots. A click filters the table. */
 import type { ComponentChildren } from "preact";
-import type { FileSummary, RewardCount } from "../answers.ts";
-import { formatQuery, type Query } from "../query.ts";
+import type { Dot, FileSummary, RewardCount } from "../answers.ts";
+import { formatQuery, type Query, type Range } from "../query.ts";
 import { relativePosition } from "../select.ts";
 import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
 import { linkTo, usePage } from "./page-context.ts";
@@ -61,20 +61,20 @@ const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   );
 };
 
+/** Positions in percent, with a margin so that dots are inside the chart. */
+const toX = (value: number, from: number, to: number): string => `${2 + relativePosition(value, from, to) * 96}%`;
+const toY = (value: number, from: number, to: number): string => `${90 - relativePosition(value, from, to) * 76}%`;
+
+const middleOf = ([from, to]: Range): number => from / 2 + to / 2;
+
 /** Characters of counts that fit above the bars. */
 const maxCountCharacters = 64;
 
 /** Bars up to this number have their own reward below them. */
 const maxNamedBars = 8;
 
-interface RewardChartProps {
-  readonly noun: "trajectory" | "group";
-  readonly filter: "reward" | "mean";
-  readonly bars: readonly RewardCount[];
-}
-
-/** The number of trajectories by reward, or of groups by mean reward. */
-export const RewardChart = ({ noun, filter, bars }: RewardChartProps) => {
+/** The number of trajectories by reward. */
+export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] }) => {
   const { least, most } = usePage().reward;
   const styleOf = useRewardStyle();
   const highest = Math.max(1, ...bars.map(({ count }) => count));
@@ -82,29 +82,28 @@ export const RewardChart = ({ noun, filter, bars }: RewardChartProps) => {
   const own = Math.min(width * 0.84, 12);
   const isCounted = bars.length * formatCount(highest).length <= maxCountCharacters;
   const isNamed = bars.length <= maxNamedBars && bars.every(({ range: [from, to] }) => from === to);
-  const legend = filter === "reward" && (
+  const legend = (
     <span>
       {formatMeasure(least)} <i class="gradient" /> {formatMeasure(most)}
     </span>
   );
   return (
     <Chart
-      name={noun === "group" ? "groups by mean reward" : "trajectories by reward"}
-      x={isNamed ? [] : [formatMeasure(bars[0]?.range[0]), filter, formatMeasure(bars.at(-1)?.range[1])]}
+      name="trajectories by reward"
+      x={isNamed ? [] : [formatMeasure(bars[0]?.range[0]), "reward", formatMeasure(bars.at(-1)?.range[1])]}
       y={["", formatCount(highest), "0"]}
       legend={legend}
     >
       {bars.map(({ range, count }, at) => {
         if (count === 0) return null;
-        const title = `${counted(count, noun)} with a ${filter} of ${formatRange(range)}`;
+        const title = `${counted(count, "trajectory")} with a reward of ${formatRange(range)}`;
         const height = Math.max(1.5, (count / highest) * 84);
         const middle = (at + 0.5) * width;
-        const style = styleOf(range[0] / 2 + range[1] / 2);
         const [x, y] = [`${middle - own / 2}%`, `${100 - height}%`];
         return (
-          <FilterLink key={at} name={title} filter={{ [filter]: range }}>
+          <FilterLink key={at} name={title} filter={{ reward: range }}>
             <rect fill="transparent" x={`${at * width}%`} y={0} width={`${width}%`} height="100%" />
-            <rect class="bar" {...{ style, x, y }} width={`${own}%`} height={`${height}%`} />
+            <rect class="bar" style={styleOf(middleOf(range))} {...{ x, y }} width={`${own}%`} height={`${height}%`} />
             {isCounted && (
               <text x={`${middle}%`} y={`${98 - height}%`}>
                 {formatCount(count)}
@@ -122,9 +121,47 @@ export const RewardChart = ({ noun, filter, bars }: RewardChartProps) => {
   );
 };
 
-/** Positions in percent, with a margin so that dots are inside the chart. */
-const toX = (value: number, from: number, to: number): string => `${2 + relativePosition(value, from, to) * 96}%`;
-const toY = (value: number, from: number, to: number): string => `${90 - relativePosition(value, from, to) * 76}%`;
+/** Dots up to this number have their count next to them. */
+const maxCountedDots = 24;
+
+/** Groups by the mean (x) and the spread (y) of their rewards. */
+export const SpreadChart = ({ dots }: { readonly dots: readonly Dot[] }) => {
+  const styleOf = useRewardStyle();
+  const means = dots.flatMap(({ mean: [from, to] }) => [from, to]);
+  const [least, most] = [Math.min(...means), Math.max(...means)];
+  const widest = Math.max(...dots.map(({ spread }) => spread[1]), 0);
+  const largest = Math.max(...dots.map(({ groups }) => groups), 1);
+  return (
+    <Chart
+      name="groups by mean and spread"
+      caption="groups"
+      x={[formatMeasure(least), "mean", formatMeasure(most)]}
+      y={["spread", formatMeasure(widest), "0"]}
+      legend={"larger: more groups, hollow: equal rewards"}
+    >
+      {dots.map(({ mean, spread, groups }) => {
+        const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
+        const [x, y] = [toX(middleOf(mean), least, most), toY(middleOf(spread), 0, widest || 1)];
+        const radius = 2.5 + 6 * Math.sqrt(groups / largest);
+        const style = { ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) };
+        return (
+          <FilterLink
+            key={`${mean} ${spread}`}
+            name={`${counted(groups, "group")} with ${range}`}
+            filter={{ mean, spread }}
+          >
+            <circle class="dot" style={style} cx={x} cy={y} r={radius} />
+            {dots.length <= maxCountedDots && (
+              <text x={x} y={y} dy={-radius - 3}>
+                {formatCount(groups)}
+              </text>
+            )}
+          </FilterLink>
+        );
+      })}
+    </Chart>
+  );
+};
 
 /** The mean reward of each file. `of` is the number of all files. */
 export const FileChart = ({ files, of }: { readonly files: readonly FileSummary[]; readonly of: number }) => {

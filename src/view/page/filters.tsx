@@ -8,7 +8,7 @@ import { linkTo, replaceQuery, usePage } from "./page-context.ts";
 /** An exported page has no filter by an expression. */
 export const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
   const { query } = usePage();
-  const { reward, mean, trainable, rule, file, text, where } = query;
+  const { reward, mean, spread, trainable, rule, file, text, where } = query;
   const change = (changed: Partial<Query>): Query => ({ ...query, page: 1, ...changed });
   const link = (name: string, changed: Partial<Query>, isOn = true) => (
     <a class={isOn ? "on" : ""} href={linkTo(change(changed))}>
@@ -35,7 +35,9 @@ export const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
       )}
       {file !== undefined && link(`${file.split("/").at(-1)} ×`, { file: undefined })}
       {reward !== undefined && link(`a reward of ${formatRange(reward)} ×`, { reward: undefined })}
-      {mean !== undefined && link(`a mean of ${formatRange(mean)} ×`, { mean: undefined })}
+      {mean !== undefined &&
+        spread !== undefined &&
+        link(`mean ${formatRange(mean)}, spread ${formatRange(spread)} ×`, { mean: undefined, spread: undefined })}
     </nav>
   );
 };

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { GroupRow, PageState, Summary } from "../answers.ts";
 import { allGroups, formatQuery, type Query, rowsPerPage, type SortKey } from "../query.ts";
-import { FileChart, RewardChart } from "./charts.tsx";
+import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { Filters } from "./filters.tsx";
 import { counted, formatCount, formatMeasure, formatPercent } from "./format.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
@@ -15,7 +15,7 @@ import { useAnswer } from "./use-answer.ts";
 
 export const Groups = ({ state, summary }: { readonly state: PageState; readonly summary: Summary }) => {
   const edition = editionOf(state);
-  const { latest: charts = { files: [], rewards: [], means: [] } } = useAnswer("charts", allGroups, { edition });
+  const { latest: charts = { files: [], rewards: [], dots: [] } } = useAnswer("charts", allGroups, { edition });
   const { groups, groupFiles, trajectories } = summary;
   return (
     <>
@@ -27,8 +27,8 @@ export const Groups = ({ state, summary }: { readonly state: PageState; readonly
         <div class="overview">
           {trajectories.read > trajectories.rejected && (
             <div class="charts">
-              <RewardChart noun="trajectory" filter="reward" bars={charts.rewards} />
-              <RewardChart noun="group" filter="mean" bars={charts.means} />
+              <RewardChart bars={charts.rewards} />
+              <SpreadChart dots={charts.dots} />
               {groupFiles > 1 && <FileChart files={charts.files} of={groupFiles} />}
             </div>
           )}
