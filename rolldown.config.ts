@@ -82,15 +82,6 @@ export const program = {
   },
 } satisfies RolldownOptions;
 
-/** The code of a thread that checks a range of a file, in one file. */
-const rangeReader = {
-  input: { "range-reader": "src/check/range-reader.ts" },
-  platform: "node",
-  plugins: [kernel()],
-  logLevel: "warn",
-  output: { ...program.output, codeSplitting: false, cleanDir: false },
-} satisfies RolldownOptions;
-
 const mcpSdk = {
   input: { "mcp-sdk": "src/mcp/sdk.ts" },
   platform: "node",
@@ -100,4 +91,4 @@ const mcpSdk = {
 } satisfies RolldownOptions;
 
 // The first empties the folder. The program writes the list of licenses for both.
-export default [mcpSdk, { ...program, output: { ...program.output, cleanDir: false } }, rangeReader];
+export default [mcpSdk, { ...program, output: { ...program.output, cleanDir: false } }];

@@ -16,5 +16,4 @@ export {
   warningRules,
 } from "./rules/rules.ts";
 export { redactSecrets } from "./rules/secrets.ts";
-export type { ThreadSharing } from "./threads.ts";
 export { isTrajectory } from "./trajectory.ts";

@@ -1,22 +1,18 @@
 /** Reads and checks the records of a source: lines, a document, elements of a long list. */
 import { isUtf8 } from "node:buffer";
-import {
-  mergeScanResult,
-  newScanResult,
-  type ScanResult,
-  type ScanResultData,
-  toScanResultData,
-} from "../groups/parts/scan-result.ts";
+import { mergeScanResult, newScanResult, type ScanResult } from "../groups/parts/scan-result.ts";
 import {
   type Bytes,
   blockBytes,
   countUnitsBefore,
   type Frame,
+  findTextStart,
   type LineRange,
   type Lines,
   type LongText,
   type Position,
   readElements,
+  readFrames,
   readRange,
   ShrunkSourceError,
   type Source,
@@ -63,17 +59,6 @@ export class Scan {
 
   get found(): ScanResult {
     return this.#options.result;
-  }
-
-  /** Number of scanned lines. */
-  get lines(): number {
-    return this.#line - 1;
-  }
-
-  /** Adds the result of the next range. */
-  mergeRange({ found, lines }: { readonly found: ScanResultData; readonly lines: number }): void {
-    mergeScanResult(this.found, found, this.lines);
-    this.#line += lines;
   }
 
   /** @throws ShrunkSourceError; the signal's reason */
@@ -178,6 +163,24 @@ export class Scan {
   }
 }
 
+interface SourceOptions extends ScanOptions {
+  readonly signal: AbortSignal;
+  readonly onRead: (bytes: number) => void;
+}
+
+/** Reads a source to its end. @throws ShrunkSourceError; the signal's reason */
+export const scanSource = async (source: Source, options: SourceOptions): Promise<void> => {
+  const { bytes } = source;
+  const { signal, onRead } = options;
+  const scan = new Scan(source, options);
+  for await (const frame of readFrames(bytes, await findTextStart(bytes))) {
+    signal.throwIfAborted();
+    await scan.scanFrame(frame);
+    onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);
+  }
+  onRead(bytes.size);
+};
+
 /** Concatenated files can have byte order marks before any line. */
 const byteOrderMark = Buffer.from("\ufeff");
 
@@ -246,7 +249,7 @@ const scanList = async (
   const found = newScanResult(problems.strictness, parts.hasDigests);
   const checker = new Checker(file, { index, groupBy, result: found });
   if (!(await scanElements(bytes, list, { checker, signal }))) return false;
-  mergeScanResult(before, toScanResultData(found));
+  mergeScanResult(before, found);
   return true;
 };
 

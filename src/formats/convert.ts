@@ -296,15 +296,13 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, sta
       const location = { file: name, line: group.position + 1, path: [] };
       problems.report("ambiguous-group", { place: `${label}:${line}`, isJson }, () => location);
     }
-    const { descriptor, ...bytes } = await lines.end(host);
-    // Other threads cannot read broken lines, because only this one knows them.
-    const shared = problems.errors === 0 && descriptor !== undefined ? { descriptor } : {};
+    const bytes = await lines.end(host);
     const close = async (): Promise<void> => {
       await bytes.close();
       for (const { records } of files) await records.close();
     };
     const origin = createOrigin({ files, groups, format, converter });
-    const source = { name, bytes: { ...bytes, ...shared, close }, touched: async () => false, origin };
+    const source = { name, bytes: { ...bytes, close }, touched: async () => false, origin };
     const unreadable = Array.from(ungrouped.values()).filter(({ keys }) => keys === undefined).length;
     return { source, groups, unreadable };
   } catch (thrown) {

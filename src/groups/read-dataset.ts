@@ -4,7 +4,7 @@ import { listUnknownKeys } from "../check/group-key.ts";
 import { shortName } from "../check/rules/positions.ts";
 import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
-import { scanSource, type ThreadSharing } from "../check/threads.ts";
+import { scanSource } from "../check/scan.ts";
 import { trajectoryFields } from "../check/trajectory.ts";
 import { type Conversion, type ConversionOptions, selectConversion } from "../formats/index.ts";
 import type { Host } from "../host.ts";
@@ -37,8 +37,6 @@ export interface SourceOptions {
   readonly groupBy: string | undefined;
   /** Default: report warnings. */
   readonly strictness?: Strictness | undefined;
-  /** Default: chosen for the machine and the size. */
-  readonly sharing?: ThreadSharing;
   /** True if nothing is sent, selected or compared, so parts need no digests (parts/parts.ts). */
   readonly skipsDigests?: boolean;
   readonly onProgress: (progress: { readonly bytes: number; readonly of: number }) => void;
@@ -111,8 +109,8 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
       throw invalidInput(problems, files, { isSending: splitNeeded });
     options.onOpened();
     const read = await readSources(sources, { ...options, signal: host.signal });
-    read.problems.merge(problems.toData(), 0);
-    if (conversion !== undefined) read.problems.merge(conversion.recordProblems.toData(), 0);
+    read.problems.merge(problems);
+    if (conversion !== undefined) read.problems.merge(conversion.recordProblems);
     await mapProblemsToSource(read);
     return { ...read, conversion, skippedFiles: others, repeatedFiles: repeated, close };
   } catch (thrown) {
@@ -143,7 +141,7 @@ export const readSources = async (
   sources: readonly Source[],
   options: SourceOptions,
 ): Promise<Omit<Dataset, "close">> => {
-  const { groupBy, split: given, signal, sharing } = options;
+  const { groupBy, split: given, signal } = options;
   const strictness = strictnessFor(sources, options.strictness);
   const hasDigests = options.skipsDigests !== true;
   const found = newScanResult(strictness, hasDigests);
@@ -172,7 +170,7 @@ export const readSources = async (
     };
     problems.setInput(source.name);
     const own = { ...found, rewards: newSketch() };
-    await scanSource(source, { index, result: own, groupBy, sharing, signal, onRead }).catch((thrown: unknown) => {
+    await scanSource(source, { index, result: own, groupBy, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
     });
     if (hasDigests) setOriginDigests(parts, source, first);

@@ -46,34 +46,21 @@ export interface LineRange {
   readonly end: number;
 }
 
-/**
- * Yields the lines of a source from an offset, or its one document.
- * @param isBegun true if there are lines before the offset
- * @throws ShrunkSourceError
- */
-export async function* readFrames(
-  source: Bytes,
-  { start, isBegun }: { readonly start: number; readonly isBegun: boolean },
-): AsyncGenerator<Frame, void> {
-  let isFirst = !isBegun;
+/** Yields the lines of a source from an offset, or its one document. @throws ShrunkSourceError */
+export async function* readFrames(source: Bytes, start: number): AsyncGenerator<Frame, void> {
+  let isFirst = true;
   for await (const block of readBlocks(source, { start, end: source.size })) {
-    const frame = isFirst && block.kind === "lines" ? toFirstFrame(block, source.size) : block;
+    const frame: Frame = isFirst && block.kind === "lines" ? toFirstFrame(block, source.size) : block;
     yield frame;
     if (frame.kind === "document") return;
     isFirst &&= frame.kind === "lines" && isBlank(frame.bytes);
   }
 }
 
-/**
- * Yields the lines of a range, block by block, and reads one block ahead. `memory` receives the buffers, for the next range.
- * @throws ShrunkSourceError
- */
-export async function* readBlocks(
-  source: Bytes,
-  { start, end, memory = [] }: LineRange & { readonly memory?: Buffer[] },
-): AsyncGenerator<Frame, void> {
-  let buffer = resizeBuffer(memory.pop(), Math.min(blockBytes, end - start));
-  let spare = memory.pop();
+/** Yields the lines of a range, block by block, and reads one block ahead. @throws ShrunkSourceError */
+export async function* readBlocks(source: Bytes, { start, end }: LineRange): AsyncGenerator<Frame, void> {
+  let buffer = resizeBuffer(undefined, Math.min(blockBytes, end - start));
+  let spare: Buffer | undefined;
   let base = start;
   let filled = 0;
   let searched = 0;
@@ -103,8 +90,6 @@ export async function* readBlocks(
     searched = 0;
     read = base < end ? source.read(buffer.subarray(0, end - base), base) : Promise.resolve(0);
   }
-  memory.push(buffer);
-  if (spare !== undefined) memory.push(spare);
 }
 
 const readAhead = (
@@ -149,7 +134,7 @@ const findLineEnd = async (
 };
 
 /** True if all bytes are white space. */
-export const isBlank = (bytes: Buffer): boolean => skipWhite(bytes, 0) === bytes.length;
+const isBlank = (bytes: Buffer): boolean => skipWhite(bytes, 0) === bytes.length;
 
 /** Returns the first lines of a source, or all of it if they begin a document of several lines. */
 export const toFirstFrame = (block: Lines, size: number): Frame =>

@@ -9,7 +9,6 @@ export {
   countUnitsBefore,
   type Frame,
   findTextStart,
-  isBlank,
   type LineRange,
   type Lines,
   type LongText,
@@ -35,7 +34,6 @@ export {
 export {
   type Bytes,
   combineModes,
-  descriptorBytes,
   fileOf,
   findText,
   locateLine,

@@ -143,7 +143,7 @@ async function* cutLines(
       from = end + 1;
     }
   };
-  for await (const block of readFrames(within, { start, isBegun: false })) {
+  for await (const block of readFrames(within, start)) {
     if (block.kind === "lines") yield linesOf(block.bytes, block.start);
     else {
       const record = await readWhole(text, { start: block.start, end: block.end, line: line++ });

@@ -10,8 +10,6 @@ import { inputUnreadable } from "./failures.ts";
 
 export interface Bytes {
   readonly size: number;
-  /** Present if other threads can read the file, too. */
-  readonly descriptor?: number;
   /** Reads from `at` until `into` is full or the bytes end. Returns the number of bytes. */
   read(into: Buffer, at: number): Promise<number>;
   /** Reads synchronously: for a few bytes, which the system still has in memory. */
@@ -102,7 +100,6 @@ const readDescriptor = promisify(read);
 /** Reads an open file, which the caller closes. Reading throws Failure `input-unreadable`. */
 export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => ({
   size,
-  descriptor,
   async read(into, at) {
     const wanted = Math.min(into.length, size - at);
     let filled = 0;

@@ -479,6 +479,18 @@ describe("an input file", () => {
     });
   });
 
+  it("is left when the run is told to stop, and not read again for duplicates", async () => {
+    const one = `${JSON.stringify(group(0, 0))}\n`;
+    for (const content of [one, one.repeat(20_000)]) {
+      const stop = new AbortController();
+      const reason = new Error("told to stop");
+      const onProgress = () => stop.abort(reason);
+      expect(await refusal(filesOf(content), { host: { ...testHost(), signal: stop.signal }, onProgress })).toBe(
+        reason,
+      );
+    }
+  });
+
   it("is standard input by default, unless that is a terminal", async () => {
     const thrown = await refusal([], { host: testHost({ terminal: { stdin: true } }) });
     expect(isFailure(thrown, "input-missing")).toBe(true);

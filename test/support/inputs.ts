@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
-import { type Strictness, type ThreadSharing, warningRules } from "../../src/check/index.ts";
+import { type Strictness, warningRules } from "../../src/check/index.ts";
 import { connectionFailed } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { type Dataset, readDataset } from "../../src/groups/index.ts";
@@ -42,7 +42,6 @@ export interface Asked {
   readonly groupBy?: string;
   /** Default: warnings about the training signal are allowed, because most tests do not concern them. */
   readonly strictness?: Strictness;
-  readonly sharing?: ThreadSharing;
   readonly maxUnpackedBytes?: number;
   /** Called after the files are opened. */
   readonly onOpened?: () => void;
@@ -85,7 +84,6 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
     maxUnpackedBytes: asked.maxUnpackedBytes ?? 2 ** 36,
     groupBy: asked.groupBy,
     strictness: asked.strictness ?? { strict: false, allowed: others },
-    ...(asked.sharing === undefined ? {} : { sharing: asked.sharing }),
     onOpened: asked.onOpened ?? (() => undefined),
     onProgress: asked.onProgress ?? (() => undefined),
   });

@@ -38,13 +38,6 @@ interface RuleProblems {
   lastInput: string | undefined;
 }
 
-/** Problems by rule, as sent between threads. */
-export type ProblemsData = ReadonlyMap<string, RuleProblems>;
-
-/** Adds `lines` to a line number. */
-export const shiftLine = <Located extends { readonly line?: number }>(located: Located, lines: number): Located =>
-  located.line === undefined || lines === 0 ? located : { ...located, line: located.line + lines };
-
 export class Problems {
   readonly strictness: Strictness;
   readonly #byRule = new Map<string, RuleProblems>();
@@ -116,22 +109,18 @@ export class Problems {
     this.#byRule.delete(name);
   }
 
-  /** Adds problems of a later range, moved down by `lines`. */
-  merge(later: ProblemsData, lines: number): void {
-    for (const [name, { severity, count, kept }] of later) {
+  /** Adds later problems, by default of both severities. */
+  merge(later: Problems, only?: Severity): void {
+    for (const [name, { severity, count, kept }] of later.#byRule) {
+      if (only !== undefined && severity !== only) continue;
       const own = this.#entryFor(name, severity);
       own.count += count;
       for (const problem of kept) {
         if (!this.#canAdd(own, problem.file)) continue;
-        own.kept.push(shiftLine(problem, lines));
+        own.kept.push(problem);
         own.lastInput = problem.file;
       }
     }
-  }
-
-  /** Returns all problems, or only the errors, for `merge`. */
-  toData(severity?: "error"): ProblemsData {
-    return new Map([...this.#byRule].filter(([, own]) => severity === undefined || own.severity === severity));
   }
 
   get counts(): readonly RuleCount[] {

@@ -49,12 +49,6 @@ const meanOf = ({ sum, count }: Series): number => meanOfSum(sum, count);
 
 const counts = ["trajectories", "groups", "trainable", "exceptions"] as const;
 
-/** A tally as sent between threads. */
-export type TallyData = Pick<
-  Tally,
-  (typeof counts)[number] | "reward" | "deviations" | "byName" | "turns" | "characters" | "sampled"
->;
-
 export class Tally {
   trajectories = 0;
   groups = 0;
@@ -120,7 +114,7 @@ export class Tally {
     if (most - least > rewardTolerance) this.trainable += sign;
   }
 
-  merge(other: TallyData): void {
+  merge(other: Tally): void {
     this.#add(other, 1);
     mergeSketch(this.turns, other.turns);
     mergeSketch(this.characters, other.characters);
@@ -128,11 +122,11 @@ export class Tally {
   }
 
   /** Subtracts counts and sums, but not distributions. */
-  subtract(other: TallyData): void {
+  subtract(other: Tally): void {
     this.#add(other, -1);
   }
 
-  #add(other: TallyData, sign: 1 | -1): void {
+  #add(other: Tally, sign: 1 | -1): void {
     for (const count of counts) this[count] += sign * other[count];
     mergeSeries(this.reward, other.reward, sign);
     mergeSeries(this.deviations, other.deviations, sign);

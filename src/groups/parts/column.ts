@@ -13,9 +13,6 @@ const blockMask = blockLength - 1;
 const minLength = 16;
 const maxGrowing = 512;
 
-/** A column as sent between threads. */
-export type ColumnData = Pick<Column, "blocks" | "length">;
-
 /** A column in blocks. A block of defaults takes no memory. */
 export class Column {
   readonly #type: keyof typeof arrays;
@@ -63,7 +60,7 @@ export class Column {
   }
 
   /** Appends a column with the same default. */
-  appendColumn({ blocks, length }: ColumnData): void {
+  appendColumn({ blocks, length }: Column): void {
     for (let from = 0; from < length; from += blockLength) {
       const end = this.length + Math.min(blockLength, length - from);
       const block = blocks[from >>> blockBits];

@@ -1,5 +1,5 @@
 /** The index of all parts. A million parts take 50 MB. */
-import { Column, type ColumnData, Digests, digestBytes } from "./column.ts";
+import { Column, Digests, digestBytes } from "./column.ts";
 
 const newColumns = () => ({
   /** Index of the source among the inputs. */
@@ -47,16 +47,6 @@ export interface Part
   readonly equal: boolean;
 }
 
-/** Parts as sent between threads. */
-export interface PartsData {
-  readonly columns: Readonly<Record<string, ColumnData>>;
-  readonly keys: readonly string[];
-}
-
-/** Lists the buffers that a thread can transfer. */
-export const listBuffers = ({ columns }: PartsData): readonly ArrayBufferLike[] =>
-  Object.values(columns).flatMap(({ blocks }) => blocks.flatMap((block) => block?.buffer ?? []));
-
 export class Parts {
   readonly columns = newColumns();
   /** Group keys. Adjacent parts often have the same key. */
@@ -95,17 +85,15 @@ export class Parts {
     if (this.hasDigests) this.digests.append(hash.subarray(0, digestBytes));
   }
 
-  /** Adds the parts of a later range, and adds `lines` to their line numbers. */
-  append({ columns, keys }: PartsData, lines = 0): void {
-    const before = this.count;
-    const keysBefore = this.keys.length;
+  /** Adds later parts. */
+  append({ columns, keys }: { readonly columns: Readonly<Record<string, Column>>; readonly keys: readonly string[] }) {
+    const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
     for (const [name, column] of Object.entries<Column>(this.columns)) {
       const later = columns[name];
       if (later !== undefined) column.appendColumn(later);
     }
-    const { line, key } = this.columns;
-    for (let at = before; lines > 0 && at < this.count; at++) line.set(at, line.at(at) + lines);
+    const { key } = this.columns;
     for (let at = before; keys.length > 0 && at < this.count; at++) {
       if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
     }

@@ -1,6 +1,6 @@
 /** The requests of the input: their splits and own keys must agree. */
 import { formatLine } from "../../check/rules/positions.ts";
-import { type ProblemLocation, type Problems, shiftLine } from "../../check/rules/problems.ts";
+import type { ProblemLocation, Problems } from "../../check/rules/problems.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
 
@@ -37,12 +37,10 @@ export class Requests {
     this.kept.set(content, { split, keys, location: locate(), keyLocations });
   }
 
-  merge(later: Pick<Requests, "kept" | "count">, lines: number): void {
+  merge(later: Requests): void {
     this.count += later.count;
     for (const [content, facts] of later.kept) {
-      if (this.kept.has(content) || this.kept.size >= maxRequests) continue;
-      const moved = Array.from(facts.keyLocations, ([key, location]) => [key, shiftLine(location, lines)] as const);
-      this.kept.set(content, { ...facts, location: shiftLine(facts.location, lines), keyLocations: new Map(moved) });
+      if (!this.kept.has(content) && this.kept.size < maxRequests) this.kept.set(content, facts);
     }
   }
 }

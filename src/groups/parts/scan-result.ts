@@ -1,13 +1,13 @@
-/** Results of scanning a range of a source, and how they are merged. */
+/** Results of scanning a source, and how they are merged. */
 
-import { Problems, type ProblemsData } from "../../check/rules/problems.ts";
+import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
-import { Tally, type TallyData } from "../metrics/metrics.ts";
+import { Tally } from "../metrics/metrics.ts";
 import { mergeSketch, newSketch, type Sketch } from "../metrics/sketch.ts";
-import { Parts, type PartsData } from "./parts.ts";
+import { Parts } from "./parts.ts";
 import { type InputShape, Requests } from "./requests.ts";
 
-/** Index, metrics and problems of a range. */
+/** Index, metrics and problems. */
 export interface ScanResult {
   readonly parts: Parts;
   /** Metrics of the valid trajectories. */
@@ -19,15 +19,6 @@ export interface ScanResult {
   readonly rewards: Sketch;
 }
 
-/** A scan result as sent between threads. */
-export interface ScanResultData extends Pick<ScanResult, "rewards"> {
-  readonly parts: PartsData;
-  readonly tally: TallyData;
-  readonly problems: ProblemsData;
-  readonly requests: Pick<Requests, "kept" | "count">;
-  readonly shapes: ReadonlySet<InputShape>;
-}
-
 export const newScanResult = (strictness: Strictness, hasDigests = true): ScanResult => ({
   parts: new Parts(hasDigests),
   tally: new Tally(),
@@ -37,17 +28,11 @@ export const newScanResult = (strictness: Strictness, hasDigests = true): ScanRe
   rewards: newSketch(),
 });
 
-export const toScanResultData = (result: ScanResult): ScanResultData => ({
-  ...result,
-  problems: result.problems.toData(),
-});
-
-/** Adds the result of a later range, and adds `lines` to its line numbers. */
-export const mergeScanResult = (into: ScanResult, later: ScanResultData, lines = 0): void => {
+export const mergeScanResult = (into: ScanResult, later: ScanResult): void => {
   mergeSketch(into.rewards, later.rewards);
-  into.parts.append(later.parts, lines);
+  into.parts.append(later.parts);
   into.tally.merge(later.tally);
-  into.problems.merge(later.problems, lines);
-  into.requests.merge(later.requests, lines);
+  into.problems.merge(later.problems);
+  into.requests.merge(later.requests);
   for (const shape of later.shapes) into.shapes.add(shape);
 };

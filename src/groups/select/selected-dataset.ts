@@ -28,12 +28,12 @@ export const selectDataset = async (
   const { problems } = read;
   await mapProblemsToSource(read);
   const errors = new Problems(dataset.problems.strictness);
-  errors.merge(dataset.problems.toData("error"), 0);
+  errors.merge(dataset.problems, "error");
   await errors.relocate(async (problem) => {
     const group = findProblemSubject(dataset, problem)?.group;
     return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
   });
-  problems.merge(errors.toData(), 0);
+  problems.merge(errors);
   const [firstCut = 0] = partial.keys();
   if (partial.size > 0)
     problems.report("baseline-changed", { groups: partial.size }, () => locateGroup(dataset, firstCut));

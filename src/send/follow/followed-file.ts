@@ -95,7 +95,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     grouping.compareRequests({ requests, shapes, problems: own }, { split });
     if (own.errors === 0 && isMixed) return undefined;
     isMixed = now.shapes > 1;
-    problems.merge(own.toData(), 0);
+    problems.merge(own);
     const lines = own.sorted([]).flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
     return lines.length === 0 ? undefined : Math.min(...lines);
   };
