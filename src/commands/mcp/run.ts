@@ -6,10 +6,10 @@ import { effectiveSettings } from "../../connect.ts";
 import { type Context, openContext } from "../../context.ts";
 import { type Failure, isFailure, type Problem, toExitCode, toFailure, toProblemDocument } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
+import * as json from "../../json/walk.ts";
 import * as mcp from "../../mcp/index.ts";
 import { failureDocument, openScreen, parseScreenOptions, type Screen } from "../../output/index.ts";
 import type { McpOptions } from "./command.ts";
-import { formatPage } from "./page.ts";
 
 /** @throws Failure `invalid-option-value`, `message-too-long` */
 export const serve = async (given: Context, { root, content }: McpOptions, program: Program): Promise<void> => {
@@ -56,7 +56,8 @@ interface ToolOffer {
   readonly note: string;
   readonly listKey: string;
   readonly extraParameters?: Schemas;
-  readonly run?: (run: RunVerb, values: readonly string[]) => Promise<VerbResult>;
+  /** The folder of the files. */
+  readonly root?: mcp.Root;
 }
 
 const filters =
@@ -100,8 +101,7 @@ const listOffers = (root: mcp.Root | undefined, hasContent: boolean): readonly T
     "Returns counts, metrics and problems of files in the root folder, by rule, line, column (from 1) and path, " +
     "without any values.";
   const options = "--split --group-by --strict --allow --from --lossy --histories";
-  const run: ToolOffer["run"] = async (runVerb, values) => await checkInside(root, runVerb, values);
-  return [...offers, { name: "check", verbs: ["check"], options, note, listKey: "problems", run }];
+  return [...offers, { name: "check", verbs: ["check"], options, note, listKey: "problems", root }];
 };
 
 /** Checks files in the root folder. The result has no text of the files except key names. */
@@ -161,14 +161,7 @@ const toOptionArgs = (name: string, value: unknown): readonly string[] =>
   typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value ?? []].flat().map((one) => `--${name}=${one}`);
 
 const createTool = async (offer: ToolOffer, program: Program, server: Context): Promise<mcp.Tool> => {
-  const {
-    name,
-    verbs,
-    note,
-    listKey: paged,
-    extraParameters,
-    run = async (runOwn, values) => await runOwn(values),
-  } = offer;
+  const { name, verbs, note, listKey: paged, extraParameters, root } = offer;
   const offered = offer.options.split(" ");
   const { command } = await parseArgv(program, verbs[0].split(" "));
   const { about, args, options } = command;
@@ -199,8 +192,10 @@ const createTool = async (offer: ToolOffer, program: Program, server: Context): 
       ];
       const values = Object.keys(ofArgs).flatMap((arg) => sent[arg] ?? []);
       // After two dashes, nothing is parsed as an option.
-      const runOwn: RunVerb = async (own) => await runVerb({ server, program, argv: [...words, "--", ...own], signal });
-      const { printed, failure, screen } = await run(runOwn, values.map(String));
+      const runOwn: RunVerb = async (own) => await runVerb(server, { program, argv: [...words, "--", ...own], signal });
+      const { printed, failure, screen } = await (root === undefined
+        ? runOwn(values.map(String))
+        : checkInside(root, runOwn, values.map(String)));
       const [offset, limit] = [Number(sent.offset ?? 0), Number(sent.limit ?? 20)];
       const page = { paged, offset, limit, maxTextLength: Number(sent.max_characters ?? 2000) };
       const texts = printed.length === 0 ? [] : [formatPage(printed, page)];
@@ -219,14 +214,10 @@ const defaults = { max_wait: "10s" };
 
 const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false };
 
-interface VerbRun {
-  readonly server: Context;
-  readonly program: Program;
-  readonly argv: readonly string[];
-  readonly signal: AbortSignal;
-}
-
-const runVerb = async ({ server, program, argv, signal }: VerbRun): Promise<VerbResult> => {
+const runVerb = async (
+  server: Context,
+  { program, argv, signal }: { program: Program; argv: readonly string[]; signal: AbortSignal },
+): Promise<VerbResult> => {
   const printed: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void printed.push(chunk)) });
   // A separate stream, because a screen never removes its listeners.
@@ -242,3 +233,84 @@ const runVerb = async ({ server, program, argv, signal }: VerbRun): Promise<Verb
     .finally(context.close);
   return { printed: Buffer.concat(printed), failure, screen };
 };
+
+type PageRequest = Readonly<{ paged: string } & Record<"offset" | "limit" | "maxTextLength", number>>;
+
+/** Maximum length of a page, in UTF-16 units: about 15,000 tokens of a model. */
+const maxPageLength = 60_000;
+
+/** Formats a JSON object with one page of its list, `total` and `next_offset`. Long values are shortened. */
+export const formatPage = (bytes: Uint8Array, { paged, offset, limit, maxTextLength }: PageRequest): string => {
+  const parts: string[] = [];
+  for (const { key, value } of json.walkMembers(bytes, json.skipWhite(bytes, 0))) {
+    if (key !== paged || bytes[value.start] !== json.openBracket) {
+      parts.push(`${JSON.stringify(key)}:${formatFitting(bytes, value, maxTextLength)}`);
+      continue;
+    }
+    const all = [...json.walkElements(bytes, value.start)];
+    const page: string[] = [];
+    let length = 0;
+    for (const entry of all.slice(offset, offset + limit)) {
+      const text = formatFitting(bytes, entry, maxTextLength);
+      length += text.length;
+      if (page.length > 0 && length > maxPageLength) break;
+      page.push(text);
+    }
+    const next = offset + page.length;
+    parts.push(`${JSON.stringify(key)}:[${page.join(",")}]`, `"total":${all.length}`);
+    parts.push(`"next_offset":${next < all.length ? next : null}`);
+  }
+  return `{${parts.join(",")}}`;
+};
+
+/** Limits of a value: text in UTF-16 units, entries of an array or object, levels of nesting. */
+type Bounds = Readonly<Record<"maxTextLength" | "maxEntries" | "maxLevels", number>>;
+
+const boundsByWidth: readonly Bounds[] = [
+  { maxTextLength: Number.POSITIVE_INFINITY, maxEntries: 200, maxLevels: 12 },
+  { maxTextLength: 500, maxEntries: 50, maxLevels: 8 },
+  { maxTextLength: 100, maxEntries: 10, maxLevels: 2 },
+];
+
+const formatFitting = (bytes: Uint8Array, span: json.Span, maxTextLength: number): string => {
+  let text = "";
+  for (const bounds of boundsByWidth) {
+    text = formatBounded(bytes, span, { ...bounds, maxTextLength: Math.min(maxTextLength, bounds.maxTextLength) });
+    if (text.length <= maxPageLength) break;
+  }
+  return text;
+};
+
+/** Maximum bytes of an array or object that is copied as it is. */
+const maxCopiedBytes = 40;
+
+const maxKeyLength = 200;
+
+const formatBounded = (bytes: Uint8Array, { start, end }: json.Span, bounds: Bounds): string => {
+  const isList = bytes[start] === json.openBracket;
+  if (!(isList || bytes[start] === json.openBrace) || end - start <= maxCopiedBytes) {
+    const own = json.sliceText(bytes, { start, end });
+    if (own.length <= bounds.maxTextLength) return own;
+    return bytes[start] === json.quote
+      ? truncateText(own, bounds.maxTextLength)
+      : formatOmission(`${own.length} digits`);
+  }
+  if (bounds.maxLevels === 0) return formatOmission(`${end - start} bytes`);
+  const inner = { ...bounds, maxLevels: bounds.maxLevels - 1 };
+  const parts: string[] = [];
+  let left = 0;
+  for (const one of isList ? json.walkElements(bytes, start) : json.walkMembers(bytes, start)) {
+    if (parts.length >= bounds.maxEntries) left++;
+    else if (!("key" in one)) parts.push(formatBounded(bytes, one, inner));
+    else parts.push(`${truncateText(JSON.stringify(one.key), maxKeyLength)}:${formatBounded(bytes, one.value, inner)}`);
+  }
+  if (left > 0) parts.push(isList ? formatOmission(`${left} entries`) : `"…":${formatOmission(`${left} keys`)}`);
+  return isList ? `[${parts.join(",")}]` : `{${parts.join(",")}}`;
+};
+
+const truncateText = (json: string, max: number): string => {
+  const text = String(JSON.parse(json));
+  return text.length <= max ? json : JSON.stringify(`${text.slice(0, max)}… [${text.length - max} characters omitted]`);
+};
+
+const formatOmission = (what: string): string => JSON.stringify(`… [${what} omitted]`);
