@@ -5,28 +5,18 @@ import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { invalidArguments, subcommandMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
-import {
-  type Command,
-  formatArgument,
-  formatFlags,
-  formatInvocation,
-  lastWord,
-  loadTree,
-  type Program,
-  visibleVerbs,
-} from "./command.ts";
+import type { Command, Program } from "./command.ts";
+import * as commands from "./command.ts";
 import { type GlobalValues, globalOptions } from "./globals.ts";
 import { fullHelp, shortHelp } from "./help.ts";
 import { type Kinds, parseKinds } from "./kinds.ts";
 
 export interface ParsedArgv {
   readonly command: Command;
-  /** The ancestors of the command, the program first. */
   readonly above: readonly Command[];
   /** Values of options by name, without dashes. The value of a flag is the empty text. */
   readonly given: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
-  /** The first unknown option, and everything after it. */
   readonly unknown: readonly string[];
   /** `screen` for `-h`, `whole` for `--help` or the word `help`. */
   readonly help: "screen" | "whole" | undefined;
@@ -61,7 +51,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]): Prom
       hasHelp = true;
     }
     const [word] = operands;
-    const next = command.verbs.find((verb) => lastWord(verb) === word);
+    const next = command.verbs.find((verb) => commands.lastWord(verb) === word);
     if (next === undefined) break;
     above.push(command);
     command = next;
@@ -76,15 +66,15 @@ export const parseArgv = async (program: Program, argv: readonly string[]): Prom
 
 const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
   const load = Object.hasOwn(program.nouns, word) ? program.nouns[word] : undefined;
-  return load === undefined ? await loadTree(program) : { ...program.root, verbs: [await load()] };
+  return load === undefined ? await commands.loadTree(program) : { ...program.root, verbs: [await load()] };
 };
 
 const createParser = (command: Command, given: Map<string, readonly string[]>): Parser => {
-  const parser = new Parser(lastWord(command) || "rollcall").exitOverride();
+  const parser = new Parser(commands.lastWord(command) || "rollcall").exitOverride();
   parser.configureOutput({ writeOut: () => undefined, writeErr: () => undefined }).helpOption(false);
   for (const [name, kind] of Object.entries(command.options)) {
     // -h and --help print different texts.
-    const flags = name === "help" ? ["-h", "--help"] : [formatFlags(name, kind)];
+    const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((one) => new Option(one, kind.about).hideHelp(one === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
         given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
@@ -93,7 +83,7 @@ const createParser = (command: Command, given: Map<string, readonly string[]>): 
     }
   }
   for (const [name, kind] of Object.entries(command.args))
-    parser.addArgument(new Argument(formatArgument(name, kind, "...")));
+    parser.addArgument(new Argument(commands.formatArgument(name, kind, "...")));
   addVerbs(parser, command, given);
   return command.run === undefined ? parser : parser.action(() => undefined);
 };
@@ -109,7 +99,7 @@ const validateArgv = (parsed: ParsedWords, parser: Parser, wrong: CommanderError
   const [word] = operands;
   if (help !== undefined) {
     if (word === undefined || command.verbs.length === 0) return;
-    const meant = findNearest(word, visibleVerbs(command).map(lastWord));
+    const meant = findNearest(word, commands.visibleVerbs(command).map(commands.lastWord));
     const near = meant === undefined ? undefined : `(Did you mean ${meant}?)`;
     throw argumentsFailure(command, `unknown command '${word}'`, near);
   }
@@ -117,8 +107,8 @@ const validateArgv = (parsed: ParsedWords, parser: Parser, wrong: CommanderError
   if (wrong !== undefined) throw toArgumentsFailure(parsed, wrong);
   if (command.run === undefined && operands.length + unknown.length === 0)
     throw subcommandMissing({
-      command: formatInvocation(command),
-      verbs: command.verbs.map(lastWord),
+      command: commands.formatInvocation(command),
+      verbs: command.verbs.map(commands.lastWord),
       help: shortHelp(command),
     });
   try {
@@ -134,7 +124,6 @@ const validateArgv = (parsed: ParsedWords, parser: Parser, wrong: CommanderError
   }
 };
 
-/** Lists the options of a command, its inherited options, and the global options except `--version`. */
 export const listOptions = (command: Command, root: Command): Kinds => {
   if (command.words === "") return root.options;
   const { version: _, help, ...others } = root.options;
@@ -144,7 +133,7 @@ export const listOptions = (command: Command, root: Command): Kinds => {
 };
 
 const argumentsFailure = (command: Command, text: string, suggestion?: string): Failure =>
-  invalidArguments({ text, suggestion, command: formatInvocation(command) });
+  invalidArguments({ text, suggestion, command: commands.formatInvocation(command) });
 
 const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failure => {
   const { command, above, unknown } = parsed;
@@ -162,7 +151,7 @@ const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failur
 
 /** Suggests the command for a verb without its noun: `auth login` for `login`. */
 const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): string | undefined => {
-  const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => lastWord(verb) === word);
+  const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => commands.lastWord(verb) === word);
   const isCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
   const [meant, ...others] = isCalls ? ["ledger calls"] : below.map(({ words }) => words);
   return meant === undefined || others.length > 0 ? undefined : `(Did you mean ${meant}?)`;

@@ -13,7 +13,6 @@ export interface Command {
   readonly above: Kinds;
   readonly examples: readonly string[];
   readonly verbs: readonly Command[];
-  /** Heading of a list of names in the help of the program. */
   readonly group?: string;
   readonly hidden?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;

@@ -52,7 +52,6 @@ interface OptionValues {
   readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The global options that are settings, by the names of the settings. */
 export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   local: typed.local,
   debug: typed.debug,
@@ -66,7 +65,6 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp ? true : undefined,
 });
 
-/** @throws Failure `invalid-option-value`, `conflicting-options` */
 export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues): ScreenOptions => ({
   ...parseScreenOptions({
     ...globals,

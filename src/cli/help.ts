@@ -1,17 +1,7 @@
 /** The help of a command: `-h` is one screen, `--help` is complete. */
 import { Help } from "commander";
-import {
-  type Command,
-  formatArgument,
-  formatFlags,
-  formatInvocation,
-  formatUsage,
-  lastWord,
-  listCommands,
-  loadTree,
-  type Program,
-  visibleVerbs,
-} from "./command.ts";
+import type { Command, Program } from "./command.ts";
+import * as commands from "./command.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 
 /** Columns and lines of the smallest supported terminal, without the line of the prompt. */
@@ -48,15 +38,16 @@ const createLayout = (terminalColumns: number) => {
 export const shortHelp = (command: Command, terminalColumns = screenColumns): string => {
   const { columns, wrapped, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
+  const common = isRoot ? "" : " (--json, --local, --profile, …)";
   const groups = groupLines(command, columns);
   const laidOut = (): string => {
     const parts = [
-      [wrapped(capitalize(command.about)), wrapped(`Usage: ${formatUsage(command)}`)],
+      [wrapped(capitalize(command.about)), wrapped(`Usage: ${commands.formatUsage(command)}`)],
       list(verbItems(command)),
       isRoot ? ["Global options, before or after the command:"] : list(ownItems(command)),
       groups,
       exampleLines(command),
-      [wrapped(`All options${isRoot ? "" : " (--json, --local, --profile, …)"}: ${formatInvocation(command)} --help`)],
+      [wrapped(`All options${common}: ${commands.formatInvocation(command)} --help`)],
     ];
     const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
     const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
@@ -74,10 +65,10 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
 const verbItems = (command: Command): readonly Item[] => {
   const named = new Map<string, string[]>();
   const items: Item[] = [];
-  for (const verb of visibleVerbs(command)) {
+  for (const verb of commands.visibleVerbs(command)) {
     const { group, summary, about } = verb;
     if (group === undefined) items.push({ term: verbTerm(verb), description: summary ?? about });
-    else named.set(group, [...(named.get(group) ?? []), lastWord(verb)]);
+    else named.set(group, [...(named.get(group) ?? []), commands.lastWord(verb)]);
   }
   return [...items, ...Array.from(named, ([term, names]) => ({ term, description: names.join(", ") }))];
 };
@@ -85,21 +76,21 @@ const verbItems = (command: Command): readonly Item[] => {
 const verbTerm = (command: Command): string => {
   const { verbs, args } = command;
   const [only, ...others] = verbs;
-  const name = lastWord(command);
+  const name = commands.lastWord(command);
   if (only === undefined) {
-    return [name, ...Object.entries(args).map(([arg, kind]) => formatArgument(arg, kind, "…"))].join(" ");
+    return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
   }
   // The command also runs without a verb, and each verb has verbs.
   if (verbs.every((verb) => verb.verbs.length > 0)) return name;
   if (others.length === 0) return `${name} ${verbTerm(only)}`;
-  const listed = verbs.map(lastWord).join("|");
+  const listed = verbs.map(commands.lastWord).join("|");
   return `${name} ${listed.length <= maxVerbsLength ? listed : "<verb>"}`;
 };
 
 const ownItems = ({ args, options }: Command): readonly Item[] => [
   ...argumentItems(args),
   ...(groupOptions(options).get(undefined) ?? []).map(([name, kind]) => ({
-    term: formatFlags(name, kind),
+    term: commands.formatFlags(name, kind),
     description: kind.default === undefined ? kind.about : `${kind.about} (default: ${kind.default})`,
   })),
 ];
@@ -125,7 +116,7 @@ const groupLines = ({ options }: Command, columns: number): string[] => {
   const width = Math.max(0, ...groups.map(({ name }) => name.length));
   return groups.map(({ name, kinds }) => {
     const lines: string[] = [];
-    for (const term of kinds.map((named) => formatFlags(...named))) {
+    for (const term of kinds.map((named) => commands.formatFlags(...named))) {
       const line = lines.at(-1);
       const isFull = line === undefined || line.length + 2 + term.length > columns - width - 4;
       if (isFull) lines.push(term);
@@ -144,17 +135,17 @@ export const fullHelp = (command: Command, ancestors: readonly Command[], termin
     items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
   const options = (title: string, kinds: readonly NamedKind[]): string => section(title, kinds.map(optionItem));
   const [root, ...parents] = ancestors;
-  const verbs = visibleVerbs(command).map(({ words, about }) => ({ term: words, description: about }));
+  const verbs = commands.visibleVerbs(command).map(({ words, about }) => ({ term: words, description: about }));
   const parts = [
     wrapped(`${capitalize(command.about).replace(/\.$/, "")}.`),
-    wrapped(`Usage: ${formatUsage(command)}`),
+    wrapped(`Usage: ${commands.formatUsage(command)}`),
     section("Commands", verbs),
     section("Arguments", argumentItems(command.args)),
     ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
     exampleLines(command).join("\n"),
     ...parents.map((one) => {
       const taken = Object.entries(one.options).filter(([name]) => Object.hasOwn(command.above, name));
-      return options(`Options of ${formatInvocation(one)}`, taken);
+      return options(`Options of ${commands.formatInvocation(one)}`, taken);
     }),
     root === undefined ? "" : options("Global options", Object.entries(root.options)),
   ];
@@ -169,7 +160,7 @@ const optionItem = ([name, kind]: NamedKind): Item => {
     ...(defaultValue === undefined ? [] : [`(default: ${defaultValue})`]),
     ...(repeatable === true ? ["(repeatable)"] : []),
   ].join(" ");
-  return { term: formatFlags(name, kind), description };
+  return { term: commands.formatFlags(name, kind), description };
 };
 
 /** Types of values by their placeholders. Default: text. */
@@ -187,7 +178,7 @@ const describeValue = (name: string, { choices }: Kind<unknown>) => ({
 const describeCommand = (command: Command) => ({
   name: command.words,
   about: command.about,
-  usage: formatUsage(command),
+  usage: commands.formatUsage(command),
   arguments: Object.entries(command.args).map(([name, kind]) => ({
     ...describeValue(name, kind),
     about: kind.about,
@@ -203,9 +194,9 @@ const describeCommand = (command: Command) => ({
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,
   })),
-  verbs: visibleVerbs(command).map(lastWord),
+  verbs: commands.visibleVerbs(command).map(commands.lastWord),
   examples: command.examples,
 });
 
 export const describeCommands = async (program: Program): Promise<readonly ReturnType<typeof describeCommand>[]> =>
-  listCommands(await loadTree(program)).map(describeCommand);
+  commands.listCommands(await commands.loadTree(program)).map(describeCommand);

@@ -128,7 +128,6 @@ export const list = (about: string, value: string): Kind<readonly string[]> => (
   parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
 });
 
-/** Adds a group or a required option to several kinds. */
 export const withExtra = <Of extends Kinds>(extra: Pick<Kind<unknown>, "group" | "needs">, kinds: Of): Of =>
   Object.fromEntries(Object.entries(kinds).map((entry): readonly unknown[] => [entry[0], { ...entry[1], ...extra }]));
 

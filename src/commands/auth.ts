@@ -13,7 +13,6 @@ const useOption = (about: string) => choice(`${about}: log, inference or calls`,
 
 const exampleOption = "--base-url https://api.example.com";
 
-/** @throws Failure `login-refused`, and the failures of `planLogin` */
 const login = command({
   words: "auth login",
   about: "save a key in the profile, and the URLs, project and providers given as options",
@@ -70,7 +69,6 @@ const untriedKeyProblem = (why: string, advice: string): Problem => {
   return { rule: "key-not-verified", severity: "warning", message: `the key was not tested: ${why}`, advice };
 };
 
-/** The warning if the service gave no usable answer. */
 export const unansweredKeyProblem = (origin: string, { isDown }: { readonly isDown: boolean }): Problem => {
   const why = isDown ? "is unreachable" : "did not answer like the service";
   return untriedKeyProblem(`${origin} ${why}`, "test it later with `rollcall auth status --check`");
@@ -82,7 +80,6 @@ const untriedReason = (uses: readonly CredentialUse[]): readonly [why: string, a
     ? ["only call read accepts it, and needs a project", "set --project and log in again"]
     : ["only log accepts it", "the first `rollcall log` tests it"];
 
-/** The result of a read with a credential; `untried` if no read accepts it. */
 type CredentialTest =
   | { readonly state: "taken" }
   | { readonly state: "untried" }
@@ -131,7 +128,6 @@ const logOut = command({
   },
 });
 
-/** The credential of one use. `origin` is null without a URL. */
 type StatusRow = Awaited<ReturnType<typeof credentialStatus>>;
 
 const status = command({

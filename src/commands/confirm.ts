@@ -3,12 +3,7 @@ import type { Context } from "../context.ts";
 import { askLine, canAsk } from "../settings/index.ts";
 import { notConfirmed } from "./failures.ts";
 
-/**
- * Throws unless the action is confirmed on the terminal or with `yes`.
- * @param what the action: "rename the profile work"
- * @param option confirms the action in scripts
- * @throws Failure `not-confirmed`
- */
+/** Throws unless the action, such as "rename the profile work", is confirmed. @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
   { host, screen }: Pick<Context, "host" | "screen">,
   { what, option, yes }: { readonly what: string; readonly option: string; readonly yes: boolean },

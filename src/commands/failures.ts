@@ -42,7 +42,6 @@ export const profileBuiltIn = (name: string): Failure =>
     hint: `delete its settings with \`rollcall config unset <setting> --profile ${name}\``,
   });
 
-/** @param option confirms the action without a prompt */
 export const notConfirmed = ({ what, option }: { what: string; option: string }, isDeclined: boolean): Failure => {
   const message = isDeclined
     ? `not confirmed: ${what}`
@@ -72,7 +71,6 @@ export const loginRefused = (
   });
 };
 
-/** Not every group of the files has exactly one logged request. */
 export const ledgerDiffers = (
   facts: Verification["counts"] & Pick<Verification, "isInvalid">,
   details: FailureDetails,
@@ -104,7 +102,6 @@ export const ledgerFilterMissing = (): Failure =>
     hint: "pass --model <id>, --batch <name> or --before 30d",
   });
 
-/** @param isOptional true if the command works without a ledger */
 export const ledgerLocationMissing = (isOptional: boolean): Failure => {
   const without = isOptional ? ", or pass --no-ledger and give up the protection against logging twice" : "";
   const message = "cannot locate the ledger because the home folder is unknown";
@@ -130,7 +127,6 @@ export const callsMissing = (
   });
 };
 
-/** Calls that could not be read, with the message and the hint of the first one. */
 export interface UnreadableCalls {
   readonly ids: readonly string[];
   readonly why: string;

@@ -39,7 +39,6 @@ const use = command({
   },
 });
 
-/** @throws Failure `profile-built-in`, `unknown-profile`, `not-confirmed` */
 const remove = command({
   words: "profile delete",
   about: "delete the settings and the keys of a profile",

@@ -1,16 +1,5 @@
 /** `rollcall serve`: the local service in the foreground, and its keys for people. */
-import {
-  choice,
-  choices,
-  command,
-  port,
-  repeated,
-  required,
-  text,
-  type Values,
-  withDefault,
-  wrongValue,
-} from "../cli/index.ts";
+import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { isFailure, type Problem } from "../failure.ts";
@@ -25,20 +14,20 @@ import { keyExists, keyUnknown } from "./failures.ts";
 import { printObjects } from "./lists/object-list.ts";
 
 const locationOptions = {
-  "data-dir": text("folder of the key, the catalogs and the store", "dir"),
-  store: text("database of logged data: a file, or postgres://…", "place"),
+  "data-dir": cli.text("folder of the key, the catalogs and the store", "dir"),
+  store: cli.text("database of logged data: a file, or postgres://…", "place"),
 };
 
 const options = {
-  host: withDefault(text("address to listen on", "address"), "127.0.0.1"),
-  port: port("8700"),
+  host: cli.withDefault(cli.text("address to listen on", "address"), "127.0.0.1"),
+  port: cli.port("8700"),
   ...locationOptions,
-  "allow-host": repeated("host name that clients use, in addition to loopback", "name"),
-  "max-body-size": text("largest accepted request, such as 64MiB", "size"),
-  log: withDefault(choice("format of the output: text or json", ["text", "json"], "form"), "text"),
+  "allow-host": cli.repeated("host name that clients use, in addition to loopback", "name"),
+  "max-body-size": cli.text("largest accepted request, such as 64MiB", "size"),
+  log: cli.withDefault(cli.choice("format of the output: text or json", ["text", "json"], "form"), "text"),
 };
 
-type ServeOptions = Values<typeof options>;
+type ServeOptions = cli.Values<typeof options>;
 
 /** Serves until a signal, then answers requests in flight. @throws Failure `interrupted` if it cannot answer them */
 const runService = async (context: Context, typed: ServeOptions): Promise<void> => {
@@ -46,8 +35,8 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
   if (invalidHost !== undefined)
-    throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
-  if (address === "") throw wrongValue("--host", address, "a host name or an IP address");
+    throw cli.wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
+  if (address === "") throw cli.wrongValue("--host", address, "a host name or an IP address");
   // Warnings are printed later, because the first line of output is a promise.
   const earlyProblems: Problem[] = [];
   let report = (problem: Problem): void => void earlyProblems.push(problem);
@@ -117,7 +106,7 @@ const openLog =
 
 const openKeys = async (
   context: Context,
-  { dataDir, store }: Values<typeof locationOptions>,
+  { dataDir, store }: cli.Values<typeof locationOptions>,
 ): Promise<Pick<Store, "keys"> & { readonly path: string }> => {
   const { openStore, storePath } = await import("../service/index.ts");
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
@@ -132,18 +121,18 @@ const openKeys = async (
 const parseProjectOption = (typed: string): string => {
   const parsed = parseProject(typed);
   if (parsed.ok) return parsed.value;
-  throw wrongValue("--project", typed, parsed.wanted);
+  throw cli.wrongValue("--project", typed, parsed.wanted);
 };
 
 const toIsoTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
 
-const addKey = command({
+const addKey = cli.command({
   words: "serve keys add",
   about: "create a key for all or some projects and uses, and print it once",
-  args: { name: required(text("owner of the key")) },
+  args: { name: cli.required(cli.text("owner of the key")) },
   options: {
-    project: repeated("project that the key is for (default: all)", "team/project"),
-    use: choices(
+    project: cli.repeated("project that the key is for (default: all)", "team/project"),
+    use: cli.choices(
       "use that the key is for: log, inference or calls (default: all)",
       ["log", "inference", "calls"],
       "use",
@@ -154,7 +143,7 @@ const addKey = command({
   run: async (context, { name, project, use, ...where }) => {
     const { screen, host } = context;
     if (!/^[\w.@-]{1,64}$/.test(name)) {
-      throw wrongValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
+      throw cli.wrongValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
     }
     const projects = [...new Set(project.flatMap((typed) => typed.split(",")).map(parseProjectOption))];
     const uses = use.length === 0 ? credentialUses : use;
@@ -168,7 +157,7 @@ const addKey = command({
   },
 });
 
-const listKeys = command({
+const listKeys = cli.command({
   words: "serve keys list",
   about: "list the keys, including revoked ones",
   above: locationOptions,
@@ -185,10 +174,10 @@ const listKeys = command({
   },
 });
 
-const revokeKey = command({
+const revokeKey = cli.command({
   words: "serve keys revoke",
   about: "revoke a key for every service that shares the store",
-  args: { name: required(text("owner of the key")) },
+  args: { name: cli.required(cli.text("owner of the key")) },
   above: locationOptions,
   examples: ["rollcall serve keys revoke ann"],
   run: async (context, { name, ...where }) => {
@@ -203,7 +192,7 @@ const revokeKey = command({
   },
 });
 
-const keys = command({
+const keys = cli.command({
   words: "serve keys",
   about: "manage the keys for other people; the store contains only digests",
   above: locationOptions,
@@ -211,7 +200,7 @@ const keys = command({
   verbs: [addKey, listKeys, revokeKey],
 });
 
-export const serve = command({
+export const serve = cli.command({
   words: "serve",
   summary: "run the local service in the foreground",
   about: "run the local service in the foreground; logged data is stored on disk",

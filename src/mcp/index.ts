@@ -27,7 +27,6 @@ export interface Tool {
   run(sent: ToolArguments, signal: AbortSignal): Promise<ToolResult>;
 }
 
-/** JSON documents: a result, an error, or both. */
 export interface ToolResult {
   readonly texts: readonly string[];
   readonly isError: boolean;
@@ -81,10 +80,7 @@ const jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "not validated" }) as const,
 };
 
-/**
- * Serves until stdin ends, stdout breaks or a signal comes. Answers pending calls after stdin ends.
- * @throws Failure `message-too-long`
- */
+/** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
 export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions): Promise<void> => {
   const calls = new Set<Promise<ToolResult>>();
   const capabilities = { tools: {} };

@@ -19,7 +19,6 @@ export interface Root {
   open(path: string): RootFile;
 }
 
-/** Opens the root. @throws Failure `invalid-option-value` */
 export const openRoot = (typed: string): Root => {
   const folder = tryOrUndefined(() => realpathSync(typed));
   if (folder === undefined || !statSync(folder).isDirectory())
@@ -56,7 +55,6 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 const descriptorFolder = "/proc/self/fd";
 
-/** @throws Error if the path is outside the folder or not a file; errors of the system */
 const openInside = (folder: string, asked: string): RootFile => {
   const real = realpathSync(asked);
   if (!isInside(folder, real)) throw new Error("outside");

@@ -23,10 +23,7 @@ interface BodyContents {
   readonly maxChunkBytes?: number;
 }
 
-/**
- * Yields the chunks of a body, each valid until the next one. A part is compared with its checksum before its last byte
- * is yielded, so a changed file cannot be sent completely. @throws Failure `input-changed`
- */
+/** Yields chunks, each valid until the next. A part is verified before its end. @throws Failure `input-changed` */
 export async function* readBody(
   dataset: Dataset,
   { envelope, request, maxChunkBytes = chunkBytes }: BodyContents,
@@ -66,7 +63,6 @@ export const verifySource = async (dataset: Dataset, source: number): Promise<vo
 
 const comma = Buffer.from(",");
 
-/** Yields the pieces of a body: bytes, and numbers of parts. */
 function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents): Generator<Uint8Array | number, void> {
   yield envelope.opening;
   for (const [at, group] of request.groups.entries()) {
@@ -86,7 +82,6 @@ function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents): 
   yield envelope.closing;
 }
 
-/** Opens a reader of parts, with a window of parts that are adjacent in the input. */
 const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: number) => {
   const { source: sourceOf, start: startOf, length: lengthOf, checksum: checksumOf } = parts.columns;
   const window = Buffer.allocUnsafeSlow(windowBytes);
@@ -118,7 +113,6 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
 
   return {
     readNow,
-    /** Reads a part that fits into the window. @throws Failure `input-changed` */
     async read(part: number): Promise<Uint8Array> {
       const [source, start] = [sourceOf.at(part), startOf.at(part)];
       // Parts in the order of the input are read ahead.
@@ -130,7 +124,6 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
       return bytes;
     },
 
-    /** Yields a part of any size in pieces. @throws Failure `input-changed` before the last piece */
     async *readLarge(part: number): AsyncGenerator<Uint8Array, void> {
       const start = startOf.at(part);
       const end = start + lengthOf.at(part);

@@ -109,7 +109,6 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
 
 type DeliveryJobs = { readonly delivery: Delivery; readonly jobs: readonly Job[] };
 
-/** Writes the body for `--body`. @throws Failure `invalid-option-value` for an unknown request */
 const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<void> => {
   const { body, compression } = delivery.options;
   if (body === undefined) return;
@@ -155,7 +154,6 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
   return sender.result();
 };
 
-/** Returns outcomes with invalid groups rejected. @throws Failure `invalid-input` unless they may be skipped */
 const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; sends: boolean }): GroupOutcomes => {
   const { problems, groups } = dataset;
   const outcomes = rejectInvalid(dataset);

@@ -81,7 +81,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return sender;
     },
 
-    /** Subtracts refused groups from the metrics, unless they cannot be read again. */
     async subtractRefused(): Promise<void> {
       const refused = sender?.result().refused.map(({ group }) => group) ?? [];
       await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {

@@ -85,7 +85,6 @@ interface RejectedFacts extends LogCounts {
   readonly isConverted: boolean;
 }
 
-/** The failure for a run that logged everything except for the content of the rejects file. */
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
   const { logged, ledger, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "none of it can be read" : `see ${file}`;
@@ -99,7 +98,6 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   });
 };
 
-/** The failure for a run that logged everything except for requests of earlier runs. */
 export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDetails): Failure => {
   const groups = sentences.pluralize(unknown, "group");
   const message = `${sentences.pluralize(logged, "group")} logged, but the outcome of ${groups} of earlier runs is unknown`;
@@ -191,7 +189,6 @@ const formatReply = (http: HttpFacts | undefined): string => {
   return http.said === undefined ? ` (${http.status})` : ` (${http.status}): ${http.said}`;
 };
 
-/** Describes the failure that stopped a run, if more than its code is known. */
 const describeCause = (cause: unknown): string | undefined => {
   if (!(cause instanceof Failure)) return undefined;
   const { credentialSource: from } = cause.details;

@@ -5,7 +5,6 @@ const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unkno
 
 type GroupOutcome = (typeof outcomeNames)[number];
 
-/** Numbers of groups or trajectories by outcome (output.md). */
 export type OutcomeCounts = Readonly<Record<GroupOutcome | "read", number>>;
 
 export const zeroCounts = () => ({ read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 });
@@ -37,7 +36,6 @@ export class GroupOutcomes {
     for (let at = 0; at < groups.length; at++) this.set(groups[at] ?? 0, outcome);
   }
 
-  /** Returns the numbers of the groups with an outcome, in the order of the input. */
   groupsWith(outcome: GroupOutcome): Uint32Array {
     const code = outcomeNames.indexOf(outcome);
     const codes = this.#codes.values();
@@ -60,7 +58,6 @@ export class GroupOutcomes {
   }
 }
 
-/** Returns outcomes with all groups with errors rejected. */
 export const rejectInvalid = ({ groups }: { readonly groups: Groups }): GroupOutcomes => {
   const outcomes = new GroupOutcomes(groups.count);
   for (let group = 0; group < groups.count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");

@@ -50,10 +50,7 @@ export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly k
 /** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/**
- * Handles any other refusal: rejects the groups that it names, or the only group. A problem without a position gets that
- * of its group.
- */
+/** Handles any other refusal. A problem without a position gets that of its group. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};
@@ -142,10 +139,7 @@ const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   };
 };
 
-/**
- * Removes names of types, which services put between keys, as in `messages_and_choices.0.UserMessage.content`. The last
- * step is kept, because its key may be missing.
- */
+/** Removes names of types, which services put between keys: `messages_and_choices.0.UserMessage.content`. */
 const matchPath = (whole: unknown, path: Path): Path => {
   let inner = whole;
   return path.flatMap((part, at) => {

@@ -10,19 +10,15 @@ export type { Retry, SendProgress } from "./send-result.ts";
 type DeliverModule = typeof import("./deliver.ts");
 type FollowModule = typeof import("./follow/follow.ts");
 
-/** Sends the groups of an input. @throws Failure before the first request; later errors are in the result */
 export const deliverGroups: DeliverModule["deliverGroups"] = async (dataset, options) =>
   await (await import("./deliver.ts")).deliverGroups(dataset, options);
 
-/** Writes invalid groups and their reasons to two files; returns the path of the first. @throws Failure `rejects-…` */
 export const writeRejected: DeliverModule["writeRejected"] = async (dataset, options) =>
   await (await import("./deliver.ts")).writeRejected(dataset, options);
 
-/** Follows a file until a signal or a failure. @throws Failure before the first request */
 export const followFile: FollowModule["followFile"] = async (options) =>
   await (await import("./follow/follow.ts")).followFile(options);
 
-/** Checks that requests can be compressed. @throws Failure `compression-unsupported` */
 export const checkCompression = async (compression: Compression | undefined): Promise<void> => {
   if (compression !== undefined) (await import("./body.ts")).openCompressor(compression).destroy();
 };

@@ -28,7 +28,6 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** Writes the body with this number, from 1, instead of sending it. A piece is valid until `write` resolves. */
   readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;
   readonly onProgress: (progress: SendProgress) => void;
-  /** Called with the number of unknown requests that are resent because the service honors their keys. */
   readonly onResend: (requests: number) => void;
 }
 
@@ -38,7 +37,6 @@ export interface DeliveryState {
   readonly outcomes: GroupOutcomes;
   readonly dedupKeys: DedupKeys;
   readonly priorOutcomes: PriorOutcomes;
-  /** Returns the number of a group in `priorOutcomes`. */
   readonly numberOf: (group: number) => number;
 }
 

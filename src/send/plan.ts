@@ -34,10 +34,7 @@ interface EnvelopedGroups {
   readonly groups: Uint32Array;
 }
 
-/**
- * Plans the requests of a run. A group over the limit is a request alone. Reports more than one request, and groups
- * over the limit, as warnings. @throws Failure `one-request-too-large`
- */
+/** Plans the requests of a run. A group over the limit is a request alone. @throws Failure `one-request-too-large` */
 export const planRequests = (
   dataset: Dataset,
   { limit, oneRequest, ...enveloped }: EnvelopedGroups & { readonly limit: BodyLimit; readonly oneRequest: boolean },

@@ -15,7 +15,6 @@ import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export interface RejectedGroup {
   readonly group: number;
-  /** The reasons that are not problems of the input. */
   readonly problems: readonly Problem[];
 }
 
@@ -26,7 +25,6 @@ interface RejectsOptions {
   readonly redact: (json: string) => string;
 }
 
-/** Opens a rejects file, which may be written in several steps. Only files that rollcall wrote are replaced. */
 export const openRejects = (dataset: grouping.Dataset, { path, written, redact }: RejectsOptions) => {
   const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
@@ -49,10 +47,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
   return {
     countLines: () => reader.countLines(),
 
-    /**
-     * Checks that both files can be written. If no group is rejected yet, the folder may be read-only.
-     * @throws Failure `rejects-exist`, `rejects-unwritable`
-     */
+    /** Checks that both files can be written. @throws Failure `rejects-exist`, `rejects-unwritable` */
     async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []): Promise<void> {
       try {
         await adopt(rejected);
@@ -95,7 +90,6 @@ const abandonedMs = 2000;
 
 interface ReplacedContent extends Pick<RejectsOptions, "written"> {
   readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
-  /** True if the pieces are appended to the present content. */
   readonly isBegun: boolean;
   readonly mode: number;
 }

@@ -10,11 +10,7 @@ import type { OnUnknown, SendOptions } from "./options.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { type CallListLimits, emptyCallList, findCallList, type Retry } from "./send-result.ts";
 
-/**
- * The outcome of a request. `logged`: the service has it. `not-sent`, `not-processed`: the service does not have it,
- * and another attempt may follow. `too-large`, `refused`: the service does not accept it. `unknown`: the service may
- * have it.
- */
+/** `not-sent` and `not-processed` may be followed by another attempt (guarantees.md). */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
 /** Returns the outcome of an attempt (guarantees.md). A status decides the outcome, even if sending failed. */
@@ -29,7 +25,6 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
   return status === 409 ? "unknown" : "refused";
 };
 
-/** True if no other attempt can change the outcome. */
 export const isFinalOutcome = (outcome: Outcome): boolean => ["logged", "too-large", "refused"].includes(outcome);
 
 /** How long rollcall may resend an unknown request if the service honors its key (guarantees.md). */
@@ -57,14 +52,12 @@ export const canResend = (
 
 export interface SentRequest {
   readonly request: PlannedRequest;
-  /** Its number in the run, from 1. */
   readonly number: number;
   readonly recorded: RecordedRequest;
   /** True if an attempt may have been logged. Then only a success decides the outcome. */
   mayBeLogged: boolean;
   /** The error of that attempt, if it was one of this run. */
   unknownFailure: Failure | undefined;
-  /** The error of a later attempt. */
   readonly retryFailure?: Failure | undefined;
   lastOutcome: Omit<RecordedOutcome, "state">;
 }

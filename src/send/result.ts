@@ -22,7 +22,6 @@ export interface LogResult extends DatasetFacts {
   /** `not_sent`: the run ended before anything was sent. */
   readonly status: "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
   readonly modelId: string;
-  /** Undefined if the run stopped before the split was known. */
   readonly split: string | undefined;
   readonly batch: string | undefined;
   /** Attempted requests and the bytes of their bodies; in a dry run, planned ones. */
@@ -59,7 +58,6 @@ export const checkResult = (dataset: Dataset) => {
     groups: { read: groups.read, rejected: groups.rejected },
     trajectories: { read: trajectories.read, rejected: trajectories.rejected },
     problems: stored,
-    /** Problems that were counted but not stored. */
     omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - stored.length,
     failure,
     ...toDatasetFacts(dataset, split),
@@ -78,10 +76,8 @@ interface LogResultParts extends Pick<LogResult, "modelId" | "batch" | "ledger">
   readonly sent: SendResult;
   readonly outcomes: GroupOutcomes;
   readonly rejectsFile?: string | undefined;
-  /** True if no rejected group could be read. */
   readonly rejectsEmpty?: boolean;
   readonly rejectsFailure?: Failure | undefined;
-  /** Inputs that another file replaced during the run. */
   readonly replaced?: readonly string[];
   readonly resendLogged?: boolean;
 }

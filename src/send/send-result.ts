@@ -7,7 +7,6 @@ import type { RefusedGroup } from "./handle-refusal.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
-  /** Requests with an outcome, and all requests. */
   readonly requests: number;
   readonly of: number;
   /** Logged bytes, with those that are being sent, and all bytes. */
@@ -36,7 +35,6 @@ export interface SendResult {
   readonly replies: readonly Reply[];
   /** The unreadable replies to logged requests: true for a reply that was cut off, false if it is not JSON. */
   readonly unreadableReplies: readonly boolean[];
-  /** The id of the first call in any reply. */
   readonly firstCall: string | undefined;
   /** Attempted requests, and the bytes of their bodies. */
   readonly tried: number;
@@ -47,10 +45,8 @@ export interface SendResult {
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
   readonly refused: readonly RefusedGroup[];
-  /** The last request with an unknown outcome. */
   readonly unknown: (SentRequest & { readonly isHonored: boolean }) | undefined;
   readonly stop: Failure | undefined;
-  /** The problems of the refused request that stopped the run. */
   readonly problems: readonly Problem[];
 }
 
@@ -81,10 +77,7 @@ export interface CallListLimits {
   readonly redact: (json: string) => string;
 }
 
-/**
- * Returns the JSON list of call ids in a reply, unparsed, because there may be hundreds of thousands; an empty list if
- * it exceeds a limit. Assumed: `call_ids`, a list of strings, as in the local service.
- */
+/** Returns the list of call ids as JSON. Assumed: `call_ids`, a list of strings, as in the local service. */
 export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLimits): string => {
   const list = memberAt(readRoot(body), "call_ids");
   if (list === undefined || firstByteOf(list) !== openBracket) return emptyCallList;
@@ -96,7 +89,6 @@ export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLim
   return redact(sliceText(body, spanOf(list)));
 };
 
-/** Returns the first id in the result of `findCallList`. */
 export const findFirstCall = (calls: string): string | undefined => {
   const list = readRoot(Buffer.from(calls));
   const first = list && childrenOf(list).next().value?.[1];

@@ -153,7 +153,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Sets the outcome of a request, then records it, then handles a refusal. */
   const finishRequest = async (own: requests.SentRequest, attempt: Attempt) => {
     const { request } = own;
     const outcome = requests.classifyAttempt(attempt);
@@ -247,7 +246,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 };
 
-/** Returns the dedup keys of a request's groups, in its order. */
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const own = new Uint8Array(groups.length * dedupKeyBytes);
   // Copies adjacent groups together.

@@ -9,44 +9,30 @@ import { findNearest } from "../nearest.ts";
 import { didYouMean } from "../sentences.ts";
 import { credentialUses, findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
-import {
-  checkProfileName,
-  defaultProfile,
-  findLayers,
-  findProfileName,
-  findValue,
-  knownProfiles,
-  type Layers,
-  localProfile,
-  resolveSetting,
-  type SettingsSources,
-  toSettingText,
-} from "./layers.ts";
+import * as lookup from "./layers.ts";
 import { addMembers, changeSaved, parseDocument, readSaved } from "./saved.ts";
 import { isSettingName, redactSetting, type SettingName, settingNames, settings, toVariableName } from "./values.ts";
 
-type ChangeSources = Pick<SettingsSources, "host" | "flags" | "warn">;
+type ChangeSources = Pick<lookup.SettingsSources, "host" | "flags" | "warn">;
 
 /** A setting as it is shown. `from` is its option, variable or file; `problem` is null if its value is valid. */
 export type SettingRow = ReturnType<typeof toSettingRow>;
 
-/** Returns every setting, and unknown names in the profile. @throws Failure `unknown-profile`, and as `readSaved` */
 export const listSettings = (sources: ChangeSources) => {
-  const layers = findLayers(sources);
+  const layers = lookup.findLayers(sources);
   const rows = settingNames.map((name) => toSettingRow(layers, name));
   return { profile: layers.profile, rows, unknown: findUnknownNames(layers) };
 };
 
-/** @throws Failure `setting-unknown`, `setting-invalid`, and as `listSettings` */
 export const showSetting = (sources: ChangeSources, typed: string) => {
   const name = findSetting(typed);
-  const layers = findLayers(sources);
-  findValue(layers, name);
+  const layers = lookup.findLayers(sources);
+  lookup.findValue(layers, name);
   return { row: toSettingRow(layers, name), profile: layers.profile };
 };
 
-const toSettingRow = (layers: Layers, name: SettingName) => {
-  const found = resolveSetting(layers, name);
+const toSettingRow = (layers: lookup.Layers, name: SettingName) => {
+  const found = lookup.resolveSetting(layers, name);
   if (found === undefined) return { name, value: null, source: null, from: null, problem: null };
   const { text, source, where } = found;
   const invalid = findInvalidValue(name, text, layers);
@@ -65,7 +51,11 @@ const makeProblem = (rule: string, message: string, advice: string | undefined):
   return { rule, severity: "error", message, advice };
 };
 
-const findInvalidValue = (name: SettingName, text: string, machine: Pick<Layers, "windows">): Problem | undefined => {
+const findInvalidValue = (
+  name: SettingName,
+  text: string,
+  machine: Pick<lookup.Layers, "windows">,
+): Problem | undefined => {
   const parsed = settings[name].parse(text, machine);
   if (parsed.ok) return undefined;
   const message = `invalid ${name} "${redactSetting(name, text)}": expected ${parsed.wanted}`;
@@ -73,7 +63,7 @@ const findInvalidValue = (name: SettingName, text: string, machine: Pick<Layers,
   return makeProblem("setting-invalid", message, didYouMean(parsed.suggestion, fix).hint);
 };
 
-const findUnknownNames = ({ saved }: Layers): readonly string[] =>
+const findUnknownNames = ({ saved }: lookup.Layers): readonly string[] =>
   Object.keys(saved).filter((name) => !isSettingName(name));
 
 const secretNames = ["api_key", "token", "password", "key", "apikey", "secret", "username"];
@@ -105,7 +95,7 @@ const findSetting = (typed: string): SettingName => {
 export const findSettingProblem = (
   name: string,
   value: unknown,
-  layers: Pick<Layers, "local" | "windows">,
+  layers: Pick<lookup.Layers, "local" | "windows">,
 ): Problem | undefined => {
   if (!isSettingName(name)) return describeUnknownName(name);
   if (layers.local && settings[name].isOfService) {
@@ -113,7 +103,7 @@ export const findSettingProblem = (
     return makeProblem("built-in-setting", message, "choose another profile with --profile <name>");
   }
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
-    return findInvalidValue(name, toSettingText(value), layers);
+    return findInvalidValue(name, lookup.toSettingText(value), layers);
   }
   const message = `${name} is not a string, a number, true or false`;
   return makeProblem("setting-invalid", message, "write it as a string, as `rollcall config export` does");
@@ -124,7 +114,6 @@ export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 /** Called before a profile is created, with the failure for a mistyped name. */
 type Confirm = (failure: Failure) => Promise<void>;
 
-/** Saves one setting. @throws Failure `setting-unknown`, `setting-invalid`, `built-in-setting`, and as `changeSaved` */
 export const setSetting = async (
   sources: ChangeSources,
   { name: typed, value: text }: { readonly name: string; readonly value: string },
@@ -142,23 +131,22 @@ export const setSetting = async (
     return { [name]: parsed.ok && typeof parsed.value === "boolean" ? parsed.value : text };
   });
 
-/** Saves the settings of a file, or of standard input (`-`). @throws Failure `…-import…`, and as `changeSaved` */
 export const importSettings = async (sources: ChangeSources, from: string, confirm?: Confirm) =>
   await saveSettings(sources, confirm, async (layers) => await readImport(sources.host, from, layers));
 
 const saveSettings = async (
   sources: ChangeSources,
   confirm: Confirm | undefined,
-  read: (layers: Layers) => JsonObject | Promise<JsonObject>,
+  read: (layers: lookup.Layers) => JsonObject | Promise<JsonObject>,
 ) => {
-  const layers = findLayers({ ...sources, canBeNew: true });
+  const layers = lookup.findLayers({ ...sources, canBeNew: true });
   const { profile, isNew } = layers;
   if (isNew) await confirm?.(layers.toUnknownFailure("--create"));
   const added = await read(layers);
   const file = await changeSaved(sources.host, "settings", addMembers(profile, added));
   const after = { ...layers, saved: added, flags: {} };
   const overriding = settingNames.filter(
-    (name) => Object.hasOwn(added, name) && resolveSetting(after, name)?.source === "environment",
+    (name) => Object.hasOwn(added, name) && lookup.resolveSetting(after, name)?.source === "environment",
   );
   return { profile, isNew, file, names: Object.keys(added), overriding: overriding.map(toVariableName) };
 };
@@ -167,7 +155,7 @@ const omit = (members: JsonObject = {}, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([name]) => !keys.includes(name)));
 
 export const unsetSettings = async (sources: ChangeSources, typed: readonly string[]) => {
-  const { profile, saved } = findLayers(sources);
+  const { profile, saved } = lookup.findLayers(sources);
   const all = typed.map((name) => (Object.hasOwn(saved, name) ? name : findSetting(name)));
   const names = all.filter((name) => Object.hasOwn(saved, name));
   if (names.length > 0) {
@@ -180,17 +168,17 @@ export const unsetSettings = async (sources: ChangeSources, typed: readonly stri
 
 /** Returns a profile's settings in the form of `importSettings`. @throws Failure `setting-invalid` */
 export const exportSettings = (sources: ChangeSources) => {
-  const layers = findLayers(sources);
+  const layers = lookup.findLayers(sources);
   const { profile, saved } = layers;
   const names = settingNames.filter((name) => (saved[name] ?? null) !== null);
-  for (const name of names) findValue({ ...layers, flags: {}, env: {} }, name);
+  for (const name of names) lookup.findValue({ ...layers, flags: {}, env: {} }, name);
   const exported = Object.fromEntries(names.map((name) => [name, saved[name]]));
   return { profile, settings: exported, unknown: findUnknownNames(layers) };
 };
 
 const maxImportBytes = 1024 * 1024;
 
-const readImport = async (host: Host, from: string, layers: Layers): Promise<JsonObject> => {
+const readImport = async (host: Host, from: string, layers: lookup.Layers): Promise<JsonObject> => {
   const name = from === "-" ? "(standard input)" : from;
   const reading = from === "-" ? readUpTo(host.stdin, maxImportBytes, host) : readFileUpTo(from, maxImportBytes, host);
   const bytes = await reading.catch((cause: unknown) => {
@@ -209,8 +197,8 @@ const readImport = async (host: Host, from: string, layers: Layers): Promise<Jso
 
 export const listProfiles = ({ host, flags, warn }: ChangeSources) => {
   const [file, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
-  const { profile } = findProfileName(flags, host.env, file);
-  return knownProfiles(file, credentials).map((name) => {
+  const { profile } = lookup.findProfileName(flags, host.env, file);
+  return lookup.knownProfiles(file, credentials).map((name) => {
     const saved = file.profiles.get(name) ?? {};
     const url = typeof saved.base_url === "string" ? redactSetting("base_url", saved.base_url) : null;
     const keys = findSavedUses(credentials.profiles.get(name));
@@ -218,7 +206,6 @@ export const listProfiles = ({ host, flags, warn }: ChangeSources) => {
   });
 };
 
-/** Returns the names of a profile's settings, and the uses of its keys. @throws Failure `unknown-profile` */
 export const findProfile = (sources: ChangeSources, profile: string) => {
   const profiles = listProfiles(sources);
   const found = profiles.find(({ name }) => name === profile);
@@ -227,16 +214,14 @@ export const findProfile = (sources: ChangeSources, profile: string) => {
   return { ...found, others: profiles.filter(({ name }) => name !== profile) };
 };
 
-/** Makes a profile the default for later runs. @throws Failure `unknown-profile`, and as `changeSaved` */
 export const useProfile = async (sources: ChangeSources, name: string): Promise<void> => {
   findProfile(sources, name);
   await changeSaved(sources.host, "settings", (_, others) => {
-    if (name === defaultProfile) delete others.profile;
+    if (name === lookup.defaultProfile) delete others.profile;
     else others.profile = name;
   });
 };
 
-/** Deletes the keys and the settings of a profile. @throws Failure `unknown-profile`, and as `changeSaved` */
 export const deleteProfile = async (sources: ChangeSources, name: string) => {
   const { host } = sources;
   const { keys } = findProfile(sources, name);
@@ -253,7 +238,7 @@ export const deleteProfile = async (sources: ChangeSources, name: string) => {
 /** Deletes the saved credentials of a profile, or of one use. `left` are variables that still contain credentials. */
 export const logout = async (sources: ChangeSources, { only }: { readonly only: CredentialUse | undefined }) => {
   const { host, warn } = sources;
-  const { profile } = findLayers(sources);
+  const { profile } = lookup.findLayers(sources);
   const saved = findSavedUses(readSaved(host, "credentials", warn).profiles.get(profile));
   const removed = saved.filter((use) => only === undefined || use === only);
   if (removed.length > 0) {
@@ -273,13 +258,13 @@ export const renameProfile = async (
 ) => {
   const { host } = sources;
   const { keys, others } = findProfile(sources, from);
-  checkProfileName(to, {});
-  if (from === localProfile || to === localProfile) {
-    const why = `${localProfile} belongs to the local service`;
-    throw conflictingOptions({ first: "profile rename", second: localProfile, why });
+  lookup.checkProfileName(to, {});
+  if (from === lookup.localProfile || to === lookup.localProfile) {
+    const why = `${lookup.localProfile} belongs to the local service`;
+    throw conflictingOptions({ first: "profile rename", second: lookup.localProfile, why });
   }
   const taken = others.find(({ name }) => name === to);
-  const isUnused = to === defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
+  const isUnused = to === lookup.defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
   if (taken !== undefined && !isUnused) throw failures.profileExists(to);
   // Keys first, so a killed run leaves no key without a profile.
   if (keys.length > 0) {

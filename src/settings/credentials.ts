@@ -40,7 +40,6 @@ interface FoundCredential {
   readonly secret?: () => string | Promise<string>;
 }
 
-/** Opens the credentials of one run. Each is found once. */
 export const openCredentials = (sources: SettingsSources, layers: Layers) => {
   const { host, hide, notice, warn } = sources;
   const { profile, isNamed } = layers;
@@ -113,10 +112,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
   return {
-    /**
-     * Returns the credential for a use at an origin. `refused` runs a `credential_command` once more.
-     * @throws Failure `auth` if there is none, or if the saved one is for another origin; `usage` if it is invalid
-     */
+    /** `refused` runs a `credential_command` once more. @throws Failure `auth`, `usage` */
     async credential(
       use: CredentialUse,
       { origin, refused }: { readonly origin: string; readonly refused: boolean },
@@ -128,7 +124,6 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
       resolved.set(id, credential);
       return await credential;
     },
-    /** Finds the source of the credential. Runs no command. @throws Failure `usage` */
     credentialSource: find,
   };
 };

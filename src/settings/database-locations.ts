@@ -68,9 +68,7 @@ export const openLocations = ({ host, hide }: SettingsSources, layers: Layers) =
   const find = async (use: keyof typeof kinds, typed: string | undefined, file: string | undefined) =>
     (await findDatabase(use, typed)) ?? (file === undefined ? undefined : { path: file });
   return {
-    /** Undefined if no folder is known. */
     ledgerPlace: async (typed?: string) => await find("ledger", typed, typed ?? findLedgerFile(host)),
-    /** Undefined for the file in the data folder. */
     storePlace: async (typed = layers.flags.store) => {
       const { ROLLCALL_STORE: file } = host.env;
       return await find("store", typed, typed ?? (file ? resolve(file) : undefined));
@@ -110,8 +108,6 @@ const findInPasswordFile = ({ env }: Host, url: URL) => {
         return { file, password, isReadableByOthers: (facts.mode & 0o077) !== 0 };
       }
     }
-  } catch {
-    // The file does not exist.
-  }
+  } catch {}
   return undefined;
 };

@@ -17,18 +17,15 @@ export type SettingFlags = {
 
 type SettingSource = "command line" | "environment" | "profile" | "default";
 
-/** The input of the settings of a run. */
 export interface SettingsSources {
   readonly host: Host;
   readonly flags: SettingFlags;
   /** Takes each secret as soon as it is known, so that all output is redacted. */
   readonly hide: (secret: string) => void;
-  /** Takes a sentence on how settings were selected. */
   readonly notice: (sentence: string) => void;
   /** Takes the problems of files that other users can read. */
   readonly warn: (problem: Problem) => void;
   readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
-  /** True if the profile can be new, as for a login. */
   readonly canBeNew?: boolean;
 }
 
@@ -41,7 +38,6 @@ const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
 /** Names are keys of a JSON object and words of a command line. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
-/** @throws Failure `setting-invalid` */
 export const checkProfileName = (name: string, where: FailureLocation): string => {
   if (namePattern.test(name)) return name;
   throw invalidSetting({ setting: "profile", value: name, wanted: "a name of letters, digits, -, _ and .", where });
@@ -87,7 +83,6 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
 
 export type Layers = ReturnType<typeof findLayers>;
 
-/** @throws Failure `conflicting-options`, `unknown-profile`, `setting-invalid` */
 export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>) => {
   const { host, flags, warn, defaults, canBeNew = false } = sources;
   const file = readSaved(host, "settings", warn);
@@ -113,7 +108,6 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
     isNamed,
     local,
     isNew,
-    /** Returns the failure for a new profile. @param create the option that creates it */
     toUnknownFailure: (create: string) => unknownProfile(profile, { known, where, create }),
     windows: host.platform === "win32",
     where: (name: string): FailureLocation => file.where(["profiles", profile, name]),

@@ -14,7 +14,6 @@ import { type SettingName, settings as table, urlSettingName, urlSettingNames } 
 
 export const canAsk = (host: Host): boolean => host.terminal.stdin;
 
-/** Prompts for a line, which the terminal shows; undefined at the end of the input (Ctrl-D). */
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await readLines(host, label, { isHidden: false }))?.[0]?.trim();
 
@@ -71,7 +70,6 @@ export const findOrigin = (settings: Settings, use: CredentialUse): string | und
   return settings.get(urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
 
-/** A use with a URL, and the origin that its key is saved for. */
 type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
 
 /** @param only default: all uses that have a URL */
@@ -127,7 +125,6 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
   const targets = findTargets();
   return {
-    /** The settings of the run with all answers. Each credential is the new key. */
     settings: { ...settings, credential },
     ...{ key, username, targets },
     /** Typed URLs, project and providers, which are saved with the key. */

@@ -15,7 +15,6 @@ export type Settings = Awaited<ReturnType<typeof readSettings>>;
 
 export type ServiceSettings = Awaited<ReturnType<Settings["service"]>>;
 
-/** Reads the settings. @throws Failure `unknown-profile`, `conflicting-options`, `in…-file` */
 export const readSettings = async (given: SettingsSources) => {
   const [notice, warn] = [tellOnce(given.notice, String), tellOnce(given.warn, ({ message }) => message)];
   const sources = { ...given, notice, warn };
@@ -38,7 +37,6 @@ export const readSettings = async (given: SettingsSources) => {
     local,
     get: <Name extends values.SettingName>(name: Name) => findValue(layers, name),
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
-    /** @throws Failure `setting-missing` */
     require: requireSetting,
     /** Returns the URL of a host of the contract, without a trailing slash. @throws Failure `setting-missing` */
     address(of: EndpointHost): string {
@@ -55,7 +53,6 @@ export const readSettings = async (given: SettingsSources) => {
       return folder;
     },
     ...locations,
-    /** @throws Failure `unsafe-ownership`, `folder-unknown` */
     async service() {
       const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
       if (dataDir === undefined) throw folderUnknown("data");
@@ -89,7 +86,6 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   notice(`logging to the URL in ${from}, not to --base-url; use ${values.toOptionName(name)} for another URL`);
 };
 
-/** Returns the failure for a required setting that is not set. */
 export const settingMissing = (missing: values.SettingName, profile: string = defaultProfile): Failure => {
   // The log URL is by default the main URL.
   const name = missing === "log_base_url" ? "base_url" : missing;

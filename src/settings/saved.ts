@@ -117,7 +117,6 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   return { members, where };
 };
 
-/** Returns the change that adds members to a profile. */
 export const addMembers =
   (profile: string, added: JsonObject) =>
   (profiles: Map<string, JsonObject>): void =>

@@ -77,7 +77,6 @@ const parseName = matchPattern(
   "a name without control characters and without white space around it",
 );
 
-/** Parses the name of a provider, which is one segment of a path. */
 const parseSegment = (text: string): ParseResult<string> =>
   text === "." || text === ".." ? reject("a provider's name") : parseName(text);
 
@@ -190,7 +189,6 @@ const definitions = {
   max_unpacked_size: { about: "largest content of a compressed input", parse: parseSize, fallback: "64GiB" },
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
-/** The name of a setting, as in the settings file. */
 export type SettingName = keyof typeof definitions;
 
 /** Each setting's type. Durations are in milliseconds, sizes in bytes. */

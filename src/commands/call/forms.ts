@@ -1,20 +1,5 @@
 /** The output forms of `call read`: pages, a list, a summary, one value of each call, or lines for `log`. */
-import {
-  type CallPath,
-  type ConversionObstacle,
-  type ConversionResult,
-  findDurationMicros,
-  findModels,
-  findOperation,
-  findPath,
-  findState,
-  omitContent,
-  openSummary,
-  parsePath,
-  type RewardSource,
-  toMessages,
-  toTrajectory,
-} from "../../calls/index.ts";
+import * as traced from "../../calls/index.ts";
 import { compilePattern } from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
@@ -57,12 +42,11 @@ export const createCallFilter = (
     return (id: string) => matches({ id, name: id });
   });
   return (call) =>
-    (states.length === 0 || states.includes(findState(call, prefix))) &&
-    isOp?.(findOperation(call) ?? "") === true &&
-    (model === undefined || findModels(call, prefix).some((one) => isModel?.(one)));
+    (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
+    isOp?.(traced.findOperation(call) ?? "") === true &&
+    (model === undefined || traced.findModels(call, prefix).some((one) => isModel?.(one)));
 };
 
-/** @throws Failure `invalid-option-value`, `conflicting-options`, `required-option-missing` */
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   requireOneForm(context, typed);
   const { as, reward, rewardFrom } = typed;
@@ -71,11 +55,11 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   }
   if (typed.list) return listForm;
   if (typed.summary) return summaryForm;
-  if (typed.path !== undefined) return valueForm(parsePath(typed.path, "--path"));
-  if (as === "messages") return lineForm(as, toMessages);
+  if (typed.path !== undefined) return valueForm(traced.parsePath(typed.path, "--path"));
+  if (as === "messages") return lineForm(as, traced.toMessages);
   if (as !== "trajectory") return pageForm;
   const source = selectReward(reward, rewardFrom);
-  return lineForm(as, (call) => toTrajectory(call, source));
+  return lineForm(as, (call) => traced.toTrajectory(call, source));
 };
 
 const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallReadOptions): void => {
@@ -103,8 +87,8 @@ const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallRead
   }
 };
 
-const selectReward = (reward: string | undefined, path: string | undefined): RewardSource => {
-  if (reward === undefined) return { path: parsePath(path ?? "attributes.reward", "--reward-from") };
+const selectReward = (reward: string | undefined, path: string | undefined): traced.RewardSource => {
+  if (reward === undefined) return { path: traced.parsePath(path ?? "attributes.reward", "--reward-from") };
   if (path !== undefined) throw contradiction("--reward", "--reward-from", "a trajectory has one reward");
   const text = reward.trim();
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
@@ -124,7 +108,7 @@ const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }
 };
 
 const visibleFacts = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
-  noContent ? omitContent(call, prefix) : call;
+  noContent ? traced.omitContent(call, prefix) : call;
 
 const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {
   const rows: ListedCall[] = [];
@@ -140,13 +124,13 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
 const maxExceptionLength = 2000;
 
 const toListedCall = (call: RawJson, id: string, prefix: string) => {
-  const micros = findDurationMicros(call);
+  const micros = traced.findDurationMicros(call);
   const exception = (textAt(call, "exception") ?? "").trimEnd().slice(-maxExceptionLength);
   return {
     id,
-    status: findState(call, prefix),
-    op: findOperation(call) ?? "",
-    model: findModels(call, prefix).join(", "),
+    status: traced.findState(call, prefix),
+    op: traced.findOperation(call) ?? "",
+    model: traced.findModels(call, prefix).join(", "),
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
     exception: exception.split("\n").at(-1)?.trim() ?? "",
@@ -166,7 +150,7 @@ const listColumns = keyColumns<ListedCall>({
 
 const summaryForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
   const { costs } = typed;
-  const summarizer = openSummary(vendorPrefix);
+  const summarizer = traced.openSummary(vendorPrefix);
   for await (const { call } of calls) summarizer.add(visibleFacts(call, typed, vendorPrefix));
   const summary = summarizer.summary();
   const { calls: count, cost } = summary.all;
@@ -178,12 +162,12 @@ const summaryForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefi
 };
 
 const valueForm =
-  (path: CallPath): Form =>
+  (path: traced.CallPath): Form =>
   async ({ screen }, _, { calls, totals }) => {
     const ids: string[] = [];
     let first: Omit<Parameters<typeof callPathMissing>[0], "ids" | "asked"> | undefined;
     for await (const { id, call } of calls) {
-      const found = findPath(call, path);
+      const found = traced.findPath(call, path);
       if (found.kind === "missing") {
         ids.push(id);
         first ??= found;
@@ -195,9 +179,9 @@ const valueForm =
   };
 
 const lineForm =
-  (into: "trajectory" | "messages", convert: (call: RawJson) => ConversionResult): Form =>
+  (into: "trajectory" | "messages", convert: (call: RawJson) => traced.ConversionResult): Form =>
   async ({ screen }, _, { calls, totals }) => {
-    const obstacles: { readonly id: string; readonly why: ConversionObstacle }[] = [];
+    const obstacles: { readonly id: string; readonly why: traced.ConversionObstacle }[] = [];
     for await (const { id, call } of calls) {
       const converted = convert(call);
       if ("why" in converted) obstacles.push({ id, why: converted.why });

@@ -27,7 +27,6 @@ const maxReadWaitMs = 15_000;
 /** Consecutive failures that end the run, because the service is probably the cause. */
 const maxFailedInARow = 8;
 
-/** Reads calls and prints them. @throws Failure for unreadable or missing calls, after the other calls were printed */
 export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
   const { host, screen } = context;
   const { concurrency = defaultConcurrency } = typed;

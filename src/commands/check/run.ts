@@ -12,7 +12,6 @@ import { formatUnreadable, printFacts, printReading, readInputs, toFacts, useRea
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
-/** @throws Failure `invalid-input`, after the result was printed */
 export const check = async (context: Context, typed: CheckOptions): Promise<void> => {
   const { screen } = context;
   const { against, report: reports } = typed;
@@ -47,7 +46,6 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
     await printWarnings(context, reading, result.problems);
     await printReports(reading.sources, result.problems, reading.problems.counts);
     const isShown = reports.every(({ file }) => file !== undefined);
-    // An empty input has no result.
     if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
     if (result.failure !== undefined) throw result.failure;
   });

@@ -15,7 +15,6 @@ import { printFacts, printReading, readInputs, toFacts, useReading } from "../in
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
-/** @throws Failure `invalid-input`, `conversion-inexact`, `convert-rejected`, `output-exists`, `output-unwritable` */
 export const convert = async (context: Context, typed: ConvertOptions): Promise<void> => {
   const { screen, host } = context;
   const { out, rejects } = typed;

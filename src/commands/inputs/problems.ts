@@ -16,7 +16,6 @@ const maxPositions = 6;
 /** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
 const excerptSources = ({ drawsFrames }: Screen, sources: readonly Source[]) => (drawsFrames ? sources : []);
 
-/** Prints the first warnings of each rule, and counts its other warnings. */
 export const printWarnings = async (
   { screen }: Context,
   { sources, problems: { counts, errors } }: Pick<Dataset, "sources" | "problems">,
@@ -45,7 +44,6 @@ export const withExcerpts = async (
   return thrown.withDetails({ problems: shown });
 };
 
-/** Selects the problems to show. `hidden` counts the problems of keys without a shown problem. */
 export const selectProblems = async (
   sources: readonly Source[],
   { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
@@ -126,7 +124,6 @@ const formatPositions = (problems: readonly Problem[], shown: Problem): readonly
 /** Bytes before and after a position: wider than a terminal, and longer than most secrets. */
 const windowBytes = 6 * 1024;
 
-/** Reads the line at the position of a problem, up to a limit. */
 const readExcerpt = async (
   sources: readonly Source[],
   { rule, file = "", offset, line }: Problem,

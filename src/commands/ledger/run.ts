@@ -36,7 +36,6 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
   await printEntries(context, typed, { entries, groups: counts });
 };
 
-/** @throws Failure `option-missing`, `conflicting-options`; `no-such-request` before any change */
 export const resolveRequests = async (context: Context, typed: ResolveOptions): Promise<void> => {
   const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend } = typed;
@@ -56,7 +55,6 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
   });
 };
 
-/** @throws Failure `ledger-differs`, after the result was printed */
 export const verifyGroups = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
   const verification = await compareFiles(context, typed, { perScope: false });
@@ -194,7 +192,6 @@ type FilterOptions = LocationOptions &
   };
 
 interface OpenedLedger {
-  /** Undefined if the ledger does not exist. A notice says so. */
   readonly ledger: ledgers.Ledger | undefined;
   readonly entriesOf: (filter: ledgers.EntryFilter) => Promise<readonly ledgers.Entry[]>;
   readonly filter: ledgers.EntryFilter;

@@ -34,7 +34,6 @@ export interface LogRun {
   readonly printsEvents: boolean;
 }
 
-/** @throws Failure of the run, after its result was printed */
 export const log = async (context: Context, typed: LogOptions): Promise<void> => {
   const { split, batch, maxRequestSize, modelId, receipt, progress } = typed;
   const own = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
@@ -150,7 +149,6 @@ const finishRun = async (run: LogRun, reading: Dataset, result: send.LogResult):
   if (failure !== undefined) throw failure;
 };
 
-/** Codes with a result in addition to the failure (output.md). */
 const codesWithResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
 
 const printOutcome = async (run: LogRun, result: send.LogResult): Promise<void> => {
@@ -203,7 +201,6 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   };
 };
 
-/** @throws Failure `conflicting-options`, `folder-unknown`, `ledger-location-missing` */
 const selectLedger = async (
   context: Context,
   typed: LogOptions,

@@ -11,7 +11,6 @@ import * as mcp from "../../mcp/index.ts";
 import { failureDocument, openScreen, parseScreenOptions, type Screen } from "../../output/index.ts";
 import type { McpOptions } from "./command.ts";
 
-/** @throws Failure `invalid-option-value`, `message-too-long` */
 export const serve = async (given: Context, { root, content }: McpOptions, program: Program): Promise<void> => {
   const { screen, flags } = given;
   const offers = listOffers(root === undefined ? undefined : mcp.openRoot(root), content);
@@ -56,7 +55,6 @@ interface ToolOffer {
   readonly note: string;
   readonly listKey: string;
   readonly extraParameters?: Schemas;
-  /** The folder of the files. */
   readonly root?: mcp.Root;
 }
 

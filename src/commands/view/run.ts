@@ -15,7 +15,6 @@ import { formatPercent, prepareInputs, printReading, useReading } from "../input
 import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
-/** @throws Failure `invalid-input`, `cannot-listen`, and failures of reading and writing */
 export const view = async (context: Context, typed: ViewOptions): Promise<void> => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
@@ -31,7 +30,6 @@ interface PageTarget {
   readonly stop: () => void;
 }
 
-/** Reads the input and writes the page, unless nothing is valid. */
 const writePage = async (context: Context, typed: ViewOptions, { file, update, stop }: PageTarget): Promise<void> => {
   const { host, screen } = context;
   const onRead = (bytes: number, of: number) => update(formatPercent("reading", bytes, of));
@@ -95,7 +93,6 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   }
 };
 
-/** Opens the page, and prints a notice if that fails. */
 const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.Viewer): OpenedBrowser | undefined => {
   const browser = openBrowser(host, url);
   if (browser === undefined) screen.notice("no display found; open the URL in a browser");
@@ -113,7 +110,6 @@ interface ReadListener {
   onOpened(): void;
 }
 
-/** Validates the options. Returns the function that reads the input. */
 const openInput = async (
   context: Context,
   typed: ViewOptions,

@@ -15,7 +15,6 @@ export interface CompletedGroup {
 /** `isLast` after a signal: each request is attempted once. `isAll`: requests need not be full. */
 type BatchOptions = { readonly isLast: boolean; readonly isAll: boolean };
 
-/** Opens the batches of a run. Other runs can use the ledger between two batches. */
 export const openBatches = (dataset: Dataset, delivery: Delivery) => {
   const { options } = delivery;
   const { outcomes, runLedger, host, maxWaitMs, dedupKeys, priorOutcomes, numberOf } = options;

@@ -29,7 +29,6 @@ export interface FollowOptions
   readonly onRead: (bytes: number) => void;
 }
 
-/** The dataset must be closed. */
 interface FollowedResult {
   readonly dataset: grouping.Dataset;
   readonly result: LogResult;
@@ -174,7 +173,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     problems.report("unresolved-requests", { requests, groups: unknownCount }, () => ({}));
   };
 
-  /** @param stop undefined after a signal */
   const finish = async (stop: Failure | undefined): Promise<LogResult> => {
     outcomes.extendTo(groups.count);
     const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isInputChanged(stop);

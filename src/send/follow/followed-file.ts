@@ -27,7 +27,6 @@ export interface GroupAssemblyOptions extends Omit<grouping.AssemblyOptions, "fo
   readonly dedupKeys: grouping.DedupKeys;
 }
 
-/** One file. It is read to its end even if another file has its name. */
 export interface FollowedFile {
   readonly index: number;
   readonly tail: inputs.Tail;
@@ -41,7 +40,6 @@ export interface FollowedFile {
   isRewritten: boolean;
 }
 
-/** Opens the files of one name as one growing input. */
 export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictness }: FollowedFileOptions) => {
   const all: FollowedFile[] = [];
   const sources: inputs.Source[] = [];
@@ -66,7 +64,6 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     return grouping.invalidInput(problems, names, valid && { valid });
   };
 
-  /** Returns the failure for a file that cannot be read. @throws any other error */
   const toUnreadable = (thrown: unknown): Failure => {
     const code = getErrorCode(thrown);
     if (thrown instanceof inputs.NotAFile) {
@@ -103,7 +100,6 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
   return {
     ...{ dataset, all, toInvalidInput, toUnreadable },
 
-    /** Opens the file that has the name now, unless it is open. @throws Failure `file-not-followable`, `invalid-input` */
     async open({ dedupKeys, ...gathering }: GroupAssemblyOptions): Promise<void> {
       const before = all.at(-1);
       if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
