@@ -302,7 +302,7 @@ const convertFiles = async (files: readonly ConvertedFile[], format: Format, sta
       for (const { records } of files) await records.close();
     };
     const origin = createOrigin({ files, groups, format, converter });
-    const source = { name, bytes: { ...bytes, close }, touched: async () => false, origin };
+    const source = { name, bytes: { ...bytes, close }, origin };
     const unreadable = Array.from(ungrouped.values()).filter(({ keys }) => keys === undefined).length;
     return { source, groups, unreadable };
   } catch (thrown) {

@@ -91,7 +91,7 @@ export const readPartValue = async (source: Source, part: Part): Promise<unknown
 
 /** Checks the bytes of a value again, without the rest of the input. */
 export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<ScanResult, "problems">): ScanResult => {
-  const source = { name: "", bytes: memoryBytes([]), touched: async () => false };
+  const source = { name: "", bytes: memoryBytes([]) };
   const found = newScanResult(strictness, false);
   const scan = new Scan(source, { index: 0, groupBy: undefined, result: found });
   scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, last: false });

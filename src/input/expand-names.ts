@@ -97,40 +97,35 @@ export const isGlob = (path: string): boolean => /[*?]/.test(path);
 
 /** Returns the files that match a glob, sorted. `**` matches any number of folders. */
 export const expandGlob = (pattern: string): readonly string[] => {
-  const segments = pattern.replaceAll("\\", "/").split("/");
-  const last = segments.pop() ?? "";
-  const isAbsolute = segments[0] === "" || /^[A-Za-z]:$/.test(segments[0] ?? "");
-  let folders = [isAbsolute ? `${segments.shift() ?? ""}/` : ""];
-  for (const segment of segments) folders = folders.flatMap((folder) => matchFolders(folder, segment));
-  const found = last === "**" ? [] : folders.flatMap((folder) => matchEntries(folder, last));
+  const fixed = pattern.replaceAll("\\", "/").split("/");
+  const globs = fixed.splice(fixed.findIndex(isGlob));
+  const wanted = new RegExp(`^${globs.map(toPattern).join("").replace(/\/$/, "")}$`, "is");
+  const depth = globs.includes("**") ? Number.POSITIVE_INFINITY : globs.length;
+  const base = fixed.map((segment) => `${segment}/`).join("");
+  const found = listBelow(base, depth).flatMap((path) => (wanted.test(path) ? [`${base}${path}`] : []));
   return found.filter((path) => tryStat(path)?.isDirectory() === false).toSorted((a, b) => (a < b ? -1 : 1));
 };
 
-const matchFolders = (folder: string, segment: string): readonly string[] => {
-  if (segment !== "**") return matchEntries(folder, segment).map((path) => `${path}/`);
-  const below = listEntries(folder).filter((entry) => entry.isDirectory());
-  return [folder, ...below.flatMap(({ name }) => matchFolders(`${folder}${name}/`, segment))];
-};
-
-const matchEntries = (folder: string, segment: string): readonly string[] => {
-  if (!isGlob(segment)) return [`${folder}${segment}`];
-  const pattern = toPattern(segment);
-  return listEntries(folder).flatMap(({ name }) => (pattern.test(name) ? [`${folder}${name}`] : []));
-};
-
-const listEntries = (folder: string): readonly Dirent[] => {
+const listBelow = (folder: string, depth: number): readonly string[] => {
+  if (depth === 0) return [];
+  let entries: readonly Dirent[] = [];
   try {
-    return readdirSync(folder === "" ? "." : folder, { withFileTypes: true });
+    entries = readdirSync(folder === "" ? "." : folder, { withFileTypes: true });
   } catch {
-    return [];
+    // A folder that cannot be read contains no match.
   }
+  return entries.flatMap((entry) => {
+    if (!entry.isDirectory()) return [entry.name];
+    return listBelow(`${folder}${entry.name}/`, depth - 1).map((path) => `${entry.name}/${path}`);
+  });
 };
 
 /** Hidden names match only globs that begin with a dot. */
-const toPattern = (segment: string): RegExp => {
+const toPattern = (segment: string): string => {
+  if (segment === "**") return "(?:[^./][^/]*/)*";
   const source = segment
     .replaceAll(/[\\^$.|+()[\]{}]/g, "\\$&")
-    .replaceAll("*", ".*")
-    .replaceAll("?", ".");
-  return new RegExp(`^${segment.startsWith(".") ? "" : "(?!\\.)"}${source}$`, "is");
+    .replaceAll("*", "[^/]*")
+    .replaceAll("?", "[^/]");
+  return `${segment.startsWith(".") ? "" : "(?!\\.)"}${source}/`;
 };

@@ -95,61 +95,68 @@ const pipeCommand = (client: string, name: string, end = ""): string => {
   return `${client} ${url}${end} | rollcall log <model-id> --split train`;
 };
 
-/** The server of an input: any server, or the Hub. */
-export type RemoteStore = "web" | "hub";
+/** The location of a remote file, and its credential. */
+export interface RemoteLocation {
+  /** In messages. */
+  readonly name: string;
+  readonly store: "web" | "hub";
+  /** The source of its credential, if it has one. */
+  readonly credential: string | undefined;
+  readonly url: URL;
+  /** The credential, which only the origin of `url` gets. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
 
-const serverMessage = ({ http }: FailureDetails): string => (http?.said === undefined ? "" : `: ${http.said}`);
+interface RemoteReply {
+  readonly status: number;
+  /** The wait that the server asked for. */
+  readonly retryAfterMs?: number | undefined;
+  readonly tries?: number;
+}
 
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 
-/** The failure for 401 and 403. @param from the source of the credential, if one was sent */
-export const remoteRefused = (
-  { name, status, store, from }: { name: string; status: number; store: RemoteStore; from: string | undefined },
-  about: FailureDetails,
+/**
+ * The failure for a reply that is not the file.
+ * @param said the server's message
+ */
+export const remoteFailure = (
+  { name, store, credential }: RemoteLocation,
+  { status, retryAfterMs: askedMs, tries = 1 }: RemoteReply,
+  said?: string,
 ): Failure => {
-  const credential = from === undefined ? "without a credential" : `with the credential from ${from}`;
-  const message = `the server refused access to ${name} ${credential} (${status})${serverMessage(about)}`;
-  return new Failure("auth", "remote-refused", message, {
-    hint:
+  const about = { http: { method: "GET", url: name, status, said }, where: { file: name } };
+  const suffix = said === undefined ? "" : `: ${said}`;
+  if (status === 401 || status === 403) {
+    const used = credential === undefined ? "without a credential" : `with the credential from ${credential}`;
+    const hint =
       store === "web"
         ? `use a signed URL, or ${pipeHint}`
-        : "set HF_TOKEN to a token that can read it (a missing dataset gives the same answer)",
-    ...about,
-  });
-};
-
-/** @param askedMs the wait that the server asked for, if any */
-export const remoteUnavailable = (
-  { name, status, askedMs, tries }: { name: string; status: number; askedMs: number | undefined; tries: number },
-  about: FailureDetails,
-): Failure => {
-  const message = `the server of ${name} answered ${status}${tries > 1 ? ` ${tries} times` : ""}${serverMessage(about)}`;
-  return new Failure("unavailable", "remote-unavailable", message, {
-    hint:
+        : "set HF_TOKEN to a token that can read it (a missing dataset gives the same answer)";
+    const message = `the server refused access to ${name} ${used} (${status})${suffix}`;
+    return new Failure("auth", "remote-refused", message, { hint, ...about });
+  }
+  const answer = `the server of ${name} answered ${status}`;
+  if (status === 408 || status === 429 || status >= 500) {
+    const hint =
       askedMs === undefined
         ? "try again later, or allow longer retries with --max-wait"
-        : `try again in ${Math.round(askedMs / 1000)} s, as the server asks, or increase --max-wait`,
-    ...about,
-  });
+        : `try again in ${Math.round(askedMs / 1000)} s, as the server asks, or increase --max-wait`;
+    const message = `${answer}${tries > 1 ? ` ${tries} times` : ""}${suffix}`;
+    return new Failure("unavailable", "remote-unavailable", message, { hint, ...about });
+  }
+  return remoteUnexpectedStatus(`${answer}${suffix}`, about);
 };
 
-/** The failure for a reply that is neither the file nor a reason. @param to the target of a forbidden redirect */
-export const remoteUnexpectedStatus = (
-  { name, status }: { name: string; status: number },
-  about: FailureDetails,
-  message = `the server of ${name} answered ${status}${serverMessage(about)}`,
-): Failure =>
+const remoteUnexpectedStatus = (message: string, about: FailureDetails): Failure =>
   new Failure("refused", "remote-unexpected-status", message, {
     hint: `check the URL in a browser, or ${pipeHint}`,
     ...about,
   });
 
 /** The failure for a reply that leads to another protocol, or from https to plain http. */
-export const unsafeRedirect = (
-  remote: { name: string; status: number },
-  { protocol, host, pathname }: URL,
-  about: FailureDetails = {},
-): Failure => {
-  const message = `${remote.name} redirects to ${protocol}//${host}${pathname}, which is not https`;
-  return remoteUnexpectedStatus(remote, about, message);
-};
+export const unsafeRedirect = (name: string, status: number, { protocol, host, pathname }: URL): Failure =>
+  remoteUnexpectedStatus(`${name} redirects to ${protocol}//${host}${pathname}, which is not https`, {
+    http: { method: "GET", url: name, status },
+    where: { file: name },
+  });

@@ -5,9 +5,9 @@ import { text } from "node:stream/consumers";
 import { readFileUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject, parseJson } from "../json/walk.ts";
-import { invalidRemoteUrl, unsafeRedirect } from "./failures.ts";
+import { invalidRemoteUrl, type RemoteLocation, unsafeRedirect } from "./failures.ts";
 import type { RemoteAccess } from "./remote.ts";
-import { isAllowed, isSafeTarget, openRemoteFile, type RemoteContext, type RemoteLocation } from "./remote-file.ts";
+import { isAllowed, isSafeTarget, type RemoteContext, requestFile } from "./remote-file.ts";
 
 /** Opens the Hub. @throws Failure `invalid-remote-url` */
 export const openHub = async (access: RemoteAccess) => {
@@ -29,7 +29,7 @@ export const openHub = async (access: RemoteAccess) => {
       const { dataset, revision, path } = parseHubUrl(name, file);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
-    /** Returns the paths of all files below a folder, relative to it. @throws as `RemoteFile.bytes` */
+    /** Returns the paths of all files below a folder, relative to it. @throws as `requestFile` */
     listFiles: async (name: string, folder: string, context: RemoteContext): Promise<readonly string[]> => {
       const { dataset, revision, path } = parseHubUrl(name, folder);
       const folderPath = path.replace(/\/+$/, "");
@@ -38,16 +38,15 @@ export const openHub = async (access: RemoteAccess) => {
       const tree = `${endpoint}/api/datasets/${dataset}/tree/${revision}/${encodePath(folderPath)}`;
       for (let url = new URL(`${tree}?recursive=true`); !seen.has(url.href); ) {
         seen.add(url.href);
-        const list = openRemoteFile(locationAt(name, url), { ...context, onBytes: () => undefined });
-        const { headers } = await list.begin();
-        const entries: unknown = parseJson(await text(list.bytes()))?.value;
+        const { headers, chunks } = await requestFile(locationAt(name, url), context);
+        const entries: unknown = parseJson(await text(chunks()))?.value;
         for (const entry of Array.isArray(entries) ? entries : []) {
           if (!isObject(entry) || entry.type !== "file" || typeof entry.path !== "string") continue;
           paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
         const target = next !== undefined && URL.canParse(next, url.href) ? new URL(next, url) : url;
-        if (!isSafeTarget(url, target, context)) throw unsafeRedirect({ name, status: 200 }, target);
+        if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;
       }
       return paths;

@@ -1,6 +1,14 @@
 /** Opens one input: a file, standard input, a pipe or a URL, compressed or not. */
-import { closeSync, createReadStream, fstatSync, open as openFile, openSync, readSync, statSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import {
+  type BigIntStats,
+  closeSync,
+  createReadStream,
+  fstatSync,
+  open as openFile,
+  openSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import type { RuleData } from "../check/rules/rules.ts";
@@ -9,18 +17,10 @@ import { getErrorCode, unblockOnAbort } from "../files.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, isGlob } from "./expand-names.ts";
 import { UnusableInput } from "./failures.ts";
-import { isRemote } from "./names.ts";
+import { isRemote, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
-import { findContainer, markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
-import {
-  type Bytes,
-  createCloser,
-  descriptorBytes,
-  readHead,
-  readRange,
-  reopenedBytes,
-  type Source,
-} from "./source.ts";
+import { findContainer, markup, sniff, sniffedBytes } from "./sniff.ts";
+import { createCloser, descriptorBytes, readHead, reopenedBytes, type Source } from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 export interface InputOptions extends SpoolOptions {
@@ -82,34 +82,24 @@ const openDescriptor = async (descriptor: number, name: string, opening: InputOp
       return await openStream(name, createReadStream("", options), opening);
     }
     checkHead(name, head, opening.takesContainers);
-    if (opening.isReopened) {
-      const ownHead = Buffer.from(head.subarray(0, ownHeadBytes));
-      return { name, bytes: reopenedBytes({ name, size, head: ownHead }), touched: neverChanges };
-    }
+    if (opening.isReopened) return { name, bytes: reopenedBytes({ name, size }) };
     isOwned = true;
-    const bytes = { ...descriptorBytes({ descriptor, name, size }), close: createCloser(descriptor) };
     return {
       name,
-      bytes,
+      bytes: { ...descriptorBytes({ descriptor, name, size }), close: createCloser(descriptor) },
       touched: detectRewrite(descriptor, facts),
-      isReplaced: detectReplacement(name, facts, bytes),
+      isReplaced() {
+        const now = tryStat(name);
+        return now !== undefined && (now.ino !== facts.ino || now.dev !== facts.dev);
+      },
     };
   } finally {
     if (!isOwned) closeSync(descriptor);
   }
 };
 
-const neverChanges = async (): Promise<boolean> => false;
-
-interface FileStats {
-  readonly size: bigint;
-  readonly mtimeNs: bigint;
-  readonly dev: bigint;
-  readonly ino: bigint;
-}
-
 /** Returns a function that is true if a file may have been rewritten since its last call, not if it only grew. */
-const detectRewrite = (descriptor: number, opened: FileStats): Source["touched"] => {
+const detectRewrite = (descriptor: number, opened: BigIntStats): (() => Promise<boolean>) => {
   let { size, mtimeNs } = opened;
   return async () => {
     const now = fstatSync(descriptor, { bigint: true });
@@ -117,31 +107,6 @@ const detectRewrite = (descriptor: number, opened: FileStats): Source["touched"]
     ({ size, mtimeNs } = now);
     return isTouched;
   };
-};
-
-/** Returns a function that is true if a file with other bytes has the name now. */
-const detectReplacement =
-  (name: string, opened: FileStats, bytes: Bytes): (() => Promise<boolean>) =>
-  async () => {
-    const now = await stat(name, { bigint: true }).catch(() => undefined);
-    if (now === undefined || (now.ino === opened.ino && now.dev === opened.dev)) return false;
-    return !now.isFile() || now.size !== BigInt(bytes.size) || !(await hasSameBytes(name, bytes).catch(() => false));
-  };
-
-const comparedBytes = 2 ** 20;
-
-const hasSameBytes = async (name: string, bytes: Bytes): Promise<boolean> => {
-  const descriptor = openSync(name, "r");
-  const other = descriptorBytes({ descriptor, name, size: bytes.size });
-  try {
-    for (let start = 0; start < bytes.size; start += comparedBytes) {
-      const range = { start, length: Math.min(comparedBytes, bytes.size - start) };
-      if (!(await readRange(bytes, range)).equals(await readRange(other, range))) return false;
-    }
-    return true;
-  } finally {
-    closeSync(descriptor);
-  }
 };
 
 const openStream = async (name: string, stream: Readable, opening: InputOptions): Promise<Source> => {
@@ -152,7 +117,7 @@ const openStream = async (name: string, stream: Readable, opening: InputOptions)
     await bytes.close();
     throw thrown;
   }
-  return { name, bytes, touched: neverChanges };
+  return { name, bytes };
 };
 
 /** Servers send a web page to ask for a login, or to show a file. */

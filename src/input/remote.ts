@@ -1,10 +1,10 @@
 /** Opens inputs at https:// and hf:// URLs. Loaded on demand. */
 
 import { Readable } from "node:stream";
-import { type DownloadOptions, loadDownloads } from "../client/index.ts";
-import { invalidRemoteUrl } from "./failures.ts";
+import { type DownloadOptions, type DownloadReply, loadDownloads } from "../client/index.ts";
+import { invalidRemoteUrl, type RemoteLocation } from "./failures.ts";
 import { plainUrl, rolloutFileName } from "./names.ts";
-import { isAllowed, openRemoteFile, type RemoteContext, type RemoteFile, type RemoteLocation } from "./remote-file.ts";
+import { isAllowed, requestFile } from "./remote-file.ts";
 
 export interface RemoteAccess extends DownloadOptions {
   /** True if plain http is allowed. This machine needs no permission. */
@@ -21,49 +21,44 @@ export interface FetchProgress {
   readonly of: number | undefined;
 }
 
-/** The remote inputs of a run. The caller closes them. */
-export interface Remotes {
-  /** Returns a unique name for a file. @throws Failure `invalid-remote-url` */
-  register(url: string): Promise<string>;
-  /**
-   * Returns the sorted names of the rollout files in and below a folder; undefined if the URL is not a folder.
-   * @throws UnusableInput; Failure
-   */
-  filesBelow(url: string): Promise<readonly string[] | undefined>;
-  /** Opens a file by its name. The stream throws as `RemoteFile.bytes`. */
-  open(name: string): Readable;
-  close(): void;
-}
+export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 
 /** Files that are requested ahead, so that small files do not wait for each other. */
 const maxFilesAhead = 8;
 
-/** Opens the URLs of a run, without a request. */
-export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
-  const { insecureHttp } = access;
-  const downloads = (await loadDownloads()).openDownloads(access);
+/** Opens the URLs of a run, without a request. The caller closes them. */
+export const openRemotes = async (access: RemoteAccess) => {
+  const all = (await loadDownloads()).openDownloads(access);
+  const abort = new AbortController();
+  const context = { downloads: all.endedBy(abort.signal), insecureHttp: access.insecureHttp };
   const names = new Map<string, string>();
   /** In the order in which the files are opened. */
   const locations = new Map<string, RemoteLocation>();
-  const started = new Map<string, RemoteFile>();
+  const replies = new Map<string, Promise<DownloadReply>>();
   let hub: ReturnType<typeof import("./hub.ts").openHub> | undefined;
   const loadHub = async (name: string) => {
     if (/^(?:s3|gs):/.test(name)) throw invalidRemoteUrl(name, name.startsWith("s3") ? "s3" : "gs");
     hub ??= import("./hub.ts").then(({ openHub }) => openHub(access));
     return await hub;
   };
-  const contextFor = (name: string): RemoteContext => ({
-    downloads,
-    insecureHttp,
-    onBytes: (bytes, of) => access.onFetched({ name, bytes, of }),
-  });
-  const begin = (name: string): RemoteFile | undefined => {
-    const location = locations.get(name);
-    const file = started.get(name) ?? (location === undefined ? undefined : openRemoteFile(location, contextFor(name)));
-    if (file !== undefined) started.set(name, file);
-    void file?.begin();
-    return file;
+  const request = (location: RemoteLocation): Promise<DownloadReply> => {
+    const reply = replies.get(location.name) ?? requestFile(location, context);
+    // The reader gets the error.
+    reply.catch(() => undefined);
+    replies.set(location.name, reply);
+    return reply;
   };
+  const readChunks = async function* (name: string, reply: Promise<DownloadReply>): AsyncGenerator<Uint8Array, void> {
+    const { headers, chunks } = await reply;
+    const size = headers["content-length"];
+    let bytes = 0;
+    for await (const chunk of chunks()) {
+      bytes += chunk.length;
+      access.onFetched({ name, bytes, of: size === undefined ? undefined : Number(size) });
+      yield chunk;
+    }
+  };
+  /** Returns a unique name for a file. @throws Failure `invalid-remote-url` */
   const register = async (url: string): Promise<string> => {
     const known = names.get(url);
     if (known !== undefined) return known;
@@ -78,25 +73,30 @@ export const openRemotes = async (access: RemoteAccess): Promise<Remotes> => {
   };
   return {
     register,
-    filesBelow: async (url) => {
+    /**
+     * Returns the sorted names of the rollout files in and below a folder; undefined if the URL is not a folder.
+     * @throws UnusableInput; Failure
+     */
+    filesBelow: async (url: string): Promise<readonly string[] | undefined> => {
       const name = plainUrl(url);
       if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;
-      const paths = await (await loadHub(name)).listFiles(name, url, contextFor(name));
+      const paths = await (await loadHub(name)).listFiles(name, url, context);
       const files: string[] = [];
       for (const path of paths.filter((path) => rolloutFileName.test(path) && !/(?:^|\/)\./.test(path)).toSorted())
         files.push(await register(`${url}${path}`));
       return files;
     },
-    open: (name) => {
-      const order = [...locations.keys()];
-      const position = order.indexOf(name);
-      const [file] = order.slice(position, position + maxFilesAhead).map(begin);
-      started.delete(name);
-      return Readable.from(file?.bytes() ?? []);
+    /** Opens a file by its name. The stream throws as `requestFile`. */
+    open: (name: string): Readable => {
+      const order = [...locations.values()];
+      const position = order.findIndex((location) => location.name === name);
+      const [reply] = order.slice(position, position + maxFilesAhead).map(request);
+      replies.delete(name);
+      return Readable.from(reply === undefined ? [] : readChunks(name, reply));
     },
-    close: () => {
-      for (const file of started.values()) file.abort();
-      downloads.close();
+    close: (): void => {
+      abort.abort();
+      all.close();
     },
   };
 };

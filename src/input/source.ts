@@ -30,10 +30,10 @@ export interface Source {
   /** As given; `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** True if the file may have been rewritten since the last call. Growing does not count. */
-  touched(): Promise<boolean>;
-  /** True if a file with other bytes has the name now. Absent if that cannot happen. */
-  isReplaced?(): Promise<boolean>;
+  /** True if the file may have been rewritten since the last call. Growing does not count. Absent if it cannot change. */
+  touched?(): Promise<boolean>;
+  /** True if another file has the name now. */
+  isReplaced?(): boolean;
   /** The origin of converted lines, each of which is a group. */
   readonly origin?: Origin;
 }
@@ -140,13 +140,8 @@ export const createCloser = (descriptor: number): (() => Promise<void>) => {
 };
 
 /** Reads a file that is opened for each read, because descriptors are limited. */
-export const reopenedBytes = ({
-  name,
-  size,
-  head,
-}: Pick<OpenFile, "name" | "size"> & { readonly head: Buffer }): Bytes => {
-  const readNow: Bytes["readSync"] = (into, at) => {
-    if (at + into.length <= head.length) return head.copy(into, 0, at);
+export const reopenedBytes = ({ name, size }: Pick<OpenFile, "name" | "size">): Bytes => {
+  const readOnce: Bytes["readSync"] = (into, at) => {
     const descriptor = openForReading(name);
     try {
       return descriptorBytes({ descriptor, name, size }).readSync(into, at);
@@ -154,7 +149,7 @@ export const reopenedBytes = ({
       closeSync(descriptor);
     }
   };
-  return { size, read: async (into, at) => readNow(into, at), readSync: readNow, async close() {} };
+  return { size, read: async (into, at) => readOnce(into, at), readSync: readOnce, async close() {} };
 };
 
 const openForReading = (name: string): number => {
@@ -173,7 +168,7 @@ const unreadable = (file: string, cause: unknown): Failure => {
 
 export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   const size = chunks.reduce((sum, { length }) => sum + length, 0);
-  const readNow = (into: Buffer, at: number): number => {
+  const copy = (into: Buffer, at: number): number => {
     let [start, filled] = [0, 0];
     for (const chunk of chunks) {
       const from = at + filled - start;
@@ -185,7 +180,7 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
     }
     return filled;
   };
-  return { size, readSync: readNow, read: async (into, at) => readNow(into, at), async close() {} };
+  return { size, readSync: copy, read: async (into, at) => copy(into, at), async close() {} };
 };
 
 /** The source ended before the end of the range, because it was truncated. */

@@ -84,7 +84,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   const sent = jobs.length === 0 ? emptySendResult() : await send(dataset, { delivery, jobs });
   const replaced: string[] = [];
   if (jobs.length > 0) {
-    for (const source of dataset.sources) if (await source.isReplaced?.()) replaced.push(source.name);
+    for (const source of dataset.sources) if (source.isReplaced?.() === true) replaced.push(source.name);
   }
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent);

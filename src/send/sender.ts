@@ -108,7 +108,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
     reportProgress();
     for (const [at, source] of dataset.sources.entries()) {
-      if (await source.touched()) await verifySource(dataset, at);
+      if ((await source.touched?.()) === true) await verifySource(dataset, at);
     }
     const recorded =
       earlier ?? (await runLedger.recordRequest({ ...request, dedupKeys: collectDedupKeys(request, dedupKeys) }));

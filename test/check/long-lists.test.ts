@@ -161,7 +161,7 @@ describe("a list that is longer than a block", () => {
           asked.push(into.length);
           return await own.read(into, at);
         };
-        const source = { name: "a", bytes: { ...own, size, read: counted }, touched: async () => false };
+        const source = { name: "a", bytes: { ...own, size, read: counted } };
         const reading = await readSources([source], {
           split: undefined,
           splitNeeded: false,

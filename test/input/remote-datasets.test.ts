@@ -112,7 +112,7 @@ describe("a dataset on the Hub as input", () => {
     };
     const hub = await openHub(hubAccess(testHost({ env: { HF_TOKEN: "hf_secret_token" } })));
     const address = "hf://datasets/o/n/data/";
-    await hub.listFiles(address, address, { downloads, insecureHttp: false, onBytes: () => undefined });
+    await hub.listFiles(address, address, { downloads, insecureHttp: false });
     expect(asked).toEqual([
       ["https://huggingface.co", true],
       ["https://huggingface.co.evil.example", false],

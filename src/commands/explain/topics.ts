@@ -75,7 +75,7 @@ const readExampleFiles = async (
   { split, groupBy }: Pick<ExampleInputs, "split" | "groupBy">,
 ): Promise<Dataset> => {
   const sources = Object.entries(files).map(([name, content = ""]): Source => {
-    return { name, bytes: memoryBytes([Buffer.from(content)]), touched: async () => false };
+    return { name, bytes: memoryBytes([Buffer.from(content)]) };
   });
   const { signal } = new AbortController();
   const own = { split, groupBy, splitNeeded: false, signal, onProgress: () => undefined };

@@ -193,7 +193,7 @@ const openLoggedGroups = async (
     const { logged, bytes } = await spoolGroups();
     onOpened();
     const name = `${project}, local service`;
-    const read = await readSources(logged.length === 0 ? [] : [{ name, bytes, touched: async () => false }], {
+    const read = await readSources(logged.length === 0 ? [] : [{ name, bytes }], {
       ...{ split: undefined, splitNeeded: false, groupBy: undefined, signal: host.signal },
       onProgress: ({ bytes: done, of }) => onRead(done, of),
     });
