@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import * as zlib from "node:zlib";
 import {
+  type ColumnMetaData,
   type Compressors,
   type DataReader,
   type FileMetaData,
@@ -10,11 +11,11 @@ import {
   parquetReadObjects,
   type RowGroup,
   type SchemaElement,
+  type SchemaTree,
   snappyUncompress,
 } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
-import { DEFAULT_PARSERS } from "hyparquet/src/convert.js";
-import { decompressPage, readDataPage } from "hyparquet/src/datapage.js";
+import { decompressPage } from "hyparquet/src/datapage.js";
 import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyparquet/src/schema.js";
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
@@ -29,12 +30,14 @@ import { unzstd } from "./zstd.ts";
 /** Bytes that a row group may decompress to, because it is in memory together with its rows. */
 const maxRowGroupBytes = 2 ** 28;
 
+/** The rows of a row group, or the first of them. */
 interface RowRange {
   readonly start: number;
   readonly end: number;
+  readonly group: RowGroup;
 }
 
-interface LoadedRows extends RowRange {
+interface LoadedRows extends Omit<RowRange, "group"> {
   readonly rows: readonly unknown[];
 }
 
@@ -52,33 +55,31 @@ export const openRows = async (
   { name, bytes }: Source,
   { columns: wanted, maxUnpackedBytes }: RowOptions,
 ): Promise<Records> => {
-  const opened = await readMetadata(bytes);
-  const metadata = typeof opened === "string" ? undefined : opened;
-  const groups = metadata?.row_groups ?? [];
+  const metadata = await readMetadata(bytes);
+  const { row_groups: groups, schema } = typeof metadata === "string" ? { row_groups: [], schema: [] } : metadata;
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
     throw decompressedTooLarge(limit);
   const ranges: RowRange[] = [];
-  for (const { num_rows } of groups) {
+  for (const group of groups) {
     const start = ranges.at(-1)?.end ?? 0;
-    ranges.push({ start, end: start + Number(num_rows) });
+    ranges.push({ start, end: start + Number(group.num_rows), group });
   }
-  const columns = wanted?.filter((column) => metadata?.schema.some((element) => element.name === column));
-  const damagedRecord = (wrong: string): RawRecord => {
-    const own = { label: name, line: 1, start: 0, bytes: Buffer.alloc(0) };
-    return { ...own, isComposed: true, wrong };
+  const columns = wanted?.filter((column) => schema.some((element) => element.name === column));
+  const toDefect = (wrong: string, at: number) => {
+    const record: RawRecord = { label: name, line: 1, start: 0, bytes: Buffer.alloc(0), isComposed: true, wrong };
+    return { record, at };
   };
-  /** The record with the defect, and its position. */
-  let damaged = typeof opened === "string" ? { record: damagedRecord(opened), at: 0 } : undefined;
+  let damaged = typeof metadata === "string" ? toDefect(metadata, 0) : undefined;
   let loaded: LoadedRows | undefined;
   /** Returns why the rows cannot be read. */
-  const loadRows = async (range: RowRange): Promise<string | undefined> => {
-    const { start, end } = range;
+  const loadRows = async ({ start, end, group }: RowRange): Promise<string | undefined> => {
     const isLoaded = loaded !== undefined && loaded.start <= start && end <= loaded.end;
-    if (isLoaded || metadata === undefined) return undefined;
+    if (isLoaded || typeof metadata === "string") return undefined;
     loaded = undefined;
     try {
-      loaded = { start, end, rows: await readRows(bytes, { metadata, range, columns }) };
+      await checkPages(bytes, { group, schema, columns });
+      loaded = { start, end, rows: await readRows(bytes, { metadata, start, end, columns }) };
       return undefined;
     } catch (thrown) {
       return toReason(thrown);
@@ -92,21 +93,20 @@ export const openRows = async (
   return {
     // Faster than reading its row group.
     async readFirst() {
-      if (damaged !== undefined || ranges.every(({ end }) => end === 0)) return damaged?.record;
-      const why = await loadRows({ start: 0, end: 1 });
-      return why === undefined ? toRecord(0) : damagedRecord(why);
+      const first = ranges.find(({ end }) => end > 0);
+      if (damaged !== undefined || first === undefined) return damaged?.record;
+      const why = await loadRows({ ...first, end: 1 });
+      return why === undefined ? toRecord(0) : toDefect(why, 0).record;
     },
     async *batches() {
-      // A damaged file has no other records, because a part of a group is not a group.
-      if (damaged !== undefined) damaged = { record: damaged.record, at: 0 };
       let total = 0;
-      for (const range of damaged === undefined ? ranges : []) {
+      for (const range of ranges) {
         const failure = await loadRows(range);
         // A text of the dictionary is in memory once, however many rows have it.
         for (const row of loaded?.rows ?? []) total += measureValue(row);
         const why = failure ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (why !== undefined) {
-          damaged = { record: damagedRecord(why), at: range.start };
+          damaged = toDefect(why, range.start);
           break;
         }
         yield makeRows(range, toRecord);
@@ -116,8 +116,7 @@ export const openRows = async (
     async reread(position) {
       if (position === damaged?.at) return damaged.record;
       const range = ranges.find(({ start, end }) => start <= position && position < end);
-      if (range === undefined || (await loadRows(range)) !== undefined) return undefined;
-      return toRecord(position);
+      return range === undefined || (await loadRows(range)) !== undefined ? undefined : toRecord(position);
     },
     positionOf: (position) => ({ label: position === damaged?.at ? name : labelOf(position), line: 1 }),
     close: async () => await bytes.close(),
@@ -178,17 +177,16 @@ const measureRowGroup = ({ columns, num_rows, total_byte_size }: RowGroup): numb
   return Math.max(Number(total_byte_size), 8 * values, minRowBytes * Number(num_rows));
 };
 
-/** Reads the rows of a range, which is a row group or the start of one. @throws errors of the file */
+interface RowSelection extends Omit<RowRange, "group"> {
+  readonly metadata: FileMetaData;
+  readonly columns: readonly string[] | undefined;
+}
+
+/** @throws errors of the file */
 const readRows = async (
   bytes: Bytes,
-  { metadata, range, columns }: { metadata: FileMetaData; range: RowRange; columns: readonly string[] | undefined },
+  { metadata, start: rowStart, end: rowEnd, columns }: RowSelection,
 ): Promise<readonly unknown[]> => {
-  let start = 0;
-  for (const group of metadata.row_groups) {
-    if (start <= range.start && range.start < start + Number(group.num_rows))
-      await checkPages(bytes, { group, schema: metadata.schema, columns });
-    start += Number(group.num_rows);
-  }
   const file = toAsyncBuffer(bytes);
   let isOver = false;
   return await new Promise((resolve, reject) => {
@@ -206,8 +204,8 @@ const readRows = async (
       parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeText },
       geoparquet: false,
       ...(columns === undefined ? {} : { columns: [...columns] }),
-      rowStart: range.start,
-      rowEnd: range.end,
+      rowStart,
+      rowEnd,
     })
       .finally(() => {
         isOver = true;
@@ -234,12 +232,9 @@ const checkPages = async (
     let left = Number(column.num_values);
     if (left > Math.max(minValueLimit, maxValuesPerByte * length))
       throw new Error(`the column ${name} claims ${left} values in ${length} bytes`);
-    const schemaPath = getSchemaPath(schema, column.path_in_schema);
-    const element = schemaPath.at(-1)?.element ?? { name };
-    const own = { pathInSchema: column.path_in_schema, element, schemaPath, compressors, parsers: DEFAULT_PARSERS };
-    const decoder = { ...column, ...own };
+    const decoder = { ...column, compressors, schemaPath: getSchemaPath(schema, column.path_in_schema) };
     const chunk = await readRange(bytes, { start, length });
-    const reader = readerOf(chunk, 0);
+    const reader = readerOf(chunk);
     while (reader.offset < length - 1) {
       const header = parquetHeader(reader);
       const { data_page_header: first, data_page_header_v2: second, compressed_page_size: size } = header;
@@ -253,59 +248,48 @@ const checkPages = async (
   }
 };
 
-const readerOf = (bytes: Uint8Array, offset: number): DataReader => ({
+const readerOf = (bytes: Uint8Array, offset = 0): DataReader => ({
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
   offset,
 });
 
+interface PageDecoder extends Pick<ColumnMetaData, "type" | "codec"> {
+  readonly compressors: Compressors;
+  readonly schemaPath: SchemaTree[];
+}
+
 /** Checks the runs of a page: those of its levels, and of its values if they are positions in a dictionary. */
 const checkRuns = (
   page: Uint8Array,
-  { type: version, data_page_header: first, uncompressed_page_size: size, ...more }: PageHeader,
-  decoder: Parameters<typeof readDataPage>[2],
+  { type: version, data_page_header: first, data_page_header_v2: v2, uncompressed_page_size }: PageHeader,
+  { type, codec, compressors, schemaPath }: PageDecoder,
 ): void => {
-  const { type, codec, compressors, schemaPath } = decoder;
-  const second = version === "DATA_PAGE_V2" ? more.data_page_header_v2 : undefined;
+  const second = version === "DATA_PAGE_V2" ? v2 : undefined;
   const header = version === "DATA_PAGE" ? first : second;
   if (header === undefined) return;
   const { num_values: count, encoding } = header;
+  if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
+  const size = Number(uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
   // The second version does not compress levels, and has their lengths in its header.
   const lengths = second && [second.repetition_levels_byte_length, second.definition_levels_byte_length];
-  const unpacked = second === undefined ? decompressPage(page, Number(size), codec, compressors) : page;
+  const content = second === undefined ? decompressPage(page, size, codec, compressors) : page;
   let at = 0;
   for (const [order, level] of levels.entries()) {
     const given = lengths?.[order];
     const start = given === undefined ? at + 4 : at;
-    const width = 32 - Math.clz32(level);
-    if (level > 0) checkRunLengths(readerOf(unpacked, start), { width, count });
-    if (level > 0) at = start + (given ?? readerOf(unpacked, 0).view.getUint32(at, true));
+    if (level > 0) checkRunLengths(readerOf(content, start), { width: 32 - Math.clz32(level), count });
+    if (level > 0) at = start + (given ?? readerOf(content).view.getUint32(at, true));
     else if (order === 0) at += given ?? 0;
   }
-  let values = unpacked.subarray(at);
-  if (second !== undefined && second.is_compressed !== false) {
-    const length = Number(size) - second.repetition_levels_byte_length - second.definition_levels_byte_length;
-    values = decompressPage(values, length, codec, compressors);
-  }
   const isBoolean = second === undefined ? type === "BOOLEAN" : encoding === "RLE";
-  if (encoding === "RLE" || encoding.endsWith("_DICTIONARY")) {
-    checkRunLengths(readerOf(values, isBoolean ? 4 : 1), { width: isBoolean ? 1 : (values[0] ?? 0), count });
-  } else if (encoding === "DELTA_BYTE_ARRAY") {
-    // The lengths of the prefixes that texts share with the text before them.
-    const { dataPage: prefixes } = readDataPage(
-      second === undefined ? unpacked : values,
-      { ...levelEncodings, num_values: count - (second?.num_nulls ?? 0), encoding: "DELTA_BINARY_PACKED" },
-      { ...decoder, type: "INT32", schemaPath: second === undefined ? schemaPath : [] },
-    );
-    let total = 0;
-    for (const prefix of prefixes) total += Number(prefix);
-    if (total > maxRowGroupBytes) throw new Error(moreThanDeclared);
-  }
+  if (encoding !== "RLE" && !encoding.endsWith("_DICTIONARY")) return;
+  const isCompressed = second !== undefined && second.is_compressed !== false;
+  const levelBytes = lengths?.reduce((sum, length) => sum + length, 0) ?? 0;
+  const own = content.subarray(at);
+  const values = isCompressed ? decompressPage(own, size - levelBytes, codec, compressors) : own;
+  checkRunLengths(readerOf(values, isBoolean ? 4 : 1), { width: isBoolean ? 1 : (values[0] ?? 0), count });
 };
-
-const levelEncodings = { definition_level_encoding: "RLE", repetition_level_encoding: "RLE" } as const;
-
-const moreThanDeclared = "a row group decompresses to more than it declares";
 
 /** The last run of a page can be longer than its values. */
 const maxPaddedValues = 2 ** 10;
@@ -359,7 +343,7 @@ const createDecompressors = (): Compressors => {
     (decompress: (page: Uint8Array, length: number) => Uint8Array) =>
     (page: Uint8Array, length: number): Uint8Array => {
       left -= length;
-      if (left < 0) throw new Error(moreThanDeclared);
+      if (left < 0) throw new Error("a row group decompresses to more than it declares");
       return decompress(page, length);
     };
   return {
