@@ -40,7 +40,7 @@ export {
   readDataset,
   readSources,
 } from "./read-dataset.ts";
-export type { KnownRewards, SearchQuery, Selection } from "./select/select-groups.ts";
+export type { SearchQuery, Selection } from "./select/select-groups.ts";
 
 /** Validates an expression. @throws Failure `invalid-filter` */
 export const checkFilter = async (text: string): Promise<void> =>

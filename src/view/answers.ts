@@ -136,12 +136,9 @@ export interface TrajectorySummary {
   readonly messages: number;
 }
 
-export interface GroupDetail extends GroupFacts {
+/** A group without its position in the table. */
+export interface StoredGroup extends GroupFacts {
   readonly of: number;
-  /** Its position in the table, and the adjacent groups there. */
-  readonly at: number | null;
-  readonly before: number | null;
-  readonly after: number | null;
   readonly place: SourcePosition | null;
   readonly logged: { readonly model: string; readonly split: string; readonly at: string } | null;
   readonly valid: boolean;
@@ -153,6 +150,13 @@ export interface GroupDetail extends GroupFacts {
   readonly findings: readonly Finding[];
   /** The command that logs this group, or reads its calls; null for standard input and invalid groups. */
   readonly command: string | null;
+}
+
+export interface GroupDetail extends StoredGroup {
+  /** Its position in the table, and the adjacent groups there. */
+  readonly at: number | null;
+  readonly before: number | null;
+  readonly after: number | null;
 }
 
 /** The data of an exported page, except its groups. */
@@ -169,4 +173,4 @@ export interface PageData {
   }[];
 }
 
-export type GroupData = { readonly detail: GroupDetail; readonly trajectories: readonly string[] };
+export type GroupData = { readonly detail: StoredGroup; readonly trajectories: readonly string[] };

@@ -1,8 +1,8 @@
 /** The bars, dots and files of the charts. */
 import { computeMoments, type Dataset } from "../groups/index.ts";
+import { relativePosition } from "./answer-queries.ts";
 import type { Dot, FileSummary, RewardCount } from "./answers.ts";
 import { findUntrainableReason, type Measures } from "./measures.ts";
-import { relativePosition } from "./select.ts";
 
 /** Bars of a histogram, maximum distinct values with their own bar, and cells of the plot in each direction. */
 const barCount = 24;

@@ -5,12 +5,12 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
-import { readGroupTrajectories } from "../groups/index.ts";
+import { checkResult } from "../send/index.ts";
+import { listFindings } from "./answer-queries.ts";
 import type { GroupData, PageData, PageState } from "./answers.ts";
 import type { ViewInput } from "./detail.ts";
 import pageScript from "./page/main.tsx?page";
 import pageStyle from "./page/page.css?raw";
-import { allGroups } from "./query.ts";
 import { openSession } from "./session.ts";
 
 export { pageScript, pageStyle };
@@ -53,10 +53,9 @@ interface ExportOptions {
 /** Makes the page of an input as one file. @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportOptions) => {
   const { dataset } = shown;
-  const session = openSession(shown);
-  await session.measure(signal);
-  const [state, charts] = [await session.state(allGroups), await session.charts(allGroups)];
-  if (state?.summary === undefined || charts === undefined) throw new Error("nothing was read");
+  const { store, measure } = openSession(shown);
+  await measure(signal);
+  const state = store.state();
   const block = (id: string, value: PageData | GroupData): string =>
     // Without `<`, no text can end its script element.
     `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
@@ -67,20 +66,17 @@ export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportO
     signal.throwIfAborted();
     const size = dataset.groups.bytesOf(group);
     if (bytes + size > exportLimits.bytes) continue;
-    const detail = await session.group({ ...allGroups, group: group + 1 });
-    if (detail === undefined) continue;
+    const [row, detail] = [await store.readRow(group), await store.readDetail(group)];
+    if (row === undefined || detail === undefined) continue;
     bytes += size;
-    const { place, valid, members, findings: own } = detail;
-    const rewards = valid ? members.map(({ reward }) => reward) : [];
-    const row = await session.row(group);
-    rows.push({ row, file: place?.file ?? "", rewards, rules: [...new Set(own.map(({ rule }) => rule))] });
-    const all = await readGroupTrajectories(dataset, group);
-    const trajectories = all.map((one) => one.bytes.toString("utf8"));
-    blocks.push(block(`group-${group}`, { detail, trajectories }));
+    const rules = [...new Set(store.rulesOf(group))];
+    rows.push({ row, file: store.fileOf(group), rewards: [...store.rewardsOf(group)], rules });
+    blocks.push(block(`group-${group}`, { detail, trajectories: await store.readTrajectories(group) }));
   }
   const written: PageState = { ...state, written: { at: new Date(at).toISOString(), groups: rows.length } };
-  const { groups, trajectories } = state.summary;
-  const data = { state: written, charts, findings: session.findings(exportLimits.findings), rows };
+  const { groups, trajectories } = checkResult(dataset);
+  const findings = listFindings(store.findings, "any", exportLimits.findings);
+  const data = { state: written, charts: store.charts(), findings, rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}">

@@ -9,7 +9,6 @@ export const createMeasures = (read: IndexedGroups) => {
   const { groups } = read;
   const { count } = groups;
   const [mean, spread] = [new Float64Array(count).fill(Number.NaN), new Float64Array(count).fill(Number.NaN)];
-  const measured = new Uint8Array(count);
   const firstTrajectories = new Float64Array(count + 1);
   for (let group = 0; group < count; group++) {
     firstTrajectories[group + 1] = (firstTrajectories[group] ?? 0) + groups.trajectoriesOf(group);
@@ -24,14 +23,11 @@ export const createMeasures = (read: IndexedGroups) => {
     /** The rewards of all trajectories, by group. */
     rewards,
     rewardsOf,
-    /** The rewards of a measured group. */
-    knownRewards: (group: number) => (measured[group] === 1 ? rewardsOf(group) : undefined),
     /** Number of measured groups. */
     done: (): number => done,
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
       for await (const { group, rewards: found } of readRewards(read, signal)) {
-        measured[group] = 1;
         done = group + 1;
         const own = rewardsOf(group);
         own.set(found.slice(0, own.length));

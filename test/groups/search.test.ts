@@ -18,7 +18,6 @@ describe("the search of groups", () => {
         onFound: (group) => void found.push(group),
         onProgress: () => undefined,
         signal: new AbortController().signal,
-        knownRewards: () => undefined,
       },
     );
     expect(found).toEqual([0]);

@@ -1,4 +1,3 @@
-import { truncateSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Findings, GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { runRollcall } from "../support/run.ts";
@@ -50,16 +49,6 @@ describe("an expression of the page", () => {
     for (const [where, groups] of Object.entries(found)) {
       expect([where, await selectedBy(page, where)]).toEqual([where, groups]);
     }
-  });
-
-  it("needs no second reading of the file for measured values", async () => {
-    const file = fileOf("g.jsonl", `${groupLine([0, 1])}\n${groupLine([0, 0])}\n`);
-    const page = await viewing([file]);
-    await whenRead(page);
-    truncateSync(file);
-    const query = { where: "reward > 0.5 && group.reward_mean < 1.0", page: 2 };
-    const asked = async () => JSON.parse((await page.ask("/api/rows", query)).body);
-    await expect.poll(asked).toMatchObject({ selected: 1, of: 2, rows: [], searched: { share: 1 } });
   });
 });
 

@@ -106,7 +106,6 @@ export interface SearchQuery {
 /** Callbacks of a search, for each match in order and the progress from 0 to 1. */
 interface SearchOptions {
   readonly signal: AbortSignal;
-  readonly knownRewards: KnownRewards;
   /** Can be called again for a group of several parts. */
   onFound(group: number): void;
   onProgress(share: number): void;
@@ -120,12 +119,12 @@ const bytesAtOnce = 2 ** 22;
 export const searchGroups = async (
   dataset: IndexedGroups,
   { text = "", where }: SearchQuery,
-  { signal, knownRewards, onFound, onProgress }: SearchOptions,
+  { signal, onFound, onProgress }: SearchOptions,
 ): Promise<void> => {
   const { groups } = dataset;
   const { parts } = dataset.found;
   if (text === "" && where === undefined) return;
-  const filterGroup = where === undefined ? undefined : openFilter(dataset, where, knownRewards);
+  const filterGroup = where === undefined ? undefined : openFilter(dataset, where);
   const isWanted = async (group: number): Promise<boolean> => {
     if (filterGroup === undefined) return true;
     if (!groups.isValid(group)) return false;
@@ -240,31 +239,21 @@ const toVariables = (trajectory: JsonObject): JsonObject => {
   return { ...Object.fromEntries(fields), reward, messages, trajectory };
 };
 
-/** Rewards of a group that are in memory. */
-export type KnownRewards = (group: number) => Float64Array | undefined;
-
 interface FilteredGroup {
   readonly rewards: readonly number[];
   readonly wanted: readonly number[];
 }
 
 /** Opens a filter of valid groups; by default all trajectories match. @throws Failure `invalid-filter` */
-const openFilter = (
-  dataset: IndexedGroups,
-  where = "true",
-  knownRewards: KnownRewards = () => undefined,
-): ((group: number) => Promise<FilteredGroup>) => {
+const openFilter = (dataset: IndexedGroups, where = "true"): ((group: number) => Promise<FilteredGroup>) => {
   const isTrue = parseFilter(where);
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
   if (isNamed("messages")) members.push("messages_and_choices");
   const needsExceptions = isNamed("exceptions");
   const toObject = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
-  const needsOnlyRewards = members.length === 1 && !needsExceptions && !isNamed("trajectory");
   const window = new ReadWindow();
   const readGroup = async (group: number) => {
-    const known = needsOnlyRewards ? knownRewards(group) : undefined;
-    if (known !== undefined) return { trajectories: Array.from(known, (reward) => ({ reward })), exceptions: 0 };
     const trajectories: JsonObject[] = [];
     let exceptions = 0;
     for (const own of listParts(dataset, group)) {

@@ -1,8 +1,8 @@
 /** The charts: rewards as bars, and groups and files as dots. A click filters the table. */
 import type { ComponentChildren } from "preact";
+import { relativePosition } from "../answer-queries.ts";
 import type { Dot, FileSummary, RewardCount } from "../answers.ts";
 import { formatQuery, type Query, type Range } from "../query.ts";
-import { relativePosition } from "../select.ts";
 import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
 import { linkTo, usePage } from "./page-context.ts";
 import { useRewardStyle } from "./rewards.tsx";

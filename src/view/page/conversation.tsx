@@ -12,29 +12,20 @@ import { usePage, useSearchedText } from "./page-context.ts";
 import { ProblemList } from "./problems.tsx";
 import { alignTokens, TintedText, type Token, tokensOf } from "./tokens.tsx";
 
-interface ParsedTrajectory {
-  /** The turns from one position up to another. */
-  readonly turns: (from: number, to?: number) => readonly Turn[];
-  readonly others: readonly { readonly name: string; readonly text: string }[];
-  /** The JSON with a member per line. */
-  readonly indented: string;
-}
-
 /** Parses the JSON of a trajectory; undefined if it is not a JSON object. */
-export const useTrajectory = (json: string | undefined): ParsedTrajectory | undefined =>
-  useMemo(() => parseTrajectory(json), [json]);
+export const useTrajectory = (json: string | undefined) => useMemo(() => parseTrajectory(json), [json]);
 
-const parseTrajectory = (json = ""): ParsedTrajectory | undefined => {
+const parseTrajectory = (json = "") => {
   const value = tryParseRawJson(json);
   if (value?.kind !== "object") return undefined;
   const items = itemsOf(findValue(value, "messages_and_choices"));
   const others = value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward");
   return {
-    turns: (from, to) => toTurns(items.slice(0, to), from),
+    /** The turns from one position up to another. */
+    turns: (from: number, to?: number): readonly Turn[] => toTurns(items.slice(0, to), from),
     others: others.map(({ key, value: own }) => ({ name: key, text: formatIndented(own) })),
-    get indented() {
-      return formatIndented(value);
-    },
+    /** Returns the JSON with a member per line. */
+    indented: () => formatIndented(value),
   };
 };
 

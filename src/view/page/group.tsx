@@ -1,9 +1,8 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Turn } from "../../calls/conversation.ts";
+import { compareNumbers, selectStripRewards } from "../answer-queries.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
-import { compareNumbers, selectStripRewards } from "../select.ts";
 import { Conversation, LongText, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
 import { counted, formatMeasure, formatSize } from "./format.ts";
@@ -142,42 +141,35 @@ const one =
     member[key];
 
 /** The trajectories after their common start. The first is compared with the second, the others with the first. */
-const SideBySide = ({ detail, placed }: MembersProps) => {
-  const [first, second] = placed;
-  const answers = [useMember(first), useMember(second)];
-  const parsed = [useTrajectory(answers[0]?.value), useTrajectory(answers[1]?.value)];
-  const compared = [first, second].map((member, at) => ({
-    turns: parsed[at]?.turns(detail.common) ?? [],
-    name: `trajectory ${(member?.at ?? 0) + 1}`,
-  }));
-  return (
-    <>
-      <p class="tools">
-        <MarkdownButton />
-      </p>
-      {detail.common > 0 && <CommonMessages turns={parsed[0]?.turns(0, detail.common) ?? []} count={detail.common} />}
-      <section class="beside" aria-label="trajectories side by side">
-        {placed.map((member, position) => (
-          <TrajectoryColumn
-            key={member.at}
-            {...{ detail, member }}
-            answer={answers[position]}
-            isShown={position < maxInitiallyShown}
-            compared={placed.length > 1 ? compared[position === 0 ? 1 : 0] : undefined}
-          />
-        ))}
-      </section>
-    </>
-  );
-};
+const SideBySide = ({ detail, placed }: MembersProps) => (
+  <>
+    <p class="tools">
+      <MarkdownButton />
+    </p>
+    {detail.common > 0 && <CommonMessages count={detail.common} member={placed[0]} />}
+    <section class="beside" aria-label="trajectories side by side">
+      {placed.map((member, position) => (
+        <TrajectoryColumn
+          key={member.at}
+          {...{ detail, member }}
+          isShown={position < maxInitiallyShown}
+          other={placed[position === 0 ? 1 : 0]}
+        />
+      ))}
+    </section>
+  </>
+);
 
+/** Reads a trajectory. Undefined reads nothing. */
 const useMember = (member: RankedMember | undefined) => {
   const { query } = usePage();
-  return useAnswer("trajectory", member && { ...query, trajectory: member.at + 1 });
+  const { value, error } = useAnswer("trajectory", member && { ...query, trajectory: member.at + 1 });
+  return { value, error, parsed: useTrajectory(value) };
 };
 
 /** The common first messages of all trajectories, folded unless they contain the searched text. */
-const CommonMessages = ({ count, turns }: { readonly count: number; readonly turns: readonly Turn[] }) => {
+const CommonMessages = ({ count, member }: { readonly count: number; readonly member: RankedMember | undefined }) => {
+  const turns = useMember(member).parsed?.turns(0, count) ?? [];
   const folded = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     if (folded.current?.querySelector("mark")) folded.current.open = true;
@@ -193,19 +185,18 @@ const CommonMessages = ({ count, turns }: { readonly count: number; readonly tur
 interface ColumnProps extends GroupProps {
   readonly member: RankedMember;
   readonly isShown: boolean;
-  /** Undefined if the column reads its trajectory. */
-  readonly answer: ReturnType<typeof useMember> | undefined;
-  readonly compared: { readonly turns: readonly Turn[]; readonly name: string } | undefined;
+  /** The trajectory that it is compared with. */
+  readonly other: RankedMember | undefined;
 }
 
-const TrajectoryColumn = ({ detail: { common, findings: all }, member, isShown, answer, compared }: ColumnProps) => {
+const TrajectoryColumn = ({ detail: { common, findings: all }, member, isShown, other }: ColumnProps) => {
   const { at, reward, advantage, messages } = member;
   const link = useLink();
   const findings = all.filter(({ trajectory: about }) => about === at);
   const [isRequested, setRequested] = useState(isShown);
-  const own = useMember(isRequested && answer === undefined ? member : undefined);
-  const { value, error } = answer ?? own;
-  const trajectory = useTrajectory(value);
+  const { value, error, parsed } = useMember(isRequested ? member : undefined);
+  const others = useMember(isRequested ? other : undefined).parsed;
+  const compared = other && { turns: others?.turns(common) ?? [], name: `trajectory ${other.at + 1}` };
   return (
     <section class="column" aria-label={`trajectory ${at + 1}`}>
       <h2>
@@ -219,8 +210,8 @@ const TrajectoryColumn = ({ detail: { common, findings: all }, member, isShown, 
       )}
       {error !== undefined && <p role="alert">{error}</p>}
       <ProblemList findings={findings.filter(({ message_at }) => message_at === null)} />
-      {value !== undefined && trajectory === undefined && <LongText text={value} kind="raw" />}
-      {trajectory !== undefined && (
+      {value !== undefined && parsed === undefined && <LongText text={value} kind="raw" />}
+      {parsed !== undefined && (
         <>
           {common > 0 && common === messages && <p class="parts">ends here</p>}
           {common < messages && compared !== undefined && (
@@ -228,7 +219,7 @@ const TrajectoryColumn = ({ detail: { common, findings: all }, member, isShown, 
               <ins>marked</ins> words are missing in {compared.name}
             </p>
           )}
-          <Conversation turns={trajectory.turns(common)} findings={findings} compared={compared} />
+          <Conversation turns={parsed.turns(common)} findings={findings} compared={compared} />
         </>
       )}
     </section>

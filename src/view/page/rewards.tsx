@@ -1,5 +1,5 @@
 /** Rewards in one scale of colors and heights, from the least to the most reward of the input. */
-import { relativePosition } from "../select.ts";
+import { relativePosition } from "../answer-queries.ts";
 import { formatMeasure } from "./format.ts";
 import { usePage } from "./page-context.ts";
 

@@ -104,7 +104,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || parsed === undefined ? (
             <section aria-label="raw JSON">
-              <LongText text={parsed?.indented ?? json} kind="raw" lines={maxRawLines} />
+              <LongText text={parsed?.indented() ?? json} kind="raw" lines={maxRawLines} />
             </section>
           ) : (
             <>
