@@ -14,7 +14,6 @@ export const toSettingsSources = ({ host, flags, screen, defaults }: Context): S
 export const effectiveSettings = async (context: Context, own: SettingFlags = {}): Promise<Settings> =>
   await readSettings({ ...toSettingsSources(context), flags: { ...context.flags, ...own } });
 
-/** Reads the settings of the profile `local`, without notices about settings of other services. */
 export const localSettings = async (
   context: Context,
   flags: SettingsSources["flags"],
@@ -86,7 +85,6 @@ export const resolveLogDestination = async (context: Context, settings: Settings
     ? `store ${(await localService(context, settings)).store}`
     : (await resolveDeployedDestinations(settings))(modelId);
 
-/** Warns if other users can access the file of the ledger. */
 export const checkLedgerMode = ({ screen }: Context, path: string): void => {
   const loose = checkDatabaseMode(path);
   if (loose !== undefined) screen.warn(loose);

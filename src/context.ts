@@ -15,7 +15,6 @@ export interface Context {
   readonly screen: Screen;
   readonly flags: GlobalFlags;
   readonly defaults?: { readonly max_wait: string } | undefined;
-  /** Closes what was opened when the run ends, last first. */
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
   /** Runs work after the output, before anything is closed. An error of the work does not fail the run. */
   runAtEnd(work: () => Promise<void>): void;

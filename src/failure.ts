@@ -96,9 +96,7 @@ export interface FailureDetails {
   /** Groups that could be sent without the invalid ones; `some` for a growing file. */
   readonly validGroups?: number | "some" | undefined;
   readonly subject?: string;
-  /** True if the rejects file has records of another tool. */
   readonly isConverted?: boolean;
-  /** True if a rerun resolves the requests with an unknown outcome. */
   readonly canResolve?: boolean;
   readonly cause?: unknown;
 }
@@ -107,7 +105,6 @@ export interface FailureDetails {
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;
-  /** Names the failure within the program; not promised to users. */
   readonly kind: string;
   readonly details: FailureDetails;
 

@@ -61,7 +61,6 @@ const requireSafePart = (part: string, ownership: Ownership, links = 0): void =>
   const above = dirname(part);
   if (above !== part) requireSafePart(above, ownership, links);
   const facts = tryStat(part);
-  // Opening the file then fails with the reason.
   if (facts === undefined) return;
   const { uid: owner, mode } = facts;
   const command = (isOwn: boolean, ...words: readonly string[]): string =>
@@ -119,7 +118,6 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
 export interface Draft {
   readonly path: string;
   write(piece: string | Uint8Array): void;
-  /** Replaces the file in one step, after all bytes are on disk. */
   commit(): void;
   discard(): void;
 }

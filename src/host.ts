@@ -71,7 +71,6 @@ export const removeSecrets = (env: Host["env"]): Host["env"] =>
     ),
   );
 
-/** The user id of this process; undefined on Windows. */
 export const currentUser = (): number | undefined => process.geteuid?.();
 
 export const waitForAbort = (signal: AbortSignal): Promise<void> =>

@@ -8,7 +8,6 @@ export const findNearest = (word: string, candidates: Iterable<string>): string 
   const near = names.map(({ candidate, name }) => ({ candidate, edits: countEdits(typed, name) }));
   const [best] = near.filter(({ edits }) => edits <= maxEdits).toSorted((a, b) => a.edits - b.edits);
   if (best !== undefined || typed.length < 2) return best?.candidate;
-  // Otherwise, the only name that begins with the word, or has it between dots.
   const found = names.filter(({ name }) => name.startsWith(typed) || name.split(".").includes(typed));
   return found.length === 1 ? found[0]?.candidate : undefined;
 };

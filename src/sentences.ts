@@ -1,7 +1,6 @@
 /** Parts of sentences that the failures of several modules share. */
 import type { FailureLocation, Problem } from "./failure.ts";
 
-/** A number with its noun: `1 group`, `2 groups`. @param plural default: the noun and an s */
 export const pluralize = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
@@ -28,7 +27,6 @@ export const formatRejected = (counts: { rejected: number; unreadable?: number |
 
 const maxListedIds = 10;
 
-/** Joins ids with commas; counts those after the tenth. */
 export const formatList = (ids: readonly string[]): string =>
   ids.length <= maxListedIds
     ? ids.join(", ")

@@ -15,7 +15,6 @@ export interface Turn {
   readonly role: string | undefined;
   readonly isSampled: boolean;
   readonly name: string | undefined;
-  /** The id of the tool call that it answers. */
   readonly toolCallId: string | undefined;
   /** The members of a choice besides its message, such as finish_reason. */
   readonly around: readonly RawMember[];
@@ -23,12 +22,10 @@ export interface Turn {
 }
 
 export type Part =
-  /** A text, or a value in the position of a text. */
   | { readonly kind: "said"; readonly value: RawJson }
   | { readonly kind: "thought" | "refusal"; readonly text: string }
   | Media
   | ToolCall
-  /** The answer of a tool within a message. */
   | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
   | { readonly kind: "also"; readonly members: readonly RawMember[] };
 
@@ -68,7 +65,6 @@ export const readInputs = (call: RawJson): Conversation => {
   return { items: [composeMessage("system", system), ...items], rest: omitMembers(inputs, [key, "system"]) };
 };
 
-/** Returns the messages in the output of a call: choices, one message, or several. */
 export const readOutput = (call: RawJson): Conversation => {
   const output = findValue(call, "output");
   const choices = findValue(output, "choices");

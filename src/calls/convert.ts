@@ -15,7 +15,6 @@ export type RewardSource = { readonly text: string } | { readonly path: CallPath
 /** JSON on one line without a newline, or the reason why the call cannot be converted. */
 export type ConversionResult = { readonly line: string } | { readonly why: ConversionObstacle };
 
-/** Puts JSON on one line. Line ends in strings are escapes. */
 const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
 
 /** Converts a call to a JSON list of messages. For a choice, the list has the message of the choice. */
@@ -45,7 +44,6 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
   );
 };
 
-/** The operation of logged trajectories in the local service. */
 const loggedOperation = "rollcall.log";
 
 type Fields = readonly (readonly [key: string, json: string | undefined])[];

@@ -17,7 +17,6 @@ export interface Cost {
   /** The amounts for each purpose, such as `prompt`. An invalid amount keeps its spelling. */
   readonly parts: readonly { readonly what: string; readonly amount: string }[];
   readonly unit: string;
-  /** The exact sum of the parts; undefined if a part is not an amount. */
   readonly total: Decimal | undefined;
 }
 
@@ -154,7 +153,6 @@ export const listFieldNames = (prefix: string): readonly string[] =>
 
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 
-/** The key of the sizes of omitted values, in bytes of JSON. */
 export const omittedKey = "omitted_bytes";
 
 /**

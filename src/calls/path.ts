@@ -42,7 +42,6 @@ export const parsePath = (text: string, option: string): CallPath => {
   });
 };
 
-/** Finds the value at a path, also below keys with dots. */
 export const findPath = (call: RawJson, path: CallPath): PathResult => findFrom(call, path, 0);
 
 const findFrom = (value: RawJson, path: CallPath, done: number): PathResult => {

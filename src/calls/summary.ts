@@ -33,7 +33,6 @@ export interface CallGroup {
 
 export interface CallSummary {
   readonly all: CallGroup;
-  /** The groups with most calls first. A call that used several models counts for each of them. */
   readonly groups: readonly CallGroup[];
 }
 

@@ -49,7 +49,6 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
   const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.origin}`;
   return {
     open: async (route: Route) => toConnection(await openAgent(route), keyOf(route)),
-    /** Returns a released connection, or opens one. */
     reuse: async (route: Route) =>
       toConnection(released.get(keyOf(route))?.pop() ?? (await openAgent(route)), keyOf(route)),
     close() {

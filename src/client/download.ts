@@ -16,7 +16,6 @@ export interface DownloadOptions
   readonly setting?: string;
 }
 
-/** The status and headers of a reply, and access to its body. */
 export interface DownloadReply {
   readonly status: number;
   readonly headers: ReplyHeaders;

@@ -15,14 +15,11 @@ export interface OutgoingRequest {
   /** Longest time from the connection, or the last piece of a streamed body, to the end of the reply. */
   readonly totalMs?: number;
   readonly signal: AbortSignal;
-  /** Bytes of the reply that are collected. */
   readonly maxBytes: number;
   readonly onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Takes pieces of the reply instead of collecting them. Returns false to pause until `resume`. */
   readonly onPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }
 
-/** Header values by their names in lower case. */
 export type ReplyHeaders = Readonly<Record<string, string>>;
 
 export interface ExchangeResult {

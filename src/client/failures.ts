@@ -190,7 +190,6 @@ export const replyTooLarge = (request: RequestTarget, status: number | undefined
   return new Failure("refused", "reply-too-large", text, { hint, ...toDetails(request, status) });
 };
 
-/** Texts for codes of the system, of TLS and of the HTTP parser. */
 const systemTexts: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host was not found",
   EAI_AGAIN: "name resolution failed for now",

@@ -9,7 +9,6 @@ import { attemptOnce, openRetryBudget, type Session, send } from "./send.ts";
 export type { DownloadOptions, DownloadReply, Downloads } from "./download.ts";
 export type { RetryBudget } from "./send.ts";
 
-/** Loads downloads and probes, which no request of the interface needs. */
 export const loadDownloads = () => import("./download.ts");
 
 export interface ClientOptions {
@@ -33,7 +32,6 @@ export interface ClientOptions {
   readonly trace: ((line: string) => void) | undefined;
 }
 
-/** A checked reply and the bytes it was read from (decoded, UTF-8). */
 export interface Reply<Value> {
   readonly value: Value;
   readonly bytes: Uint8Array;
@@ -53,7 +51,6 @@ export type Attempt = { readonly isBodySent: boolean } & (
       readonly status: number;
       /** The wait that the service asks for; undefined without a valid `Retry-After`. */
       readonly retryAfterMs: number | undefined;
-      /** The `Idempotency-Key` that the service echoed. */
       readonly idempotencyKey: string | undefined;
       /** Decoded, as far as it arrived within the limit. */
       readonly body: Uint8Array;

@@ -134,7 +134,6 @@ export const send = async <P extends Schema, B extends Schema, R>(
     if (!endpoint.repeatable || !canRetry || isOverBudget) throw failure;
     const reason = isRefused ? String(status) : error.code;
     trace?.(`* ${reason}: trying again, ${tries} so far`);
-    // Parallel requests with the same problem announce it once.
     if (tries === triesBeforeNotice && !announcedReasons.has(`${origin} ${reason}`)) {
       announcedReasons.add(`${origin} ${reason}`);
       options.onRetry?.(failure, maxWaitMs);
@@ -160,7 +159,6 @@ const readReply = <R>(
   throw failures.invalidReply(context, { status, bytes, fault, at: found?.invalidPath });
 };
 
-/** Decodes a body by its `Content-Encoding`, to at most `maxBytes`. Services compress once. */
 const decodeBody = async (
   bytes: Uint8Array,
   encoding: string,
@@ -194,7 +192,6 @@ const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
 
-/** The remaining time of `--max-wait` for all waits together. */
 export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" | "maxWaitMs">) => {
@@ -204,7 +201,6 @@ export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" 
     /** Waits with exponential backoff and full jitter. Returns false if the budget does not allow `minMs`. */
     async wait(minMs = 0, onWait?: (wait: RetryWait) => void): Promise<boolean> {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** tries));
-      // Retries pause even if the service asks for no wait.
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));
       if (leftMs <= 0 || ms > leftMs) return false;
       tries++;

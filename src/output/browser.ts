@@ -7,9 +7,7 @@ import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
 export interface OpenedBrowser {
-  /** Resolves if no browser could be started. */
   readonly failed: Promise<void>;
-  /** Removes the file that led the browser to the page. */
   close(): void;
 }
 
@@ -36,7 +34,6 @@ const startBrowser = ({ env, platform }: Host, url: string): OpenedBrowser => {
   const [command, ...args] =
     platform === "darwin" ? (["open"] as const) : platform === "win32" ? windows : (["xdg-open"] as const);
   const opener = spawn(command, [...args, file], { stdio: "ignore", detached: true, env: removeSecrets(env) });
-  // The browser outlives this process.
   opener.unref();
   const failed = new Promise<void>((resolve) => {
     opener.on("error", () => resolve());

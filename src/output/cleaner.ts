@@ -8,7 +8,6 @@ export const openCleaner = (env: Environment) => {
     addSecret: add,
     /** Removes control characters, except tabs and line ends. */
     text: (text: string): string => redact(sanitizeText(text)),
-    /** Text on one line. White space becomes single spaces. */
     line: (text: string): string => redact(sanitizeLine(redact(text))),
     /** Valid JSON. Harmful characters become escapes. */
     json: (json: string): string => {

@@ -7,7 +7,6 @@ import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, selectGlyphs } from "./style.ts";
 import type { Tone } from "./views.ts";
 
-/** Problems that are printed one by one (output.md). */
 const maxProblems = 20;
 
 const maxReplyLength = 2000;
@@ -30,7 +29,6 @@ export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> =
 export const warningText = async (screen: Screen, problem: Problem, paint: Paint): Promise<string> =>
   `${formatProblem(problem, await openStyle(screen, paint)).join("\n")}\n`;
 
-/** Formats a problem as on a terminal, without color. The caller indents it by `indent` columns. */
 export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> => {
   const columns = screen.host.terminal.columns - indent;
   return formatProblem(problem, await openStyle(screen, plainPaint, columns)).join("\n");

@@ -9,7 +9,6 @@ import { foldSentence, measureWidth } from "./width.ts";
 type Distribution = Distributions["rewards"];
 type NamedDistribution = Distributions["metrics"][number];
 
-/** If there are more distinct rewards, they share bars. */
 const maxBars = 8;
 
 const maxMetrics = 20;

@@ -23,7 +23,6 @@ export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> =
 export const failureDocument = async (screen: Screen, end: RunEnd): Promise<unknown> =>
   (await import("./failure.ts")).failureDocument(screen, end);
 
-/** Formats a problem as on a terminal, without color. The caller indents it by `indent` columns. */
 export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> =>
   (await import("./failure.ts")).renderProblem(screen, problem, indent);
 

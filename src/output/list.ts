@@ -26,7 +26,6 @@ import {
   type WireRows,
 } from "./wire.ts";
 
-/** Prints a list in the run's format. @throws Failure `invalid-option-value` for an unknown field */
 export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promise<void> => {
   const { format, safe, width } = screen;
   const { columns, rows } = view;
@@ -35,7 +34,6 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   }
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(linePieces(screen, shown, rows), { kind: "lines" });
-  // Loaded for tables only, because a pipe needs no measuring of text.
   const { drawTable, recordSections } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
   if (table === undefined)

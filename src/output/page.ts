@@ -16,14 +16,12 @@ async function* textOfPages(screen: Screen, pages: Iterable<Page> | AsyncIterabl
 interface Layout {
   readonly paint: Paint;
   readonly clean: (text: string) => string;
-  /** Folds an indented line. Does nothing in a pipe. */
   readonly fold: (line: string, indent: number) => readonly string[];
   readonly widthOf: (line: string) => number;
   /** Columns of the terminal; infinite in a pipe. */
   readonly width: number;
   readonly rail: string;
   readonly rule: string;
-  /** True if the middle of long text is omitted. */
   readonly isBounded: boolean;
 }
 

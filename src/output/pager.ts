@@ -7,7 +7,6 @@ import { openSink, type Sink, writePieces } from "./sink.ts";
 interface PagedOutput {
   readonly host: Host;
   readonly pieces: AsyncGenerator<string, void>;
-  /** Gets short output, and all output if no pager starts. */
   readonly fallback: Sink;
   readonly onMissing: (command: string) => void;
 }
@@ -51,7 +50,6 @@ const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { te
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     taken.push(next.value);
     lines += countLines(next.value, terminal.columns || 80);
-    // The prompt takes a line too.
     if (lines >= (terminal.rows || 24)) return true;
   }
   return false;

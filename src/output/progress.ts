@@ -49,7 +49,6 @@ export type MeterFormat = (typeof meterFormats)[number];
 interface MeterState {
   readonly phase: string;
   readonly bytes: number;
-  /** Undefined for a growing file. */
   readonly ofBytes: number | undefined;
   readonly groups: number | undefined;
   /** The reason why nothing moves until the next state. */
@@ -80,7 +79,6 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
     const { bytes, ofBytes = null, groups = null } = state;
     if (format === "bar") {
       if (isNew) since = elapsed();
-      // The rate excludes waits.
       else if (waitingSince !== undefined) since += elapsed() - waitingSince;
       waitingSince = state.waiting === undefined ? undefined : elapsed();
       const text = formatBar(state, { ms: elapsed() - since, columns });
@@ -95,7 +93,6 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
   return {
     show,
-    /** Reports an event: a line in a log, or its name and facts in JSON. */
     report: ({ event, text, facts }: Readonly<{ event: string; text: string; facts: object }>): void => {
       if (format === "lines") line(text);
       else if (format === "json") line(JSON.stringify({ event, ...facts }));

@@ -12,9 +12,7 @@ export type ReportFormat = (typeof reportFormats)[number];
 
 export interface Report {
   readonly form: ReportFormat;
-  /** Name of the JUnit suites. Default: `rollcall check`. */
   readonly title?: string;
-  /** Default: standard output. */
   readonly file: string | undefined;
   readonly inputs: readonly string[];
   readonly problems: readonly Problem[];

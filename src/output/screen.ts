@@ -19,7 +19,6 @@ import type { Format } from "./views.ts";
 export const colorModes = ["auto", "always", "never"] as const;
 export type ColorMode = (typeof colorModes)[number];
 
-/** The global options for output. `color` is false for `--no-color`. */
 export type TypedScreenOptions = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
   readonly output?: Format | undefined;
   readonly fields?: string | undefined;
@@ -73,7 +72,6 @@ interface ScreenSetup {
   readonly argv?: readonly string[];
 }
 
-/** The screen of one run. Other functions print lists, pages and charts on it. */
 export type Screen = ReturnType<typeof openScreen>;
 
 export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
@@ -144,7 +142,6 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
   const startSpinner = (label: string): ProgressIndicator => {
     spinner?.stop();
     const clean = (text: string) => safe.line(text).slice(0, labelColumns());
-    // Without a size, the spinner could not clear its lines.
     spinner = terminal.isSizeUnknown ? noProgress : openSpinner({ host, label, color: errorColor, clean });
     return spinner;
   };
@@ -156,11 +153,9 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     fields: options.fields,
     safe,
     canPage,
-    /** True if a program reads the output, so that text for people is omitted. */
     isForProgram,
     printsEvents,
     drawsFrames,
-    /** The argument after `--json`, which takes no value. */
     argumentAfterJson: argv.includes("--json") ? argv[argv.indexOf("--json") + 1] : undefined,
 
     /** True if the reader of standard output left. A command that reads can then stop with exit code 0. */
@@ -178,7 +173,6 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     paint: (): Promise<Paint> => loadPaint(hasColor(host, "stdout", options.color)),
     print,
 
-    /** Prints rollcall's own text, such as a completion script or the value of a setting. */
     printText: (text: string): Promise<void> => print([text], { kind: "verbatim", isPaged: false }),
 
     /** Prints text from outside unchanged in a pipe, and safe on a terminal. In JSON, escapes make it safe. */
@@ -187,7 +181,6 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
         ? print(pieces.map(safe.text), { kind: "lines", isPaged: false })
         : print(pieces, { kind: kind === "text" ? "verbatim" : kind, isPaged: false }),
 
-    /** Writes bytes to standard output unchanged, without redaction. */
     printBytes: async (bytes: Uint8Array): Promise<void> => {
       await errorQueue;
       await output.write(bytes);

@@ -75,7 +75,6 @@ export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> 
   if (text !== "") yield text;
 }
 
-/** Characters of joined pieces. A longer piece is a separate write. */
 const joinedLength = 1 << 16;
 
 /** Writes pieces until the reader leaves. False if the reader left before the end. */

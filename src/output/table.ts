@@ -33,7 +33,6 @@ interface MeasuredColumn<Row> {
   readonly min: number;
 }
 
-/** Share of cells that a text column's preferred width shows completely, so that one long id omits no other column. */
 const minWholeShare = 0.9;
 
 /** Minimum width of a text column, and of a column of names, which people type. */
@@ -62,7 +61,6 @@ function* tablePieces<Row>(view: TableView<Row>, columns: readonly MeasuredColum
   const { rows, width, paint } = view;
   const widths = shrinkWidths(columns, width);
   const height = Math.max(...columns.map(({ headings }) => headings.length));
-  // Headings are aligned at their last line.
   const header = Array.from({ length: height }, (_, line) =>
     columns.map(({ headings }, at) => {
       return paint("strong", truncate(headings[line - height + headings.length] ?? "", widths[at] ?? 0));

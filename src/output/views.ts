@@ -1,7 +1,6 @@
 /** The output of commands: lists with columns, and pages with sections. */
 import type { Span } from "../json/walk.ts";
 
-/** The formats of a result (output.md). */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
 
@@ -17,7 +16,6 @@ export interface CellTag {
 export interface Column<Row> {
   /** Name on the wire, such as `pricing.prompt`: for `--fields`, `--sort`, CSV and JSON. */
   readonly name: string;
-  /** Other names that `--fields` and `--sort` accept. */
   readonly aliases?: readonly string[];
   /** Heading for a person, with the unit. May have several lines. */
   readonly heading: string;
@@ -28,7 +26,6 @@ export interface Column<Row> {
   readonly hasNames?: boolean;
   /** The text for a person, not yet made safe. `spelled` returns the value as on the wire, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
-  /** The value on the wire; undefined if absent. */
   readonly value: (row: Row) => unknown;
   /** True if CSV contains the value as JSON. */
   readonly isFreeForm?: boolean;
@@ -40,7 +37,6 @@ export interface Column<Row> {
 type TextColumn<Row> = Pick<Column<Row>, "rank" | "align"> &
   Partial<Pick<Column<Row>, "heading" | "value">> & { readonly text: (row: Row) => string | null | undefined };
 
-/** A column of rollcall's own texts. */
 export const textColumn = <Row>(
   name: string,
   { text, value = text, heading = name, ...shown }: TextColumn<Row>,

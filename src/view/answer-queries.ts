@@ -13,7 +13,6 @@ export interface GroupStore {
   charts(): Charts;
   value(key: Exclude<SortKey, "group">, group: number): number;
   rewardsOf(group: number): Iterable<number>;
-  /** The rules that the group breaks. */
   rulesOf(group: number): readonly string[];
   fileOf(group: number): string;
   /** @throws Failure `invalid-filter`, `input-changed` */
@@ -23,7 +22,6 @@ export interface GroupStore {
   readTrajectories(group: number): Promise<readonly string[]>;
 }
 
-/** Maximum problems in an answer. */
 const maxFindings = 500;
 
 export const createAnswers = (store: GroupStore): Answers => {
@@ -59,7 +57,6 @@ export const createAnswers = (store: GroupStore): Answers => {
       const group = (query.group ?? 0) - 1;
       if (group < 0 || group >= count) return undefined;
       const detail = await store.readDetail(group);
-      // The expression in the URL can be invalid.
       const { order } = await orderOf(query).catch(async () => await orderOf(allGroups));
       return detail && { ...detail, ...(await matchOf(group, query)), ...findNeighbors(order, group, count) };
     },
@@ -76,7 +73,6 @@ export const listFindings = ({ findings, others }: Findings, rule: string, max: 
   return { findings: wanted.slice(0, max), others: Math.max(0, wanted.length - max) + others };
 };
 
-/** Returns the selected groups, in their order. */
 const selectGroups = (store: GroupStore, query: Query, isMatch: (group: number) => boolean): Uint32Array => {
   const { sort, descending } = query;
   const selected = new Uint32Array(store.count)
@@ -115,7 +111,6 @@ const findNeighbors = (order: Uint32Array, group: number, count: number) => {
   return { at: at < 0 ? null : at, before: before < 0 ? null : before, after: after < count ? after : null };
 };
 
-/** Maximum rewards in a strip. */
 const maxStripRewards = 16;
 
 /** Returns the rewards that a strip draws: all of them in ascending order, or an even selection. */

@@ -11,7 +11,6 @@ export interface AnswerTypes {
   readonly trajectory: string;
 }
 
-/** Functions that answer a query. Undefined if the requested thing does not exist. */
 export type Answers = {
   readonly [Name in keyof AnswerTypes]: (query: Query) => Promise<AnswerTypes[Name] | undefined>;
 };
@@ -33,7 +32,6 @@ export interface PageState {
 
 export interface Summary {
   readonly files: readonly string[];
-  /** Number of files that groups begin in. */
   readonly groupFiles: number;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
@@ -44,13 +42,11 @@ export interface Summary {
 }
 
 export interface Charts {
-  /** Empty for one file. */
   readonly files: readonly FileSummary[];
   readonly rewards: readonly RewardCount[];
   readonly dots: readonly Dot[];
 }
 
-/** Trajectories with rewards in a range. */
 export type RewardCount = { readonly range: Range; readonly count: number };
 
 /** Groups with similar means and spreads. */
@@ -79,12 +75,10 @@ export interface GroupFacts {
   readonly group: number;
   /** Its name in the data, such as a task id. */
   readonly key: string | null;
-  /** The start of its prompt. */
   readonly words: string;
   readonly mean: number | null;
   readonly spread: number | null;
   readonly untrainable: UntrainableReason | null;
-  /** The first match of the searched text; absent without a search. */
   readonly match?: SearchMatch | null;
 }
 
@@ -93,7 +87,6 @@ export interface GroupRow extends GroupFacts {
   /** Its rewards in ascending order, or an even selection of them. */
   readonly rewards: readonly number[];
   readonly problems: number;
-  /** The split of a group that was logged to the local service. */
   readonly split: string | null;
 }
 
@@ -111,7 +104,6 @@ export interface Findings {
   readonly others: number;
 }
 
-/** A problem, with its group, trajectory and message if known. */
 export interface Finding {
   readonly rule: string;
   readonly severity: "error" | "warning";
@@ -136,7 +128,6 @@ export interface TrajectorySummary {
   readonly messages: number;
 }
 
-/** A group without its position in the table. */
 export interface StoredGroup extends GroupFacts {
   readonly of: number;
   readonly place: SourcePosition | null;
@@ -153,7 +144,6 @@ export interface StoredGroup extends GroupFacts {
 }
 
 export interface GroupDetail extends StoredGroup {
-  /** Its position in the table, and the adjacent groups there. */
   readonly at: number | null;
   readonly before: number | null;
   readonly after: number | null;

@@ -11,9 +11,7 @@ interface AppOptions {
   readonly token: string;
   /** Returns an answer; undefined if the requested thing does not exist yet. */
   readonly answer: (name: keyof Answers, query: Query) => unknown;
-  /** Called at each request with the token. */
   readonly onRequest: () => void;
-  /** Called when the page is loaded. */
   readonly onPageLoad: () => Promise<void>;
 }
 

@@ -9,7 +9,6 @@ const barCount = 24;
 const maxValues = 16;
 const cells = { mean: 36, spread: 16 };
 
-/** Maximum number of files in the chart. */
 const maxFiles = 1000;
 
 /** Counts finite rewards, by value or in ranges of equal width, in ascending order. */
@@ -41,7 +40,6 @@ const countInRanges = (rewards: Float64Array): readonly RewardCount[] => {
   }));
 };
 
-/** Returns a dot for each cell with measured groups. */
 export const computeDots = ({ mean, spread, count }: Measures): readonly Dot[] => {
   const axes = { mean: findBounds(mean), spread: findBounds(spread) };
   const cellOf = (value: number, axis: "mean" | "spread"): number =>

@@ -19,7 +19,6 @@ export interface ViewInput {
     readonly where: string | undefined;
     readonly groupBy: string | undefined;
   };
-  /** For each group of the local service. */
   readonly logged?: readonly LoggedGroup[] | undefined;
   readonly hasChanged: () => boolean | Promise<boolean>;
 }
@@ -31,7 +30,6 @@ export interface LoggedGroup {
   readonly split: string;
   /** Milliseconds since 1970. */
   readonly loggedAt: number;
-  /** In the order of the trajectories. */
   readonly callIds: readonly string[];
 }
 
@@ -78,7 +76,6 @@ const parseTrajectory = ({ bytes, place }: SourceTrajectory) => {
   };
 };
 
-/** Counts the first messages that are equal in all trajectories. */
 const countCommon = ([first = [], ...others]: readonly (readonly string[])[]): number => {
   if (others.length === 0) return 0;
   const end = first.findIndex((one, at) => others.some((other) => other[at] !== one));

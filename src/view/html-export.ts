@@ -1,7 +1,7 @@
 /** The HTML document of the page, and its export to one file with all data, which makes no request. */
 
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
@@ -15,7 +15,6 @@ import { openSession } from "./session.ts";
 
 export { pageScript, pageStyle };
 
-/** Formats the document without its first line, in pieces. */
 export const formatDocument = (head: string, body: readonly string[]): readonly string[] => [
   `<html lang="en">
 <head>
@@ -45,7 +44,6 @@ export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 interface ExportOptions {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Makes JSON safe and redacts it. */
   readonly safe: (json: string) => string;
   readonly signal: AbortSignal;
 }
@@ -83,7 +81,6 @@ export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportO
 <meta name="referrer" content="no-referrer">
 <style>${pageStyle}</style>`;
   return {
-    /** The document without its first line. */
     pieces: formatDocument(head, [block("data", data), ...blocks, `<script>${script}</script>`]),
     groups: { read: groups.read, written: rows.length },
     trajectories: { read: trajectories.read, written: rows.reduce((sum, { row }) => sum + row.size, 0) },
@@ -92,7 +89,6 @@ export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportO
 
 const digestOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** The start of pages by rollcall, which it may overwrite. */
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
 /** Checks a file for a page. @throws Failure `invalid-option-value`, `page-exists`, `output-unwritable` */
@@ -118,12 +114,4 @@ export const writePageFile = (file: string, pieces: readonly string[], mode: num
 };
 
 const isRollcallPage = (file: string): boolean =>
-  writeUserFile(file, () => {
-    const opened = openSync(file, "r");
-    try {
-      const head = Buffer.alloc(pagePrefix.length);
-      return readSync(opened, head, 0, head.length, 0) === head.length && head.toString("latin1") === pagePrefix;
-    } finally {
-      closeSync(opened);
-    }
-  });
+  writeUserFile(file, () => readFileSync(file, "latin1").startsWith(pagePrefix));

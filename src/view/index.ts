@@ -14,13 +14,10 @@ export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html
 
 interface ViewerOptions {
   readonly host: Host;
-  /** The port of 127.0.0.1; 0 is any free one. */
   readonly port: number;
-  /** Called with a line for each request. */
   readonly trace: ((line: string) => void) | undefined;
 }
 
-/** A served page. Must be closed. */
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
 /** A URL contains the text and the expression of a search, at most nine bytes per character. */
@@ -32,7 +29,6 @@ const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
-  /** Undefined if a session is shown. */
   let progress: Progress | undefined = openingProgress;
   let session: ViewSession | undefined;
   let measured: Promise<void> = Promise.resolve();
@@ -54,7 +50,6 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     url: `${server.url}/#token=${token}`,
     /** Resolves at the first request with the token, when the page is open. */
     firstRequest,
-    /** Shows progress in bytes. */
     showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
@@ -62,7 +57,6 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     async showInput(read: ReadInput): Promise<void> {
       for (;;) {
         const shown = await read();
-        // The server may have ended while the input was read.
         if (ending.signal.aborted) return await shown.dataset.close();
         const before = session;
         session = openSession(shown);

@@ -20,10 +20,8 @@ export const createMeasures = (read: IndexedGroups) => {
     count,
     mean,
     spread,
-    /** The rewards of all trajectories, by group. */
     rewards,
     rewardsOf,
-    /** Number of measured groups. */
     done: (): number => done,
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
@@ -41,7 +39,6 @@ export const createMeasures = (read: IndexedGroups) => {
   };
 };
 
-/** Returns why a group is not trainable; null if it is. */
 export const findUntrainableReason = (read: IndexedGroups, group: number): UntrainableReason | null => {
   if (!read.groups.isValid(group)) return "invalid";
   const trajectories = read.groups.trajectoriesOf(group);

@@ -3,16 +3,13 @@ import { findGroupKey } from "../check/index.ts";
 import { type Dataset, readGroupStart, readGroupTrajectories } from "../groups/index.ts";
 import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
 
-/** Bytes of a group that are read first. */
 const maxFirstBytes = 2 ** 16;
 
 /** Maximum bytes of a group that is read completely only to find its key. */
 const maxKeyBytes = 2 ** 20;
 
-/** Maximum characters of the prompt in a row. */
 const maxCharacters = 200;
 
-/** Maximum bytes of a member of a trajectory that can contain the key. */
 const maxMemberBytes = 10_000;
 
 /** @throws Failure `input-changed` */

@@ -1,7 +1,6 @@
 /** The query selects the view of the page. It is in the page's URL. The server or an exported page answers it. */
 import * as z from "zod/mini";
 
-/** Rows of one page of the table. */
 export const rowsPerPage = 100;
 
 /** Maximum characters of a searched text or expression, which is part of the URL. */
@@ -26,7 +25,6 @@ const Query = z.readonly(
     descending: z._default(z.boolean(), false),
     /** Page of the table, from 1. */
     page: z._default(z.int().check(z.positive()), 1),
-    /** Groups with a reward in the range. */
     reward: range,
     mean: range,
     spread: range,
@@ -34,7 +32,6 @@ const Query = z.readonly(
     /** Groups with a problem of the rule, or of any rule if it is `any`. */
     rule: text,
     file: text,
-    /** Groups that contain the text. */
     text,
     /** Groups with a trajectory that matches the CEL expression, as `--where` does. */
     where: text,

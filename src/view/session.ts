@@ -7,17 +7,17 @@ import {
   findProblemSubject,
   locateGroup,
   readGroupTrajectories,
+  type SearchQuery,
+  searchGroups,
 } from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
 import { createAnswers, type GroupStore, selectStripRewards } from "./answer-queries.ts";
-import type { Finding, Summary } from "./answers.ts";
+import type { Finding, GroupRows, Summary } from "./answers.ts";
 import { computeDots, countRewards, summarizeFiles } from "./charts.ts";
 import { readGroupDetail, type ViewInput } from "./detail.ts";
 import { createMeasures, findUntrainableReason } from "./measures.ts";
 import { readGroupHead } from "./prompt.ts";
-import { openSearches } from "./searches.ts";
 
-/** Maximum names of files in an answer. */
 const maxFiles = 200;
 
 export type ViewSession = ReturnType<typeof openSession>;
@@ -111,7 +111,6 @@ const summarizeDataset = (dataset: Dataset, groupFiles: readonly string[]): Summ
     if (findUntrainableReason(dataset, group) === null) trainable++;
   }
   return {
-    // Several files of another tool are one source.
     files: (groupFiles.length > read.length ? groupFiles : read).slice(0, maxFiles),
     groupFiles: groupFiles.length,
     groups,
@@ -130,4 +129,62 @@ const toFinding = (dataset: Dataset, problem: Problem): Finding => {
   const place = file === undefined ? null : { file, line, column };
   const { group = null, trajectory = null, message: message_at = null } = findProblemSubject(dataset, problem) ?? {};
   return { rule, severity, message, advice, place, group, trajectory, message_at };
+};
+
+const maxSearches = 4;
+
+const openSearches = (dataset: Dataset) => {
+  const searches = new Map<string, ReturnType<typeof startSearch>>();
+  return {
+    /** Returns a search, which starts at the first call; undefined if the query has none. */
+    for({ text, where }: SearchQuery) {
+      if (text === undefined && where === undefined) return undefined;
+      const key = JSON.stringify([text, where]);
+      const search = searches.get(key) ?? startSearch(dataset, { text, where });
+      // The most recent search is last in the map.
+      searches.delete(key);
+      searches.set(key, search);
+      const [oldest = ""] = searches.keys();
+      if (searches.size > maxSearches) {
+        searches.get(oldest)?.end();
+        searches.delete(oldest);
+      }
+      return search;
+    },
+    end: (): void => {
+      for (const { end } of searches.values()) end();
+    },
+  };
+};
+
+const startSearch = (dataset: Dataset, sought: SearchQuery) => {
+  const ending = new AbortController();
+  const groups = new Set<number>();
+  let share = 0;
+  let failure: { readonly thrown: unknown } | undefined;
+  const search = searchGroups(dataset, sought, {
+    signal: ending.signal,
+    onFound: (group) => groups.add(group),
+    onProgress: (done) => {
+      // 1 means that the search has ended.
+      share = Math.min(done, 0.999);
+    },
+  });
+  void search.then(
+    () => {
+      share = 1;
+    },
+    (thrown: unknown) => {
+      failure = { thrown };
+    },
+  );
+  return {
+    has: (group: number): boolean => groups.has(group),
+    /** @throws its failure: `invalid-filter`, `input-changed` */
+    readProgress(): NonNullable<GroupRows["searched"]> {
+      if (failure !== undefined) throw failure.thrown;
+      return { share, found: groups.size };
+    },
+    end: () => ending.abort(),
+  };
 };

@@ -168,7 +168,6 @@ const detailLabels = {
   vendor_run_step_end: "run step end",
 };
 
-/** The lines of fields. `vendor_` is replaced by the setting vendor_prefix. */
 const fieldLines = (call: RawJson, labels: Readonly<Record<string, string>>, prefix: string): readonly Line[] =>
   Object.entries(labels).flatMap(([field, label]) => {
     const names = new Set([field.replace(/^vendor_/, `${prefix}_`), field]);

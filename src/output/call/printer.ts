@@ -9,7 +9,6 @@ import type { Column, Page, Section } from "../views.ts";
 import { resolveField } from "../wire.ts";
 import { type CallViewOptions, callSections, fieldSections } from "./page.ts";
 
-/** A call and the whole reply, which has the call under `call`. */
 export interface CallReply {
   readonly call: RawJson;
   readonly reply: Uint8Array;
@@ -129,7 +128,6 @@ const fenceText = (text: string): readonly string[] => {
 
 type CallSummaryView = { readonly summary: CallSummary; readonly costs: boolean; readonly missing: number };
 
-/** Prints a row for each operation and model and a total, or one JSON document. */
 export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
   const { all, groups } = view.summary;
   if (screen.format === "json" || screen.format === "jsonl") {

@@ -28,7 +28,6 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
   return [...members, ...items].join("\n");
 };
 
-/** Formats a value next to its label; undefined if it needs its own lines. */
 const formatBeside = (value: RawJson, levels: number): string | undefined => {
   const isTree = value.kind === "object" || value.kind === "list";
   if (isTree && levels === 0) return formatDeep(value);
@@ -73,6 +72,5 @@ export const decodedSize = (text: string): number => {
   return Math.floor(((text.length - padding) * 3) / 4);
 };
 
-/** Formats a size, exactly below 10,000 bytes. */
 export const formatSize = (bytes: number): string =>
   bytes < 10_000 ? `${groupDigits(String(bytes))} ${bytes === 1 ? "byte" : "bytes"}` : formatRoundedSize(bytes);

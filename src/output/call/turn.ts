@@ -52,7 +52,6 @@ const partSections = (part: Part): readonly Section[] => {
   const parsed = given?.kind === "text" ? (tryParseRawJson(given.text) ?? given) : given;
   const text = isAbsent(parsed) ? "{}" : formatTree(parsed);
   const call = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
-  // The result repeats the tool's name only if it is another tool.
   const of = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
   const answer = result && { ...titled(`← result${of}`), block: flattenParts(result.parts), isQuoted: true };
   return [titled(call, text === "{}" ? "" : text), ...(answer === undefined ? [] : [answer])];

@@ -11,9 +11,7 @@ interface ChartProps {
   readonly name: string;
   /** Replaces the name above the chart. */
   readonly caption?: string;
-  /** The texts at the start, in the middle and at the end of the horizontal axis. */
   readonly x: readonly ComponentChildren[];
-  /** The name of the vertical axis, and its texts from top to bottom. */
   readonly y: readonly [name: string, top: string, bottom: string];
   readonly legend?: ComponentChildren;
   readonly children: ComponentChildren;
@@ -47,7 +45,6 @@ interface FilterLinkProps {
   readonly children: ComponentChildren;
 }
 
-/** A shape that adds or removes a filter of the table. */
 const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   const { query } = usePage();
   const isActive = formatQuery({ ...query, ...filter }) === formatQuery(query);
@@ -67,13 +64,10 @@ const toY = (value: number, from: number, to: number): string => `${90 - relativ
 
 const middleOf = ([from, to]: Range): number => from / 2 + to / 2;
 
-/** Characters of counts that fit above the bars. */
 const maxCountCharacters = 64;
 
-/** Bars up to this number have their own reward below them. */
 const maxNamedBars = 8;
 
-/** The number of trajectories by reward. */
 export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] }) => {
   const { least, most } = usePage().reward;
   const styleOf = useRewardStyle();
@@ -121,10 +115,8 @@ export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] })
   );
 };
 
-/** Dots up to this number have their count next to them. */
 const maxCountedDots = 24;
 
-/** Groups by the mean (x) and the spread (y) of their rewards. */
 export const SpreadChart = ({ dots }: { readonly dots: readonly Dot[] }) => {
   const styleOf = useRewardStyle();
   const means = dots.flatMap(({ mean: [from, to] }) => [from, to]);

@@ -4,7 +4,6 @@ import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
 import { findValue, formatIndented, isAbsent, itemsOf, type RawJson, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
-import { findDifferences } from "./differences.ts";
 import { formatCount } from "./format.ts";
 import { Markdown } from "./markdown.tsx";
 import { MarkedText } from "./match.tsx";
@@ -21,10 +20,8 @@ const parseTrajectory = (json = "") => {
   const items = itemsOf(findValue(value, "messages_and_choices"));
   const others = value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward");
   return {
-    /** The turns from one position up to another. */
     turns: (from: number, to?: number): readonly Turn[] => toTurns(items.slice(0, to), from),
     others: others.map(({ key, value: own }) => ({ name: key, text: formatIndented(own) })),
-    /** Returns the JSON with a member per line. */
     indented: () => formatIndented(value),
   };
 };
@@ -34,7 +31,6 @@ const maxLines = { prompt: 3, result: 10, text: 40 };
 
 const charactersPerLine = 95;
 
-/** Returns the end of the first lines of a text, or of the text if it is hardly longer. */
 const findFold = (text: string, lines: number): number => {
   let end = -1;
   for (let line = 0; line < lines && end < text.length; line++) {
@@ -50,13 +46,10 @@ interface LongTextProps {
   readonly tokens?: readonly Token[];
   /** Prose can be Markdown. Default: JSON or code. */
   readonly kind?: "prose" | "raw";
-  /** Lines that are shown at first. */
   readonly lines?: number;
-  /** The text of another trajectory, from which differences are marked. */
   readonly other?: string | undefined;
 }
 
-/** A text. A long text is truncated until the user expands it. */
 export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other }: LongTextProps) => {
   const sought = useSearchedText();
   const isRendered = usePage().isMarkdownOn && kind === "prose";
@@ -90,7 +83,6 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
   );
 };
 
-/** A text, or its start, with marks on the words that another text lacks. */
 const Compared = ({ text, other }: { readonly text: string; readonly other: string }) => {
   const pieces = useMemo(() => findDifferences(text, other), [text, other]);
   return (
@@ -103,7 +95,6 @@ const Compared = ({ text, other }: { readonly text: string; readonly other: stri
   );
 };
 
-/** A folded text. If it contains the searched text, it is unfolded. */
 export const FoldedText = ({ title, ...shown }: { readonly title: string } & LongTextProps) => {
   const sought = useSearchedText();
   return (
@@ -114,7 +105,6 @@ export const FoldedText = ({ title, ...shown }: { readonly title: string } & Lon
   );
 };
 
-/** The text of a part, by which turns are compared and listed. */
 const textOfPart = (part: Part): string => {
   switch (part.kind) {
     case "said":
@@ -134,7 +124,6 @@ const textOfPart = (part: Part): string => {
 
 const textOfParts = (parts: readonly Part[] = []): string => parts.map(textOfPart).join("\n");
 
-/** Returns the start of a turn: the tools that it calls, or its text. */
 export const summarizeTurn = ({ parts }: Turn): string => {
   const calls = parts.flatMap((part) => (part.kind === "call" ? (part.name ?? "?") : []));
   const said = parts.filter(({ kind }) => kind !== "thought" && kind !== "also");
@@ -191,7 +180,6 @@ export const Conversation = ({ turns, findings = [], isTinted = false, compared 
   </ol>
 );
 
-/** Enter on a message unfolds or folds its details. */
 const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
   if (event.key !== "Enter" || event.target !== event.currentTarget) return;
   const folded = [...event.currentTarget.querySelectorAll("details")];
@@ -233,10 +221,8 @@ const Message = ({ turn, isTinted, other, children }: MessageProps) => {
 
 interface PartsProps {
   readonly parts: readonly Part[];
-  /** The tokens of the text. */
   readonly tokens?: readonly Token[] | undefined;
   readonly lines?: number;
-  /** The parts of another trajectory. */
   readonly others?: readonly Part[] | undefined;
 }
 
@@ -284,7 +270,6 @@ const PartView = ({ part, tokens, lines, other }: PartProps) => {
   }
 };
 
-/** Parses a text that is JSON of an object or a list. */
 const parseText = (value: RawJson): RawJson | undefined =>
   value.kind === "text" && /^\s*[{[]/.test(value.text) ? tryParseRawJson(value.text) : undefined;
 
@@ -321,4 +306,52 @@ const Result = ({ parts, others }: { parts: readonly Part[] | undefined; others?
       {parts !== undefined && <Parts parts={parts} lines={maxLines.result} others={others} />}
     </div>
   );
+};
+
+/** Maximum product of the numbers of words of two compared texts. */
+const maxComparisons = 500_000;
+
+const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_])\s*/gu) ?? [];
+
+const trim = (word: string): string => word.trim();
+
+/** Splits a text into pieces that another text has and pieces that it lacks (`isNew`). */
+const findDifferences = (text: string, other: string) => {
+  const words = splitWords(text);
+  const [own, others] = [words.map(trim), splitWords(other).map(trim)];
+  let [head, tail] = [0, 0];
+  while (head < own.length && own[head] === others[head]) head++;
+  while (tail < Math.min(own.length, others.length) - head && own.at(-1 - tail) === others.at(-1 - tail)) tail++;
+  const shared = findShared(own.slice(head, own.length - tail), others.slice(head, others.length - tail));
+  const pieces: { text: string; readonly isNew: boolean }[] = [];
+  for (const [at, word] of words.entries()) {
+    const isNew = at >= head && at < own.length - tail && !shared.has(at - head);
+    const last = pieces.at(-1);
+    if (last?.isNew === isNew) last.text += word;
+    else pieces.push({ text: word, isNew });
+  }
+  return pieces;
+};
+
+const findShared = (own: readonly string[], others: readonly string[]): ReadonlySet<number> => {
+  const shared = new Set<number>();
+  const width = others.length + 1;
+  if (own.length * width > maxComparisons) return shared;
+  /** Length of the longest common subsequence from a word of each text on. */
+  const lengths = new Uint16Array((own.length + 1) * width);
+  const lengthAt = (a: number, b: number): number => lengths[a * width + b] ?? 0;
+  for (let a = own.length - 1; a >= 0; a--) {
+    for (let b = others.length - 1; b >= 0; b--) {
+      const isEqual = own[a] === others[b];
+      lengths[a * width + b] = isEqual ? lengthAt(a + 1, b + 1) + 1 : Math.max(lengthAt(a + 1, b), lengthAt(a, b + 1));
+    }
+  }
+  for (let [a, b] = [0, 0]; a < own.length && b < others.length; ) {
+    if (own[a] === others[b]) {
+      shared.add(a++);
+      b++;
+    } else if (lengthAt(a + 1, b) >= lengthAt(a, b + 1)) a++;
+    else b++;
+  }
+  return shared;
 };

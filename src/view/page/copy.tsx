@@ -23,7 +23,6 @@ const CopyableText = ({ text, name }: { readonly text: string; readonly name: st
   </span>
 );
 
-/** The position in a file, or the id of a call. */
 export const Position = ({ place, call = null }: { place: SourcePosition | null; call?: string | null }) => {
   if (place !== null) return <CopyableText text={`${place.file}:${place.line}`} name="the file and line" />;
   return call === null ? null : <CopyableText text={call} name="the id of the call" />;

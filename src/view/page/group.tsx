@@ -17,10 +17,8 @@ import { formatAdvantage, Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-/** Trajectories that are read immediately. Others are read on request. */
 const maxInitiallyShown = 4;
 
-/** A trajectory with its position in the group. */
 type RankedMember = TrajectorySummary & { readonly at: number };
 
 /** Ranks the best trajectory first, then the worst, then the others from the best down. */
@@ -97,12 +95,10 @@ const GroupView = ({ detail }: GroupProps) => {
 
 type MembersProps = GroupProps & { readonly placed: readonly RankedMember[] };
 
-/** A column of the table, with the number that sorts it. */
 interface MemberColumn extends TableColumn<RankedMember> {
   readonly value: (member: RankedMember) => number | null | undefined;
 }
 
-/** The trajectories, the highest reward first. */
 const MemberTable = ({ detail, placed, body }: MembersProps & Pick<Parameters<typeof Table>[0], "body">) => {
   const { members, findings, logged } = detail;
   const link = useLink();
@@ -160,7 +156,6 @@ const SideBySide = ({ detail, placed }: MembersProps) => (
   </>
 );
 
-/** Reads a trajectory. Undefined reads nothing. */
 const useMember = (member: RankedMember | undefined) => {
   const { query } = usePage();
   const { value, error } = useAnswer("trajectory", member && { ...query, trajectory: member.at + 1 });
@@ -185,7 +180,6 @@ const CommonMessages = ({ count, member }: { readonly count: number; readonly me
 interface ColumnProps extends GroupProps {
   readonly member: RankedMember;
   readonly isShown: boolean;
-  /** The trajectory that it is compared with. */
   readonly other: RankedMember | undefined;
 }
 

@@ -1,11 +1,10 @@
-/** The first view: the summary, the charts, and the table of groups. */
+/** The first view: the summary, the charts, the filters, and the table of groups. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { GroupRow, PageState, Summary } from "../answers.ts";
-import { allGroups, formatQuery, type Query, rowsPerPage, type SortKey } from "../query.ts";
+import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
-import { Filters } from "./filters.tsx";
-import { counted, formatCount, formatMeasure, formatPercent } from "./format.ts";
+import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { Snippet } from "./match.tsx";
 import { linkTo, replaceQuery, useLink, usePage } from "./page-context.ts";
@@ -42,14 +41,12 @@ export const Groups = ({ state, summary }: { readonly state: PageState; readonly
   );
 };
 
-/** Maximum updates of the table and the charts during the measuring. */
 const maxEditions = 20;
 
 /** The twentieth that is measured, so that the table and the charts are updated. */
 const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-/** Returns the columns of the table. Optional columns exist if a row has a value. */
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
   const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], own = "n"): TableColumn<GroupRow> => {
     const isOn = query.sort === key;
@@ -204,12 +201,8 @@ const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
   );
 };
 
-interface FilteredOutProps {
-  readonly summary: Summary;
-  readonly groupsInPage: number;
-}
-
-const FilteredOut = ({ summary: { leftOut, groups }, groupsInPage }: FilteredOutProps) => {
+const FilteredOut = ({ summary, groupsInPage }: { summary: Summary; groupsInPage: number }) => {
+  const { leftOut, groups } = summary;
   const left = leftOut.map(({ by, trajectories, groups: complete }) => {
     const more = complete === 0 ? "" : ` and ${counted(complete, "group")}`;
     return `--${by} filtered out ${counted(trajectories, "trajectory")}${more}`;
@@ -217,4 +210,81 @@ const FilteredOut = ({ summary: { leftOut, groups }, groupsInPage }: FilteredOut
   const isPart = groupsInPage < groups.read;
   if (isPart) left.push(`this page contains ${formatCount(groupsInPage)} of ${counted(groups.read, "group")}`);
   return left.length === 0 ? null : <p class="quiet">{left.join(", ")}</p>;
+};
+
+/** An exported page has no filter by an expression. */
+const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
+  const { query } = usePage();
+  const { reward, mean, spread, trainable, rule, file, text, where } = query;
+  const change = (changed: Partial<Query>): Query => ({ ...query, page: 1, ...changed });
+  const link = (name: string, changed: Partial<Query>, isOn = true) => (
+    <a class={isOn ? "on" : ""} href={linkTo(change(changed))}>
+      {name}
+    </a>
+  );
+  return (
+    <nav class="filters" aria-label="filters">
+      {link("trainable", { trainable: trainable === true ? undefined : true }, trainable === true)}
+      {link("not trainable", { trainable: trainable === false ? undefined : false }, trainable === false)}
+      {link("with problems", { rule: rule === "any" ? undefined : "any" }, rule === "any")}
+      <SearchField
+        label="search text"
+        sought={text}
+        search={(typed) => replaceQuery(change({ text: typed || undefined }))}
+      />
+      {hasWhere && (
+        <SearchField
+          label="where (CEL), such as reward > 0.5, then Enter"
+          isExpression
+          sought={where}
+          search={(typed) => replaceQuery(change({ where: typed || undefined }))}
+        />
+      )}
+      {file !== undefined && link(`${file.split("/").at(-1)} ×`, { file: undefined })}
+      {reward !== undefined && link(`a reward of ${formatRange(reward)} ×`, { reward: undefined })}
+      {mean !== undefined &&
+        spread !== undefined &&
+        link(`mean ${formatRange(mean)}, spread ${formatRange(spread)} ×`, { mean: undefined, spread: undefined })}
+    </nav>
+  );
+};
+
+/** A search for text starts after this pause. An expression needs Enter, because its start is invalid. */
+const searchDelayMs = 250;
+
+interface SearchProps {
+  readonly label: string;
+  readonly isExpression?: boolean;
+  readonly sought: string | undefined;
+  readonly search: (typed: string) => void;
+}
+
+const SearchField = ({ label, isExpression = false, sought = "", search }: SearchProps) => {
+  const [value, setValue] = useState(sought);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => setValue(sought), [sought]);
+  const submit = (): void => {
+    const isLong = value.length > maxSearchLength;
+    const refusal = `at most ${formatCount(maxSearchLength)} characters, found ${formatCount(value.length)}`;
+    field.current?.setCustomValidity(isLong ? refusal : "");
+    if (isLong) field.current?.reportValidity();
+    else if (value !== sought) search(value);
+  };
+  const onSubmit = (event: Event): void => {
+    event.preventDefault();
+    submit();
+  };
+  useEffect(() => {
+    if (isExpression || value === sought) return undefined;
+    const timer = setTimeout(submit, searchDelayMs);
+    return () => clearTimeout(timer);
+  }, [value]);
+  useKeys(isExpression ? {} : { "/": () => field.current?.focus() });
+  const onInput = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
+  return (
+    <form noValidate onSubmit={onSubmit}>
+      <input ref={field} type="search" aria-label={label} placeholder={label} {...{ value, onInput }} />
+      {isExpression && value !== sought && <span class="enter">press Enter</span>}
+    </form>
+  );
 };

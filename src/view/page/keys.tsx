@@ -1,7 +1,6 @@
 /** The keys of the page, and their list. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** Runs actions by key, except in a text field. */
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
   const current = useRef(actions);
   current.current = actions;
@@ -52,7 +51,6 @@ export const KeyHelp = () => (
   </section>
 );
 
-/** Moves the focus in a list. False if the list ends. */
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
   const all = [...(list?.querySelectorAll<HTMLElement>(selector) ?? [])];
   const at = all.findIndex((one) => one.contains(document.activeElement));

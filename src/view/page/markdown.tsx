@@ -48,7 +48,6 @@ const renderBlocks = (text: string): readonly ComponentChildren[] => {
   return rendered;
 };
 
-/** Renders items with their marks, each indented as in the text. */
 const renderList = (text: string) => (
   <ul>
     {text.split(/\n(?= *(?:[-*+]|\d+[.)]) )/).map((item, at) => {

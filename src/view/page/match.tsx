@@ -2,7 +2,6 @@
 import type { SearchMatch } from "../answers.ts";
 import { useSearchedText } from "./page-context.ts";
 
-/** A text in which the searched text is marked. */
 export const MarkedText = ({ text }: { readonly text: string }) => {
   const sought = useSearchedText();
   const [first, ...others] = sought === "" ? [text] : text.split(sought);
@@ -14,7 +13,6 @@ export const MarkedText = ({ text }: { readonly text: string }) => {
   );
 };
 
-/** The first match of a group, with its trajectory. */
 export const Snippet = ({ match: { trajectory, before, text, after } }: { readonly match: SearchMatch }) => (
   <span class="snippet">
     trajectory {trajectory + 1}: {before}

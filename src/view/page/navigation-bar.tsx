@@ -6,7 +6,6 @@ import { replaceQuery } from "./page-context.ts";
 
 interface NavigationBarProps {
   readonly children: ComponentChildren;
-  /** The queries of the previous and the next group or trajectory; undefined if there is none. */
   readonly before: Query | undefined;
   readonly after: Query | undefined;
 }

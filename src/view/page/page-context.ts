@@ -5,9 +5,7 @@ import { allGroups, formatQuery, parseQuery, type Query } from "../query.ts";
 
 interface PageContext {
   readonly query: Query;
-  /** The least and the most reward of the input. */
   readonly reward: { readonly least: number; readonly most: number };
-  /** True if texts are rendered as Markdown. */
   readonly isMarkdownOn: boolean;
   readonly toggleMarkdown: () => void;
 }
@@ -23,10 +21,8 @@ export const PageProvider = Context.Provider;
 
 export const usePage = () => useContext(Context);
 
-/** Returns the searched text; empty without a search. */
 export const useSearchedText = (): string => usePage().query.text ?? "";
 
-/** Returns a function that makes the URL of the query with changes. */
 export const useLink = () => {
   const { query } = usePage();
   return (changes: Partial<Query>): string => linkTo({ ...query, ...changes });
@@ -37,7 +33,6 @@ export const linkTo = (query: Query): string => {
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
 };
 
-/** Parses the query in the URL. An invalid one selects all groups. */
 const parseHash = (hash: string): Query => {
   try {
     return parseQuery(decodeURIComponent(hash.replace(/^#\/?/, ""))) ?? allGroups;
@@ -52,7 +47,6 @@ export const replaceQuery = (query: Query): void => {
   dispatchEvent(new HashChangeEvent("hashchange"));
 };
 
-/** Returns the query of the current URL. */
 export const useQuery = (): Query => {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

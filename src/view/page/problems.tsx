@@ -4,13 +4,7 @@ import { formatCount } from "./format.ts";
 import { useLink, usePage } from "./page-context.ts";
 import { useAnswer } from "./use-answer.ts";
 
-interface ProblemsProps {
-  readonly findings: readonly Finding[];
-  /** True if problems link to their group or trajectory. */
-  readonly isLinked?: boolean;
-}
-
-export const ProblemList = ({ findings, isLinked = false }: ProblemsProps) => {
+export const ProblemList = ({ findings, isLinked }: { findings: readonly Finding[]; isLinked?: boolean }) => {
   const link = useLink();
   return (
     <>
@@ -29,11 +23,9 @@ export const ProblemList = ({ findings, isLinked = false }: ProblemsProps) => {
   );
 };
 
-/** Replaces a missing answer. */
 export const PendingAnswer = ({ error }: { readonly error: string | undefined }) =>
   error === undefined ? <p class="quiet">reading…</p> : <p role="alert">{error}</p>;
 
-/** The view of the problems of one rule, or of all rules. */
 export const ProblemsView = () => {
   const { query } = usePage();
   const link = useLink();

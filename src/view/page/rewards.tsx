@@ -9,7 +9,6 @@ export const useRewardStyle = () => {
   return (reward: number) => ({ "--share": relativePosition(reward, least, most).toFixed(3) });
 };
 
-/** A reward with its color. */
 export const Reward = ({ value }: { readonly value: number | null | undefined }) => {
   const styleOf = useRewardStyle();
   return (
@@ -20,7 +19,6 @@ export const Reward = ({ value }: { readonly value: number | null | undefined })
   );
 };
 
-/** The rewards of a group as bars. */
 export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }) => {
   const styleOf = useRewardStyle();
   const text = `rewards ${rewards.map(formatMeasure).join(", ")}`;

@@ -5,9 +5,7 @@ export interface TableColumn<Row> {
   readonly name: string;
   readonly class?: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Sorts the table by the column. Default: not sortable. */
   readonly sort?: () => void;
-  /** The order if the table is sorted by the column. */
   readonly order?: "ascending" | "descending" | undefined;
 }
 

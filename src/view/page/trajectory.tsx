@@ -15,10 +15,8 @@ import { formatAdvantage, Reward } from "./rewards.tsx";
 import { tokensOf } from "./tokens.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-/** Lines of raw JSON that are shown at first. */
 const maxRawLines = 1000;
 
-/** Width in pixels from which the outline is next to the conversation. */
 const wideScreen = 1000;
 
 export const Trajectory = () => {
@@ -121,7 +119,6 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   );
 };
 
-/** The turns, each with a button that shows it. */
 const Outline = ({ turns, show }: { readonly turns: readonly Turn[]; readonly show: (position: number) => void }) => (
   <details class="outline" open={innerWidth >= wideScreen}>
     <summary>outline</summary>

@@ -43,7 +43,6 @@ const fetchFromServer = async <Of extends Name>(
   return value;
 };
 
-/** Interval of requests until an answer is complete. */
 const pollIntervalMs = 250;
 
 interface AnswerState<Value> {
