@@ -13,6 +13,7 @@ type Quote = "" | "'" | '"';
 /** On Windows, single quotes are ordinary characters, and a backslash escapes only double quotes. */
 type ShellRules = { readonly windows: boolean };
 
+/** Splits a line. The last word is the one that is being typed: empty after white space. */
 export const splitWords = (line: string, rules: ShellRules = { windows: false }): readonly TypedWord[] => {
   const words: TypedWord[] = [];
   let at = 0;
@@ -82,5 +83,6 @@ export const quoteText = (text: string, quote: Quote): string | undefined => {
   return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
 };
 
+/** Formats a command that can be pasted into a shell. */
 export const formatCommandLine = (words: readonly string[]): string =>
   words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");

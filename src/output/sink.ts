@@ -7,8 +7,8 @@ export type Pieces = Iterable<string> | AsyncIterable<string>;
 
 export type Sink = ReturnType<typeof openSink>;
 
-/** Characters of one write, so that a slow reader costs little memory. */
-const pieceLength = 1 << 18;
+/** Bytes of one write, so that a slow reader costs little memory. */
+const pieceBytes = 1 << 18;
 
 /** Error codes if the other end of a pipe or socket is closed. A terminal that is closed sends SIGHUP. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
@@ -22,7 +22,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
   stream.on("error", (error) => {
     if (closedReaderCodes.has(getErrorCode(error))) isReaderGone = true;
   });
-  const writePiece = (piece: string | Uint8Array): Promise<void> =>
+  const writePiece = (piece: Uint8Array): Promise<void> =>
     new Promise((resolve, reject) => {
       const activeSignal = signal;
       const stop = () => reject(activeSignal?.reason);
@@ -51,11 +51,10 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
     },
     /** Resolves when the text was handed over or the reader left. @throws Failure `output-failed`; the signal's reason */
     async write(text: string | Uint8Array): Promise<void> {
-      for (let at = 0; at < text.length && !isReaderGone; ) {
+      const bytes = typeof text === "string" ? Buffer.from(text) : text;
+      for (let at = 0; at < bytes.length && !isReaderGone; at += pieceBytes) {
         signal?.throwIfAborted();
-        const piece = typeof text === "string" ? text.slice(at, roundToCharacter(text, at + pieceLength)) : text;
-        await writePiece(piece);
-        at += piece.length;
+        await writePiece(bytes.subarray(at, at + pieceBytes));
       }
     },
   };
@@ -84,10 +83,4 @@ export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> 
     if (sink.isReaderGone) break;
   }
   return !sink.isReaderGone;
-};
-
-/** The first position from `end` on that does not split a surrogate pair. */
-const roundToCharacter = (text: string, end: number): number => {
-  const unit = text.charCodeAt(end - 1);
-  return end < text.length && unit >= 0xd800 && unit <= 0xdbff ? end + 1 : end;
 };

@@ -64,10 +64,7 @@ const joinText = (content: unknown): string => {
 const shorten = (text: string): string => {
   const start = text.slice(0, maxCharacters * 4).replaceAll(/\s+/g, " ");
   const line = [...start.trim()];
-  return line.length <= maxCharacters
-    ? line.join("")
-    : `${line
-        .slice(0, maxCharacters - 1)
-        .join("")
-        .trimEnd()}…`;
+  if (line.length <= maxCharacters) return line.join("");
+  const first = line.slice(0, maxCharacters - 1).join("");
+  return `${first.trimEnd()}…`;
 };

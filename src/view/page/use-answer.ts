@@ -18,17 +18,11 @@ export const storeToken = (): boolean => {
 type Name = keyof AnswerTypes;
 
 const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: AbortSignal): Promise<AnswerTypes[Of]> => {
-  if (embeddedAnswers === undefined) return await fetchFromServer(name, query, signal);
-  const value = await embeddedAnswers[name](query);
-  if (value === undefined) throw new Error("this page does not contain the group");
-  return value;
-};
-
-const fetchFromServer = async <Of extends Name>(
-  name: Of,
-  query: Query,
-  signal: AbortSignal,
-): Promise<AnswerTypes[Of]> => {
+  if (embeddedAnswers !== undefined) {
+    const value = await embeddedAnswers[name](query);
+    if (value === undefined) throw new Error("this page does not contain the group");
+    return value;
+  }
   const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey) ?? ""}` };
   const path = `api/${name}?query=${encodeURIComponent(formatQuery(query))}`;
   const response = await fetch(path, { headers, signal }).catch(() => {
