@@ -43,10 +43,8 @@ export interface Rollout {
   readonly repeatedValues?: (() => Iterable<readonly [value: Value, to: string]>) | undefined;
   readonly trajectory?: OutputJson | undefined;
   readonly exception?: OutputJson | undefined;
-  /** Set if it cannot be converted, but the other rollouts of the record can. */
+  /** Set if it cannot be converted. Its group is then the group of the error. */
   readonly error?: ConversionError | undefined;
-  /** True if its group is unknown. `group` is then its own. */
-  readonly isUngrouped?: boolean | undefined;
   /** Members of the group next to its trajectories. Those of the first rollout count. */
   readonly members?: readonly (readonly [key: string, value: OutputJson])[] | undefined;
 }

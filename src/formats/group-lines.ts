@@ -1,14 +1,23 @@
 /** Groups rollouts, and writes each group as a line of rollcall's format. */
 import { hash } from "node:crypto";
 import type { Host } from "../host.ts";
-import { type Bytes, openSpool, readRange, type Spool } from "../input/index.ts";
+import { type Bytes, openSpool, type Records, readRange, type Spool } from "../input/index.ts";
 import type { Span } from "../json/walk.ts";
 import type { Rollout } from "./format.ts";
 import { LineWriter, toJson } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
+export interface ConvertedFile {
+  readonly name: string;
+  readonly records: Records;
+  /** Its position among the files of its format. */
+  readonly position: number;
+  /** Files with the same number share their groups. */
+  scope: number;
+}
+
 export interface RolloutPosition {
-  readonly file: number;
+  readonly file: ConvertedFile;
   readonly record: number;
   /** Its position in the record; -1 if that could not be converted. */
   readonly position: number;
@@ -21,7 +30,6 @@ export interface WrittenRollout extends RolloutPosition {
   readonly length: number;
   /** Its part of the record. Default: all of it. */
   readonly span: Span | undefined;
-  readonly isException: boolean;
   /** Digests of its values, and the other part of its dedup key. */
   readonly digest: string;
   readonly identity: string;
@@ -50,11 +58,8 @@ const lineEnd = ({ exceptions, members }: ConvertedGroup): string =>
 const digestOf = ({ bytes, span: { start, end } }: Value): string =>
   hash("sha256", bytes.subarray(start, end), "binary");
 
-/**
- * Opens lines, which are written in the order of the rollouts. At the end, separated rollouts of a group are joined.
- * @param scopes files with the same number share their groups
- */
-export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
+/** Opens lines, which are written in the order of the rollouts. At the end, separated rollouts of a group are joined. */
+export const openGroupLines = (spool: Spool) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
   const writer = new LineWriter(2 * maxBufferedBytes);
@@ -65,8 +70,8 @@ export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
   /** The last identity, so that rollouts with an equal identity share one string. */
   let lastIdentity = "";
 
-  const groupOf = (key: string, file: number): ConvertedGroup => {
-    const own = `${scopes[file]} ${key}`;
+  const groupOf = (key: string, { scope }: ConvertedFile): ConvertedGroup => {
+    const own = `${scope} ${key}`;
     const known = byKey.get(own);
     if (known !== undefined) return known;
     const empty = { isBroken: false, trajectories: 0, exceptions: "", members: "" };
@@ -103,48 +108,31 @@ export const openGroupLines = (spool: Spool, scopes: readonly number[]) => {
   return {
     groups,
 
-    /** Adds a rollout of a record. @param withoutNewlines bytes without line ends */
-    add(
-      rollout: Rollout,
-      record: Value,
-      { position, withoutNewlines }: { position: RolloutPosition; withoutNewlines: Buffer | undefined },
-    ): void {
-      const group = groupOf(rollout.group, position.file);
+    add(rollout: Rollout, record: Value, { file, record: at, position }: RolloutPosition): void {
+      const group = groupOf(rollout.group, file);
       const { trajectory, exception, index, members, part, identity = "" } = rollout;
       const before = group.rollouts.at(-1);
       if (before === undefined) beginLine(group, members);
       else if (group !== open || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
-      const isException = exception !== undefined;
-      if (isException) group.exceptions += `${group.exceptions === "" ? "" : ","}${toJson(exception)}`;
+      if (exception !== undefined) group.exceptions += `${group.exceptions === "" ? "" : ","}${toJson(exception)}`;
       if (trajectory !== undefined && group.trajectories++ > 0) writer.text(",");
       const start = flushed + writer.length;
-      writer.withoutNewlines = withoutNewlines;
       if (trajectory !== undefined) writer.write(trajectory);
       const length = flushed + writer.length - start;
       const { identityValues = [part ?? record, ...(rollout.documents ?? [])] } = rollout;
+      const digest = identityValues.map(digestOf).join("");
       if (identity !== lastIdentity) lastIdentity = identity;
-      // Written out, because a spread needs twice the memory, and there can be a million.
-      group.rollouts.push({
-        file: position.file,
-        record: position.record,
-        position: position.position,
-        start,
-        length,
-        span: part === undefined || part.isWhole ? undefined : part.span,
-        isException,
-        digest: identityValues.map(digestOf).join(""),
-        identity: lastIdentity,
-        index,
-      });
+      const span = part === undefined || part.isWhole ? undefined : part.span;
+      // Without a spread, which needs twice the memory. There can be a million.
+      group.rollouts.push({ file, record: at, position, start, length, span, digest, identity: lastIdentity, index });
     },
 
     /** Adds a record, or a part of one, that could not be converted, so that its group is broken. Returns the group. */
-    addBroken(key: string, position: RolloutPosition, span: Span | undefined): ConvertedGroup {
-      const group = groupOf(key, position.file);
+    addBroken(key: string, at: RolloutPosition, span: Span | undefined): ConvertedGroup {
+      const group = groupOf(key, at.file);
       isInOrder = false;
       group.isBroken = true;
-      const nothing = { start: 0, length: 0, isException: true, digest: "", identity: "", index: undefined };
-      group.rollouts.push({ ...position, ...nothing, position: -1, span });
+      group.rollouts.push({ ...at, start: 0, length: 0, span, digest: "", identity: "", index: undefined });
       return group;
     },
 

@@ -57,9 +57,9 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   const { value, member } = record;
   if (member !== undefined) {
     const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
-    return [rolloutOf(run, { sample: value, log, at: 0 })];
+    return [rolloutOf(run, { sample: value, log })];
   }
-  return requireItems(value, "samples").map((sample, at) => rolloutOf(run, { sample, log: value, at }));
+  return requireItems(value, "samples").map((sample) => rolloutOf(run, { sample, log: value }));
 };
 
 interface LoggedSample {
@@ -67,10 +67,9 @@ interface LoggedSample {
   readonly log: Value | undefined;
 }
 
-const rolloutOf = (run: FormatRun, { sample, log, at }: LoggedSample & { readonly at: number }): Rollout => {
+const rolloutOf = (run: FormatRun, { sample, log }: LoggedSample): Rollout => {
   const id = sample.get("id");
-  const about = { group: id?.text ?? id?.raw, missing: "id is missing", fallbackGroup: `without id ${at}` };
-  return convertPart(sample, about, (group) => {
+  return convertPart(sample, { group: id?.text ?? id?.raw, missing: "id is missing" }, (group) => {
     const error = sample.get("error");
     if (error !== undefined) {
       const message = toErrorMessage(error.get("message") ?? error);

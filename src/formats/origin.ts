@@ -10,28 +10,18 @@ import {
   type Origin,
   openRecords,
   type RawRecord,
-  type Records,
   type Source,
 } from "../input/index.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
-import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
+import type { ConvertedFile, ConvertedGroup, WrittenRollout } from "./group-lines.ts";
 import { findSource } from "./output-json.ts";
 import type { RecordMapping } from "./receipt.ts";
 import { ConversionError, Value } from "./value.ts";
 
-export interface ConvertedFile {
-  readonly name: string;
-  readonly records: Records;
-}
-
-/** The files of a format, and their groups. */
-export interface ConvertedFiles {
+interface ConvertedInput {
   readonly files: readonly ConvertedFile[];
   readonly groups: readonly ConvertedGroup[];
-}
-
-interface ConvertedInput extends ConvertedFiles {
   readonly format: Format;
   readonly converter: Converter;
 }
@@ -47,7 +37,10 @@ export const openFiles = async (
   const files: ConvertedFile[] = [];
   for (const source of sources.toSorted((a, b) => orderOf(a) - orderOf(b))) {
     try {
-      files.push({ name: source.name, records: await openRecords(source, kinds, maxUnpackedBytes) });
+      const records = await openRecords(source, kinds, maxUnpackedBytes);
+      const position = files.length;
+      const scope = format.hasGroupsAcrossFiles === true ? 0 : position;
+      files.push({ name: source.name, records, position, scope });
     } catch (thrown) {
       if (!(thrown instanceof UnusableInput)) throw thrown;
       thrown.report(problems, source.name);
@@ -66,13 +59,12 @@ export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, cut: RawRecor
   return hasNonFinite === true ? Value.parsePython(cut.bytes) : Value.parse(cut.bytes);
 };
 
-type ConversionResult = readonly Rollout[] | undefined | ConversionError;
-
-export const convertRecord = (converter: Converter, record: SourceRecord): ConversionResult => {
+/** Converts a record. An error of the whole record becomes a rollout without a part. */
+export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   try {
     return converter.convert(record);
   } catch (thrown) {
-    if (thrown instanceof ConversionError) return thrown;
+    if (thrown instanceof ConversionError) return [{ group: "", error: thrown }];
     throw thrown;
   }
 };
@@ -93,8 +85,8 @@ export const createOrigin = (input: ConvertedInput): Origin => {
       return hash("sha256", digests.join("\n"), "buffer");
     },
     positionOf: (line) => {
-      const [{ file = 0, record = 0 } = {}] = rolloutsOf(line);
-      const { label, line: own } = files[file]?.records.positionOf(record) ?? { label: "the input", line: 1 };
+      const [first] = rolloutsOf(line);
+      const { label, line: own } = first?.file.records.positionOf(first.record) ?? { label: "the input", line: 1 };
       return { file: label, line: own };
     },
     locationOf: async (line, path) => await locateValue(input, rolloutsOf(line), path),
@@ -103,16 +95,12 @@ export const createOrigin = (input: ConvertedInput): Origin => {
   };
 };
 
-export function* listRecordMappings(converted: readonly ConvertedFiles[]): Generator<RecordMapping, void> {
-  let number = 0;
-  for (const { files, groups } of converted) {
-    for (const { rollouts } of groups) {
-      number++;
-      let trajectories = 0;
-      for (const { file, record, length } of rollouts) {
-        const { label = "", line = 1 } = files[file]?.records.positionOf(record) ?? {};
-        yield { file: label, line, group: number, trajectory: length > 0 ? ++trajectories : null };
-      }
+export function* listRecordMappings(groups: readonly ConvertedGroup[]): Generator<RecordMapping, void> {
+  for (const [at, { rollouts }] of groups.entries()) {
+    let trajectories = 0;
+    for (const { file, record, length } of rollouts) {
+      const { label, line } = file.records.positionOf(record);
+      yield { file: label, line, group: at + 1, trajectory: length > 0 ? ++trajectories : null };
     }
   }
 }
@@ -123,7 +111,8 @@ const locateValue = async (
   path: Path,
 ): Promise<ProblemLocation> => {
   const [key, position] = path;
-  const candidates = rollouts.filter((one) => one.isException === (key === "exceptions") && one.position >= 0);
+  const isException = key === "exceptions";
+  const candidates = rollouts.filter((one) => (one.length === 0) === isException && one.position >= 0);
   const one = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
   const { cut, value, rollout } = one === undefined ? {} : await convertAgain(input, one);
   if (cut === undefined || value === undefined) return {};
@@ -133,27 +122,25 @@ const locateValue = async (
 };
 
 interface RereadRecord {
-  readonly cut?: RawRecord;
+  readonly cut?: RawRecord | undefined;
   readonly value?: Value;
   readonly rollout?: Rollout | undefined;
 }
 
 const convertAgain = async (
-  { files, format, converter }: ConvertedInput,
+  { format, converter }: ConvertedInput,
   { file, record, position }: WrittenRollout,
 ): Promise<RereadRecord> => {
-  const own = files[file];
-  const cut = await own?.records.reread(record);
-  if (own === undefined || cut === undefined) return {};
-  const value = parseRecord(format, cut);
-  if (value === undefined) return { cut };
-  const rollouts = convertRecord(converter, { value, file: own.name, position: record, member: cut.member }) ?? [];
-  return { cut, value, rollout: rollouts instanceof ConversionError ? undefined : rollouts[position] };
+  const cut = await file.records.reread(record);
+  const value = cut && parseRecord(format, cut);
+  if (cut === undefined || value === undefined) return { cut };
+  const rollouts = convertRecord(converter, { value, file: file.name, position: record, member: cut.member });
+  return { cut, value, rollout: rollouts?.[position] };
 };
 
 /** Returns the records of a group, or their parts, and the documents next to them: one line each, each once. */
 const readRecords = async (input: ConvertedInput, rollouts: readonly WrittenRollout[]): Promise<readonly Buffer[]> => {
-  const byPart = new Map(rollouts.map((one) => [`${one.file} ${one.record} ${one.span?.start ?? 0}`, one]));
+  const byPart = new Map(rollouts.map((one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one]));
   const lines: Buffer[] = [];
   const documents = new Set<string>();
   for (const one of byPart.values()) {

@@ -102,8 +102,6 @@ const maxLoopBytes = 128;
 export class LineWriter {
   #buffer: Buffer;
   #length = 0;
-  /** Bytes without line ends. */
-  withoutNewlines: Buffer | undefined;
 
   /** @param size usual number of bytes between two calls of `take` */
   constructor(size: number) {
@@ -154,7 +152,7 @@ export class LineWriter {
     this.#reserve(length);
     if (length > maxLoopBytes) this.#buffer.set(bytes.subarray(start, end), this.#length);
     else for (let at = 0; at < length; at++) this.#buffer[this.#length + at] = bytes[start + at] ?? 0;
-    if (bytes !== this.withoutNewlines) replaceLineEnds(this.#buffer.subarray(this.#length, this.#length + length));
+    replaceLineEnds(this.#buffer.subarray(this.#length, this.#length + length));
     this.#length += length;
   }
 

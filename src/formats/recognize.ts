@@ -1,10 +1,10 @@
 /** Finds the formats of inputs by their first records. */
 import { dirname, join } from "node:path";
-import type { Path } from "../check/rules/positions.ts";
 import type { RuleData } from "../check/rules/rules.ts";
 import { UnusableInput } from "../input/failures.ts";
 import {
   type Container,
+  type ConvertibleInputs,
   findContainer,
   hasOwnKey,
   maxDocumentBytes,
@@ -17,15 +17,9 @@ import {
   sniff,
   sniffedBytes,
 } from "../input/index.ts";
-import type { Format } from "./format.ts";
+import type { Format, FormatOptions } from "./format.ts";
 import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";
-
-interface FormatMatches {
-  readonly formats: readonly Format[];
-  /** The reason if nothing can be read, so that the format is unknown. */
-  readonly unreadable?: string | undefined;
-}
 
 interface RecognizedInput {
   readonly source: Source;
@@ -34,15 +28,6 @@ interface RecognizedInput {
   readonly rejection?: RuleData<"not-json"> | undefined;
   /** Its kind if nothing can be read, so that its format is unknown. */
   readonly damagedKind?: "text" | Container | undefined;
-}
-
-interface RecognizeOptions {
-  /** The name of a format, or `auto`. */
-  readonly from: string;
-  readonly messagesFrom?: Path | undefined;
-  /** True if the user named a file, so that it has the format in `from`. */
-  readonly isNamed: (name: string) => boolean;
-  readonly maxUnpackedBytes: number;
 }
 
 /** rollcall's format. */
@@ -55,33 +40,54 @@ export const ownFormat: Format = {
   open: () => ({ convert: () => [] }),
 };
 
-/** Recognizes inputs one by one, because a document is in memory until it is recognized. */
+/**
+ * Returns the inputs by format, and the files of folders without a format. Reports the other inputs. Inputs are read
+ * one by one, because a document is in memory until it is recognized.
+ * @param options `from` is the name of a format, or `auto`
+ */
 export const recognizeInputs = async (
-  sources: readonly Source[],
-  options: RecognizeOptions,
-): Promise<readonly RecognizedInput[]> => {
-  const given = options.from === ownFormat.name ? ownFormat : await loadFormat(options.from, options.messagesFrom);
+  { sources, folders, problems, maxUnpackedBytes }: ConvertibleInputs,
+  { from, messagesFrom, allowsLossy }: FormatOptions & { readonly from: string },
+): Promise<{ readonly byFormat: Map<Format, Source[]>; readonly others: readonly string[] }> => {
+  const given = from === ownFormat.name ? ownFormat : await loadFormat(from, messagesFrom);
   const inputs: RecognizedInput[] = [];
-  for (const source of sources) inputs.push(await recognizeInput(source, given, options));
-  return addFormatsByName(dropParts(inputs), given);
+  for (const source of sources) {
+    // A file that the user named has the given format.
+    const named = folders.has(source.name) ? undefined : given;
+    inputs.push(await recognizeInput(source, { given, named, maxUnpackedBytes }));
+  }
+  const byFormat = new Map<Format, Source[]>();
+  const others: string[] = [];
+  for (const { source, formats, rejection, damagedKind } of addFormatsByName(dropParts(inputs), given)) {
+    const location = () => ({ file: source.name });
+    const [format = ownFormat, ...more] = formats;
+    if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) others.push(source.name);
+    else if (rejection !== undefined) problems.report("not-json", rejection, location);
+    else if (more.length > 0)
+      problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, location);
+    else byFormat.set(format, [...(byFormat.get(format) ?? []), source]);
+  }
+  for (const [format, [first]] of byFormat) {
+    if (format.isLossy !== true || allowsLossy) continue;
+    problems.report("lossy-format", { format: format.name }, () => (first ? { file: first.name } : {}));
+    byFormat.delete(format);
+  }
+  return { byFormat, others };
 };
 
 const recognizeInput = async (
   source: Source,
-  given: Format | undefined,
-  { isNamed, maxUnpackedBytes }: RecognizeOptions,
+  { given, named, maxUnpackedBytes }: Record<"given" | "named", Format | undefined> & { maxUnpackedBytes: number },
 ): Promise<RecognizedInput> => {
   const head = await readHead(source.bytes, sniffedBytes);
   const [container, sniffed] = [findContainer(head), sniff(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
-  if (given !== undefined && isNamed(source.name)) {
-    const isReadable = container === undefined || given.records[container] !== undefined;
-    return { source, formats: isReadable ? [given] : [], rejection: isReadable ? undefined : data };
+  if (named !== undefined) {
+    const isReadable = container === undefined || named.records[container] !== undefined;
+    return isReadable ? { source, formats: [named] } : { source, formats: [], rejection: data };
   }
   const candidates = given === undefined ? await loadFormats() : [given];
-  const { formats, unreadable } = await (container === undefined
-    ? recognizeText(source, candidates, maxUnpackedBytes)
-    : recognizeContainer(source, { container, candidates }, maxUnpackedBytes));
+  const { formats, unreadable } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
   // A file in rollcall's format does not have another one.
   const own = given === undefined ? formats : formats.filter((one) => one === given);
   const kind = `${data?.kind} that cannot be read (${unreadable})`;
@@ -90,12 +96,11 @@ const recognizeInput = async (
   return { source, formats: own, rejection: own.length === 0 ? broken : undefined, damagedKind };
 };
 
-const hasName = ({ filePattern }: Format, { source }: RecognizedInput): boolean =>
-  filePattern?.test(source.name) === true;
+const hasName = ({ filePattern }: Format, { name }: Source): boolean => filePattern?.test(name) === true;
 
 /**
- * Adds a format to unreadable files, and to files with the names of a format. It must be the only format of the other files
- * that fits.
+ * Adds a format to unreadable files, and to files with the names of a format. It must be the only format of the other
+ * files that fits.
  */
 const addFormatsByName = (
   inputs: readonly RecognizedInput[],
@@ -103,19 +108,20 @@ const addFormatsByName = (
 ): readonly RecognizedInput[] => {
   const found = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
   return inputs.map((input) => {
-    const { damagedKind: kind, rejection } = input;
+    const { source, damagedKind: kind, rejection } = input;
     if (input.formats.length > 0 || (kind === undefined && rejection !== undefined)) return input;
-    const formats = [...found].filter((one) => (kind === undefined ? hasName(one, input) : one.records[kind]));
-    return formats.length === 1 ? { ...input, formats, rejection: undefined } : input;
+    const formats = [...found].filter((one) => (kind === undefined ? hasName(one, source) : one.records[kind]));
+    return formats.length === 1 ? { source, formats } : input;
   });
 };
 
+/** Drops the files in folders that are parts of other inputs. */
 const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput[] => {
-  const found = [...new Set(inputs.flatMap(({ formats }) => formats))];
+  const found = inputs.flatMap(({ formats }) => formats);
   const parts = new Set(
-    inputs.flatMap((input) => {
-      const format = input.formats[0] ?? found.find((one) => hasName(one, input));
-      return (format?.partFolders ?? []).map((folder) => join(dirname(input.source.name), folder));
+    inputs.flatMap(({ source, formats: [own] }) => {
+      const format = own ?? found.find((one) => hasName(one, source));
+      return (format?.partFolders ?? []).map((folder) => join(dirname(source.name), folder));
     }),
   );
   const isPart = (path: string): boolean => {
@@ -126,61 +132,61 @@ const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput
 };
 
 /**
- * Returns the formats that recognize the first readable record of a file that is not text. Without one, returns the
- * only format that such a file can have.
+ * Returns the formats that recognize one of the first records of a text, or the first readable record of a container.
+ * Without one, returns the only format that the file can have. `unreadable` is the reason if nothing can be read.
  */
-const recognizeContainer = async (
+const matchFormats = async (
   source: Source,
-  { container, candidates }: { readonly container: Container; readonly candidates: readonly Format[] },
-  maxUnpackedBytes: number,
-): Promise<FormatMatches> => {
-  const formats = candidates.filter(({ records }) => records[container] !== undefined);
-  let unreadable: string | undefined;
+  candidates: readonly Format[],
+  { container, maxUnpackedBytes }: { readonly container: Container | undefined; readonly maxUnpackedBytes: number },
+): Promise<{ readonly formats: readonly Format[]; readonly unreadable?: string | undefined }> => {
+  const { name: file, bytes } = source;
+  if (container === undefined && hasOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
+  const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
+  let unreadable = container === undefined ? noJson : undefined;
   try {
-    // All formats have the same records in such a file.
-    for await (const cut of readFirstCuts(source, formats[0]?.records ?? {}, maxUnpackedBytes)) {
-      const value = cut.wrong === undefined ? Value.parse(cut.bytes) : undefined;
-      const record = value && { value, file: source.name, position: 0, member: cut.member };
-      if (record !== undefined) return { formats: formats.filter((format) => format.recognizes(record)) };
-      unreadable = cut.wrong ?? "it contains no JSON";
+    const first =
+      container === undefined
+        ? readFirstRecords(source, maxUnpackedBytes)
+        : // All formats have the same records in such a file.
+          readFirstCuts(source, formats[0]?.records ?? {}, maxUnpackedBytes);
+    for await (const cut of first) {
+      const { member, wrong, kind, value = wrong === undefined ? Value.parse(cut.bytes) : undefined } = cut;
+      unreadable = value === undefined ? (wrong ?? noJson) : undefined;
+      if (value === undefined) continue;
+      const found = formats.filter(
+        (format) =>
+          (kind === undefined || kind === format.records.text) &&
+          format.recognizes({ value, file, position: 0, member }),
+      );
+      if (found.length > 0 || container !== undefined) return { formats: found };
     }
   } catch (thrown) {
-    if (!(thrown instanceof UnusableInput)) throw thrown;
+    if (!(thrown instanceof UnusableInput) || container === undefined) throw thrown;
     unreadable = thrown.message;
   }
-  return { formats: unreadable !== undefined && formats.length === 1 ? formats : [], unreadable };
+  // For a document that is too large to be read, only the name counts.
+  const possible =
+    container === undefined
+      ? formats.filter(
+          (one) => bytes.size > maxDocumentBytes && one.records.text === "document" && hasName(one, source),
+        )
+      : formats.filter(() => unreadable !== undefined);
+  return { formats: possible.length === 1 ? possible : [], unreadable };
 };
 
-const recognizeText = async (
-  source: Source,
-  formats: readonly Format[],
-  maxUnpackedBytes: number,
-): Promise<FormatMatches> => {
-  const { name, bytes } = source;
-  if (hasOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
-  let unreadable: string | undefined = "it contains no JSON";
-  for await (const { value, kinds } of readFirstRecords(source, maxUnpackedBytes)) {
-    unreadable = undefined;
-    const record = { value, file: name, position: 0 };
-    const found = formats.filter((format) => {
-      const { text } = format.records;
-      return text !== undefined && kinds.includes(text) && format.recognizes(record);
-    });
-    if (found.length > 0) return { formats: found };
-  }
-  if (bytes.size <= maxDocumentBytes) return { formats: [], unreadable };
-  // For a document that is too large to be read, only the name counts.
-  const named = formats.filter((one) => one.records.text === "document" && one.filePattern?.test(name) === true);
-  return { formats: named.length === 1 ? named : [], unreadable };
-};
+const noJson = "it contains no JSON";
+
+interface FirstRecord extends RawRecord {
+  /** Undefined if it is both a line and a document. */
+  readonly kind?: "lines" | "document";
+  readonly value?: Value;
+}
 
 const maxFirstLines = 20;
 
-/** Returns values that may be the first record: lines that are objects, and the whole file. */
-async function* readFirstRecords(
-  source: Source,
-  maxUnpackedBytes: number,
-): AsyncGenerator<{ readonly kinds: readonly ("lines" | "document")[]; readonly value: Value }, void> {
+/** Returns records that may be the first: lines that are objects, and the whole file. */
+async function* readFirstRecords(source: Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
   const isList = /^[\s\ufeff]*\[/.test((await readHead(bytes, sniffedBytes)).toString("utf8"));
   let count = 0;
@@ -189,7 +195,7 @@ async function* readFirstRecords(
     const value = Value.parsePython(Buffer.from(cut.bytes));
     const isWhole = cut.isDocument === true || (count === 0 && cut.start + cut.bytes.length >= bytes.size - 2);
     if (value?.isObject === true || (value !== undefined && isWhole)) {
-      yield { kinds: isWhole ? ["lines", "document"] : ["lines"], value };
+      yield isWhole ? { ...cut, value } : { ...cut, value, kind: "lines" };
       // An indented document can have an object on a line, and a list is a document too.
       isLines ||= count === 0 && !isList;
     }
@@ -198,7 +204,7 @@ async function* readFirstRecords(
   if (isLines || bytes.size > maxDocumentBytes) return;
   for await (const cut of readFirstCuts(source, { text: "document" }, maxUnpackedBytes)) {
     const value = Value.parsePython(cut.bytes);
-    if (value !== undefined) yield { kinds: ["document"], value };
+    if (value !== undefined) yield { ...cut, value, kind: "document" };
   }
 }
 
@@ -207,7 +213,7 @@ async function* readFirstCuts(
   source: Source,
   records: RecordKinds,
   maxUnpackedBytes: number,
-): AsyncGenerator<RawRecord, void> {
+): AsyncGenerator<FirstRecord, void> {
   const unclosed = { ...source, bytes: { ...source.bytes, close: async () => undefined } };
   const own = await openRecords(unclosed, { records }, maxUnpackedBytes);
   const first = await own.readFirst?.();

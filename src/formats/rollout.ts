@@ -25,19 +25,18 @@ export const withGroup = <Result>(group: string | undefined, convert: () => Resu
   }
 };
 
-/** Converts a part of a record. Its error leaves the other parts valid. */
+/** Converts a part of a record. Its error leaves the other parts valid. @param missing the error without a group */
 export const convertPart = (
   part: Value,
-  about: { readonly group: string | undefined; readonly missing: string; readonly fallbackGroup: string },
+  { group, missing }: { readonly group: string | undefined; readonly missing: string },
   convert: (group: string) => Partial<Rollout>,
 ): Rollout => {
-  const { group, missing, fallbackGroup } = about;
   try {
     if (group === undefined) throw new ConversionError(missing, part);
-    return { group, part, ...convert(group) };
+    return withGroup(group, () => ({ group, part, ...convert(group) }));
   } catch (thrown) {
     if (!(thrown instanceof ConversionError)) throw thrown;
-    return { group: group ?? fallbackGroup, part, error: thrown, isUngrouped: group === undefined };
+    return { group: "", part, error: thrown };
   }
 };
 

@@ -58,12 +58,12 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   const { value, file } = record;
   const simulations = value.get("simulations");
   if (simulations?.isList === true) {
-    return simulations.items().map((simulation, at) => rolloutOf(run, simulation, { file, value, at }));
+    return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
   }
   if (value.get("info") !== undefined && value.get("tasks") !== undefined) return listMissing(run, record);
   const results = run.readDocument(record, join("..", "results.json"));
   if (results === undefined) run.note("results.json is missing next to simulations/, so the domain is unknown");
-  return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results, at: 0 })];
+  return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
 };
 
 /** Returns errors for the listed simulations without a file, because their groups are incomplete. */
@@ -73,18 +73,17 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
   const missing = itemsAt(value, "simulation_index").filter((entry) => !ids.has(entry.textAt("id") ?? ""));
   const wrong = "the simulation has no file in simulations/ (pass the folder that contains both)";
-  return missing.map((entry, at) => {
+  return missing.map((entry) => {
     const group = groupOf(entry, { file: join(file), value });
-    return convertPart(entry, { group, missing: wrong, fallbackGroup: `without task ${at}` }, () => {
+    return convertPart(entry, { group, missing: wrong }, () => {
       throw new ConversionError(wrong, entry);
     });
   });
 };
 
-const rolloutOf = (run: FormatRun, simulation: Value, results: Results & { readonly at: number }): Rollout => {
+const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout => {
   const group = groupOf(simulation, results);
-  const fallbackGroup = `${results.file} without task ${results.at}`;
-  return convertPart(simulation, { group, missing: "task_id is missing", fallbackGroup }, () => {
+  return convertPart(simulation, { group, missing: "task_id is missing" }, () => {
     const ticks = simulation.get("ticks");
     if (ticks !== undefined) throw new ConversionError("simulations of voice (with ticks) are not supported", ticks);
     const info = simulation.get("reward_info");

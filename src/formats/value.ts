@@ -20,20 +20,19 @@ interface JsonText {
   readonly document: string | undefined;
   /** The string that contains this JSON, or the array of these numbers, which is one node of its table. */
   readonly holder: Value | undefined;
-  readonly isNumbers: boolean;
   /** Texts by their nodes, which are empty in the table. */
-  readonly texts: ReadonlyMap<number, Buffer> | undefined;
+  readonly texts: Map<number, Buffer>;
   /** JSON in its strings, and numbers of its arrays, by their nodes. */
-  nested?: Map<number, JsonText | undefined>;
+  readonly nested: Map<number, Value | undefined>;
 }
 
 /** Limits the ids of texts, so that ids of values are exact. */
 const maxTexts = 2 ** 20;
 let textCount = 0;
 
-const newText = (own: Pick<JsonText, "table"> & Partial<JsonText>): JsonText => {
+const newText = (table: JsonTable, document?: string, holder?: Value): JsonText => {
   textCount = (textCount + 1) % maxTexts;
-  return { document: undefined, holder: undefined, isNumbers: false, texts: undefined, ...own, id: textCount };
+  return { id: textCount, table, document, holder, texts: new Map(), nested: new Map() };
 };
 
 /** First bytes of values, which identify their kinds. */
@@ -66,9 +65,9 @@ export class Value {
   ): Value | undefined {
     const table = readTable(bytes);
     if (table === undefined) return undefined;
-    const nodes = texts && new Map<number, Buffer>();
-    for (const [key, text] of texts ?? []) nodes?.set(findMemberNode(table, 0, key) ?? 0, text);
-    return new Value(newText({ table, document, texts: nodes }), 0);
+    const own = newText(table, document);
+    for (const [key, text] of texts ?? []) own.texts.set(findMemberNode(table, 0, key) ?? 0, text);
+    return new Value(own, 0);
   }
 
   /** Parses JSON of Python, in which NaN and Infinity become empty objects. */
@@ -104,8 +103,8 @@ export class Value {
 
   /** As it was written. */
   get raw(): string {
-    const { table } = this.#in;
-    return table.bytes.toString("utf8", startOf(table, this.#node), endOf(table, this.#node));
+    const { start, end } = this.span;
+    return this.bytes.toString("utf8", start, end);
   }
 
   /** Parsed; numbers above 2^53 lose digits. */
@@ -115,7 +114,7 @@ export class Value {
 
   get text(): string | undefined {
     if (!this.isText) return undefined;
-    return this.#in.texts?.get(this.#node)?.toString("utf8") ?? readString(this.#in.table, this.#node);
+    return this.#in.texts.get(this.#node)?.toString("utf8") ?? readString(this.#in.table, this.#node);
   }
 
   get number(): number | undefined {
@@ -197,11 +196,10 @@ export class Value {
 
   /** The elements of an array that is one node, because it is empty or has only numbers. */
   #numbers(): readonly Value[] {
-    const text = this.#inside(() => {
-      return newText({ table: expandNumbers(this.#in.table, this.#node), holder: this, isNumbers: true });
-    });
-    const count = (text?.table.words.length ?? 0) / nodeSize - 1;
-    return text === undefined ? none : Array.from({ length: count }, (_, at) => new Value(text, (at + 1) * nodeSize));
+    const array = this.#nested(() => newText(expandNumbers(this.#in.table, this.#node), undefined, this));
+    if (array === undefined) return none;
+    const count = array.#in.table.words.length / nodeSize - 1;
+    return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }
 
   /** The members of an object, also null; none of another value. */
@@ -220,24 +218,21 @@ export class Value {
   /** The JSON in a string; undefined for other values. */
   get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
-    const inner = this.#inside(() => {
-      const bytes = this.#in.texts?.get(this.#node) ?? Buffer.from(this.text ?? "");
-      const table = readTable(bytes);
-      return table && newText({ table, holder: this });
+    return this.#nested(() => {
+      const table = readTable(this.#in.texts.get(this.#node) ?? Buffer.from(this.text ?? ""));
+      return table && newText(table, undefined, this);
     });
-    return inner && new Value(inner, 0);
   }
 
   /** The JSON in its string, if it was parsed before. */
   get cachedEmbeddedJson(): Value | undefined {
-    const text = this.isText ? this.#in.nested?.get(this.#node) : undefined;
-    return text && new Value(text, 0);
+    return this.isText ? this.#in.nested.get(this.#node) : undefined;
   }
 
   /** Its path from the record, through strings that contain JSON. */
   get path(): Path {
-    const { table, holder, isNumbers } = this.#in;
-    const own = isNumbers ? [this.#node / nodeSize - 1] : findPath(table, { from: 0, node: this.#node });
+    const { table, holder } = this.#in;
+    const own = holder?.isList ? [this.#node / nodeSize - 1] : findPath(table, { from: 0, node: this.#node });
     return [...(holder?.path ?? []), ...own];
   }
 
@@ -258,10 +253,12 @@ export class Value {
     return this.isObject ? findMemberNode(this.#in.table, this.#node, key) : undefined;
   }
 
-  #inside(read: () => JsonText | undefined): JsonText | undefined {
-    this.#in.nested ??= new Map();
+  #nested(read: () => JsonText | undefined): Value | undefined {
     const { nested } = this.#in;
-    if (!nested.has(this.#node)) nested.set(this.#node, read());
+    if (!nested.has(this.#node)) {
+      const text = read();
+      nested.set(this.#node, text && new Value(text, 0));
+    }
     return nested.get(this.#node);
   }
 }

@@ -1,0 +1,225 @@
+/** Converts the files of one format, record by record, and reports the records that cannot be converted. */
+import { dirname } from "node:path";
+import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
+import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
+import type { Host } from "../host.ts";
+import { openSpool, type RawRecord, type Source } from "../input/index.ts";
+import { requireFault } from "../json/reader.ts";
+import { closeTruncated } from "../json/table.ts";
+import type { openDocuments } from "./documents.ts";
+import type { Format, FormatOptions, FormatRun } from "./format.ts";
+import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
+import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord } from "./origin.ts";
+import type { Receipt } from "./receipt.ts";
+import { Value } from "./value.ts";
+
+/** The state of all formats of a run. */
+export interface Run {
+  readonly host: Host;
+  readonly options: FormatOptions;
+  readonly documents: ReturnType<typeof openDocuments>;
+  readonly problems: Problems;
+  readonly receipt: Receipt | undefined;
+  readonly notes: Map<string, number>;
+  readonly usedRewards: Set<string>;
+  /** True if the inputs have several formats. */
+  readonly isMixed: boolean;
+}
+
+interface BrokenRecord {
+  /** Undefined if the record is not JSON. */
+  readonly reason: string | undefined;
+  readonly location: ProblemLocation;
+  /** Default: all of the record. */
+  readonly part?: Value | undefined;
+  /** The keys of the record; undefined if it is not JSON. */
+  readonly keys?: readonly string[] | undefined;
+}
+
+/**
+ * Converts files of a format, one after the other. Returns the source of their groups.
+ * @throws Failure `spool-failed`; the signal's reason; errors of reading
+ */
+export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: Run) => {
+  const { host, receipt, problems } = run;
+  const what = files.length === 1 ? files[0]?.name : `${files.length} files${run.isMixed ? ` of ${format.name}` : ""}`;
+  const name = `${what} (as groups)`;
+  const formatRun = openFormatRun(files, run);
+  const converter = format.open(formatRun);
+  const lines = openGroupLines(await openSpool(host));
+  const { groups } = lines;
+  /** Groups of records whose group is unknown, each with the keys of the record. */
+  const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
+  /** Keys of the first record that was converted. */
+  let knownKeys: readonly string[] = [];
+
+  /** Breaks the group of a record. A record whose group is unknown becomes a group. */
+  const breakGroup = (key: string | undefined, at: RolloutPosition, { keys, part, ...record }: BrokenRecord): void => {
+    const own = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
+    const group = lines.addBroken(own, at, part?.span);
+    if (key === undefined) ungrouped.set(group, keys);
+    const readAt = `${name}:${group.position + 1}`;
+    const location = { ...record.location, readAt };
+    problems.report("record-invalid", { format: format.name, wrong: record.reason }, () => location);
+  };
+
+  /** Breaks the groups of a record that is not JSON, as far as the record is readable. */
+  const breakUnreadable = (cut: RawRecord, at: RolloutPosition): void => {
+    const { bytes, member } = cut;
+    const fault = cut.wrong === undefined ? requireFault(bytes) : undefined;
+    // If only NaN is wrong, the groups are known.
+    const whole = fault && Value.parsePython(bytes);
+    const start = fault && closeTruncated(bytes.subarray(0, fault.at));
+    const value = whole ?? (start && Value.parse(start));
+    let reason = fault?.fault === "end" ? "it is cut off" : cut.wrong;
+    if (fault !== undefined && whole !== undefined) {
+      const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + 9)) ?? [];
+      reason = `${word} is not JSON`;
+    }
+    const rollouts = value && convertRecord(converter, { value, file: at.file.name, position: at.record, member });
+    const keys = rollouts?.map(({ group, error }) => (error === undefined ? group : error.group)) ?? [];
+    if (value === undefined && member !== undefined) keys.push(converter.groupOfMember?.(member));
+    const location = locateByte(cut, fault?.at ?? 0);
+    for (const key of new Set(keys.length === 0 ? [undefined] : keys)) breakGroup(key, at, { reason, location });
+    if (whole !== undefined) receipt?.addRecord({ format, file: at.file.name, value: whole, rollouts: undefined });
+  };
+
+  const convertCut = (cut: RawRecord, at: RolloutPosition): void => {
+    const { file, record } = at;
+    const value = cut.wrong === undefined ? parseRecord(format, cut) : undefined;
+    if (value === undefined) breakUnreadable(cut, at);
+    const own = value && { value, file: file.name, position: record, member: cut.member };
+    const rollouts = own && convertRecord(converter, own);
+    if (value === undefined || rollouts === undefined) return;
+    const keys = value.isText ? undefined : value.members().map(([key]) => key);
+    for (const [position, rollout] of rollouts.entries()) {
+      const { error, part, exception } = rollout;
+      if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
+      if (error === undefined) {
+        lines.add(rollout, value, { file, record, position });
+        continue;
+      }
+      const location = locateInRecord(cut, error.value);
+      breakGroup(error.group, at, { reason: error.message, location, part, keys });
+    }
+    const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
+    if (isConverted && knownKeys.length === 0) knownKeys = keys ?? [];
+    receipt?.addRecord({ format, file: file.name, value, rollouts: isConverted ? rollouts : undefined });
+  };
+
+  const reportAmbiguous = (): void => {
+    // A record that shares no key with the other records belongs to no group.
+    const isForeign = (keys: readonly string[]): boolean => !keys.some((key) => knownKeys.includes(key));
+    const possible = Array.from(ungrouped).filter(([, keys]) => keys === undefined || !isForeign(keys));
+    for (const [group, { file, record, isJson }] of findAmbiguous(groups, new Map(possible))) {
+      group.isBroken = true;
+      const { label, line } = file.records.positionOf(record);
+      const location = { file: name, line: group.position + 1, path: [] };
+      problems.report("ambiguous-group", { place: `${label}:${line}`, isJson }, () => location);
+    }
+  };
+
+  try {
+    if (converter.preview !== undefined) {
+      for await (const [cut, { file, record: position }] of readRecords(files, host)) {
+        const value = cut.wrong === undefined ? parseRecord(format, cut) : undefined;
+        if (value !== undefined) converter.preview({ value, file: file.name, position, member: cut.member });
+      }
+    }
+    const folderScopes = new Map<string, number>();
+    for await (const [cut, at] of readRecords(files, host)) {
+      // Documents of one record each share groups in their folder, as lines do in their file.
+      if (cut.isDocument === true) {
+        const folder = dirname(at.file.name);
+        at.file.scope = folderScopes.get(folder) ?? at.file.scope;
+        folderScopes.set(folder, at.file.scope);
+      }
+      convertCut(cut, at);
+      if (lines.isFull()) await lines.flush();
+    }
+    for (const { file: own, position, group, wrong: reason } of converter.findFaults?.() ?? []) {
+      const file = files.find((one) => one.name === own);
+      if (file === undefined) continue;
+      const location = { file: file.records.positionOf(position).label, path: [] };
+      breakGroup(group, { file, record: position, position: -1 }, { reason, location });
+    }
+    reportAmbiguous();
+    const bytes = await lines.end(host);
+    const close = async (): Promise<void> => {
+      await bytes.close();
+      for (const { records } of files) await records.close();
+    };
+    const origin = createOrigin({ files, groups, format, converter });
+    const source: Source = { name, bytes: { ...bytes, close }, origin };
+    return { source, groups, unreadable: Array.from(ungrouped.values()).filter((keys) => keys === undefined).length };
+  } catch (thrown) {
+    await lines.discard();
+    throw thrown;
+  }
+};
+
+const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => {
+  const { options, documents, receipt, notes, usedRewards } = run;
+  const note = (text: string): void => void notes.set(text, (notes.get(text) ?? 0) + 1);
+  const leaveOut = (value: Value | undefined, reason: string): void => {
+    if (value !== undefined) receipt?.leaveOut(value, reason);
+  };
+  return {
+    options,
+    files: files.map((file) => file.name),
+    readDocument: ({ file, member }, path) => {
+      if (member === undefined) return documents.documentAt(file, path);
+      const records = files.find((one) => one.name === file)?.records;
+      return documents.load(`${file}!${path}`, () => records?.readSibling?.(path));
+    },
+    markRewardUsed: (id) => void usedRewards.add(id),
+    note,
+    leaveOut,
+    skip: (value, subject) => {
+      note(`left out ${subject}`);
+      leaveOut(value, subject);
+      return [];
+    },
+  };
+};
+
+async function* readRecords(
+  files: readonly ConvertedFile[],
+  { signal }: Host,
+): AsyncGenerator<readonly [cut: RawRecord, at: RolloutPosition], void> {
+  for (const file of files) {
+    let record = 0;
+    for await (const batch of file.records.batches()) {
+      for (const cut of batch) {
+        signal.throwIfAborted();
+        yield [cut, { file, record: record++, position: -1 }];
+      }
+    }
+  }
+}
+
+/** Finds the groups that records of unknown groups may belong to, each with such a record. */
+const findAmbiguous = (
+  groups: readonly ConvertedGroup[],
+  ungrouped: ReadonlyMap<ConvertedGroup, readonly string[] | undefined>,
+) => {
+  if (ungrouped.size === 0) return [];
+  const members = groups
+    .flatMap((group) => group.rollouts.map(({ file, record, span }) => ({ file, record, span, group })))
+    .sort(
+      (a, b) => a.file.position - b.file.position || a.record - b.record || (a.span?.start ?? 0) - (b.span?.start ?? 0),
+    );
+  const ambiguous = findAmbiguousGroups(members.length, {
+    mayBeApart: true,
+    standingAt: (at) => {
+      const { file, group } = members[at] ?? {};
+      const isUnknown = group !== undefined && ungrouped.has(group);
+      return { scope: file?.scope ?? 0, group: group?.position, isUnknown };
+    },
+  });
+  return Array.from(ambiguous).flatMap(([position, at]) => {
+    const [group, by] = [groups[position], members[at]];
+    if (group === undefined || by === undefined || group.isBroken) return [];
+    return [[group, { ...by, isJson: ungrouped.get(by.group) !== undefined }] as const];
+  });
+};
