@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
 import { list, type OutputJson, replaceMembers } from "./output-json.ts";
 import { findReward, withGroup } from "./rollout.ts";
-import { ConversionError, requireKey, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 export const art: Format = {
   name: "art",
@@ -94,13 +94,13 @@ const openRows = (run: FormatRun): Converter => {
     convert: (record) => {
       const { value: row } = record;
       if (isUnsupported(record)) return [];
-      const groupIndex = requireKey(row, "group_index");
+      const groupIndex = row.require("group_index");
       const { raw: group, number } = groupIndex;
       return withGroup(group, () => {
         if (number === undefined || !Number.isInteger(number))
           throw new ConversionError("group_index is not an integer", groupIndex);
         addRow(row, record, number);
-        const own = requireObject(requireKey(row, "group_json"));
+        const own = requireObject(row.require("group_json"));
         const inside = own.get("trajectories");
         if (inside !== undefined) throw new ConversionError("group_json contains trajectories", inside);
         return [{ group, members: own.members(), ...rolloutOf(run, row, own) }];
@@ -118,7 +118,7 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Partial<Rollout> =
     return { repeatedValues: also, identityValues: [group] };
   }
   if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is not an integer", index);
-  const trajectory = requireObject(text ?? requireKey(row, "trajectory_json"));
+  const trajectory = requireObject(text ?? row.require("trajectory_json"));
   refuseExchanges(trajectory);
   const own = trajectory.get("reward");
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
@@ -154,7 +154,7 @@ const refuseExchanges = (trajectory: Value): void => {
 const completeTrajectory = (trajectory: Value, own: Readonly<Record<string, OutputJson>>): OutputJson => {
   const lacks = (holder: Value): boolean => holder.isObject && holder.get("messages_and_choices") === undefined;
   const none = { messages_and_choices: list([]) };
-  const histories = trajectory.get("additional_histories")?.items() ?? [];
+  const histories = trajectory.items("additional_histories");
   const made: Record<string, OutputJson> = { ...own, ...(lacks(trajectory) ? none : {}) };
   if (histories.some(lacks)) {
     made.additional_histories = list(histories.map((one) => (lacks(one) ? replaceMembers(one, none) : one)));

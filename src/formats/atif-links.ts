@@ -1,7 +1,7 @@
 /** References between ATIF documents: by the paths of files, and by ids. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import type { FormatRun, SourceRecord } from "./format.ts";
-import { ConversionError, itemsAt, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 export interface LocatedDocument {
   readonly document: Value;
@@ -25,15 +25,16 @@ export const findContinuation = (document: Value): Reference | undefined => {
 
 /** Returns the documents of subagents within another. */
 export const listEmbedded = (document: Value): readonly Value[] =>
-  itemsAt(document, "subagent_trajectories").filter(({ isObject }) => isObject);
+  document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
 /** Returns the documents of subagents that steps refer to, in other files. */
 export const listSubagents = (document: Value): readonly Reference[] => {
   const embedded = new Set(
     listEmbedded(document).map((own) => own.textAt("trajectory_id") ?? own.textAt("session_id")),
   );
-  return itemsAt(document, "steps")
-    .flatMap((step) => itemsAt(step, "observation", "results"))
+  return document
+    .items("steps")
+    .flatMap((step) => step.items("observation", "results"))
     .flatMap((result) => {
       const references = result.get("subagent_trajectory_ref");
       return references?.isObject === true ? [references] : (references?.items() ?? []);

@@ -21,16 +21,7 @@ import {
 import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
 import { list, listUnlessEmpty, literal, type Member, type OutputJson, object } from "./output-json.ts";
 import { buildTrajectory, findReward, stemOf, withGroup } from "./rollout.ts";
-import {
-  ConversionError,
-  flatMembers,
-  itemsAt,
-  type Members,
-  metricMembers,
-  requireItems,
-  requireKey,
-  type Value,
-} from "./value.ts";
+import { ConversionError, type Members, type Value } from "./value.ts";
 
 const firstPartReason = "the trajectory takes it from its first part";
 
@@ -100,12 +91,12 @@ export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links)
   const parts = partsOf(located);
   const [main = { turns: [], tools: undefined }, ...more] = historiesOf(parts);
   const others = [...more, ...parts.flatMap(subagentHistories)];
-  const agent = (document.get("agent")?.members() ?? []).filter(([, { isScalar }]) => isScalar);
+  const agent = document.members("agent").filter(([, { isScalar }]) => isScalar);
   return {
     main,
     others,
-    metrics: metricMembers((parts.at(-1)?.document ?? document).get("final_metrics")),
-    metadata: [...flatMembers(document), ...agent.map(([key, value]) => [`agent.${key}`, value] as const)],
+    metrics: (parts.at(-1)?.document ?? document).metricMembers("final_metrics"),
+    metadata: [...document.flatMembers(), ...agent.map(([key, value]) => [`agent.${key}`, value] as const)],
     startTime: readStartTime(document),
     identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
     documents,
@@ -167,7 +158,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   };
   /** Returns the steps of a continuation without copies: marked steps or, without marks, the first equal steps. */
   const withoutCopies = (steps: readonly Value[], first: Value | undefined): readonly Value[] => {
-    const before = itemsAt(first, "steps");
+    const before = first?.items("steps") ?? [];
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
     const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
@@ -210,7 +201,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
 };
 
 const stepsOf = (document: Value): readonly Value[] => {
-  const steps = requireKey(document, "steps");
+  const steps = document.require("steps");
   const items = steps.items();
   if (items.length === 0) throw new ConversionError("steps is empty", steps);
   const broken = items.find(({ isObject }) => !isObject);
@@ -227,7 +218,7 @@ const roles: Readonly<Record<string, string>> = { system: "system", user: "user"
  * @throws ConversionError
  */
 const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly OutputJson[] => {
-  const source = requireKey(step, "source");
+  const source = step.require("source");
   const role = roles[source.text ?? ""];
   if (role === undefined) throw new ConversionError("source is not system, user or agent", source);
   const message = step.get("message");
@@ -249,9 +240,9 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly Outp
 
 const callsOf = (step: Value): OutputJson | undefined =>
   listUnlessEmpty(
-    itemsAt(step, "tool_calls").map((call) => {
-      const name = requireKey(call, "function_name");
-      return buildCall(requireKey(call, "tool_call_id"), name, toArguments(call.get("arguments")));
+    step.items("tool_calls").map((call) => {
+      const name = call.require("function_name");
+      return buildCall(call.require("tool_call_id"), name, toArguments(call.get("arguments")));
     }),
   );
 
@@ -265,7 +256,7 @@ const logprobsIn = (step: Value): OutputJson | undefined => {
 const resultsOf = (step: Value): readonly OutputJson[] => {
   const observation = step.get("observation");
   if (observation === undefined) return [];
-  return requireItems(observation, "results").flatMap((result) => {
+  return observation.requireItems("results").flatMap((result) => {
     const [id, own] = [result.get("source_call_id"), result.get("content")];
     const content = own && contentOf(own);
     if (id !== undefined) return object({ role: literal("tool"), tool_call_id: id, content: content ?? literal("") });
@@ -287,7 +278,7 @@ const contentOf = (content: Value): OutputJson => {
 
 /** True if later steps have a new context, after a summary or a recorded edit. */
 const replacesContext = (step: Value): boolean => {
-  const holders = [step, step.get("observation"), ...itemsAt(step, "observation", "results")];
+  const holders = [step, step.get("observation"), ...step.items("observation", "results")];
   const isEdit = (holder: Value | undefined): boolean =>
     (holder?.get("context_management") ?? holder?.get("extra", "context_management")) !== undefined;
   if (holders.some(isEdit)) return true;

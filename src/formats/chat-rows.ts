@@ -24,16 +24,7 @@ import {
 } from "./messages.ts";
 import { list, literal, type Member, type OutputJson, object } from "./output-json.ts";
 import { buildTrajectory, findReward, type RolloutReward, requireReward, withGroup } from "./rollout.ts";
-import {
-  ConversionError,
-  flatMembers,
-  itemsAt,
-  type Members,
-  metricMembers,
-  requireItems,
-  requireKey,
-  type Value,
-} from "./value.ts";
+import { ConversionError, type Members, type Value } from "./value.ts";
 
 /** The keys of a tool's rows, and how to read them. Functions throw ConversionError. */
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy" | "leftOutReasons"> {
@@ -119,9 +110,9 @@ interface RowContent {
 
 const rolloutOf = (row: Value, rows: ChatRows, { reward, turns, more = [] }: RowContent): Partial<Rollout> => {
   const top = row.members().filter(([key]) => !rows.usedKeys.includes(key));
-  const metadata = [...top, ...more, ...flatMembers(row.get("metadata"))].filter(([, { isFlat }]) => isFlat);
+  const metadata = [...top, ...more, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
   const tools = rows.hasTools ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
-  const metrics = rows.hasTools ? metricMembers(row.get("metrics")) : [];
+  const metrics = rows.hasTools ? row.metricMembers("metrics") : [];
   return buildTrajectory({ reward, turns, tools, metrics, metadata: new Map<string, Member[1]>(metadata) });
 };
 
@@ -169,7 +160,7 @@ export const openaiChat = messageRows(["messages"]);
 const verifiersKeys = ["task", "answer", "info", "metrics", "example_id"];
 
 const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]): readonly OutputJson[] => [
-  ...toTurns(run, requireKey(row, "prompt"), { name: "prompt" }),
+  ...toTurns(run, row.require("prompt"), { name: "prompt" }),
   ...toTurns(run, value, { name, isSampled: true }),
 ];
 
@@ -185,8 +176,8 @@ const trlRows: ChatRows = {
     isTurns(row.get("prompt")) &&
     (row.get("completions")?.isList === true ||
       (isTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
-  readPrompt: (row) => [requireKey(row, "prompt")],
-  readTurns: (run, row) => readCompletion(run, row, ["completion", requireKey(row, "completion")]),
+  readPrompt: (row) => [row.require("prompt")],
+  readTurns: (run, row) => readCompletion(run, row, ["completion", row.require("completion")]),
   readGroup: (run, { value: row, file, position }) => {
     if (row.get("completions") === undefined) return undefined;
     const group = `${file} row ${position}`;
@@ -202,7 +193,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Partial<Rollout>[] 
   if (labels !== undefined) {
     throw new ConversionError("labels next to completions rate steps of one solution and are not rewards", labels);
   }
-  const completions = requireItems(row, "completions");
+  const completions = row.requireItems("completions");
   const count = completions.length;
   const rewards = row.get("rewards");
   const { options } = run;
@@ -242,12 +233,12 @@ export const shareGpt = chatRows({
   hasTools: true,
   isLossy: true,
   recognizes: (row) => {
-    const turns = itemsAt(row, "conversations");
+    const turns = row.items("conversations");
     return turns.length > 0 && turns.every((turn) => turn.textAt("from") !== undefined);
   },
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
-    return [row.get("system") ?? [], takeBefore(requireItems(row, "conversations"), isAnswer)].flat();
+    return [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat();
   },
   readTurns: (run, row) => {
     const system = row.get("system");
@@ -257,9 +248,9 @@ export const shareGpt = chatRows({
 
 const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
   const open: string[] = [];
-  return requireItems(row, "conversations").map((turn, at) => {
-    const from = requireKey(turn, "from");
-    const value = requireKey(turn, "value");
+  return row.requireItems("conversations").map((turn, at) => {
+    const from = turn.require("from");
+    const value = turn.require("value");
     const known = roles.get(from.text ?? "");
     if (known === undefined) throw new ConversionError(`from is not one of ${[...roles.keys()].join(", ")}`, from);
     const id = known === "tool" ? open.shift() : undefined;
@@ -308,7 +299,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
   });
 
 const requireText = (row: Value, key: string): Value => {
-  const value = requireKey(row, key);
+  const value = row.require(key);
   if (!value.isText) throw new ConversionError(`${key} is not a string`, value);
   return value;
 };
@@ -375,13 +366,13 @@ export const nemoRl = chatRows({
     row.get("rewards")?.canBeMetric === true &&
     (row.get("input_lengths") ?? row.get("generation_logprobs")) !== undefined,
   readPrompt: (row) => {
-    const content = requireKey(row, "content");
+    const content = row.require("content");
     const turns = content.items();
     if (turns.length >= 2) return turns.slice(0, 1);
     throw new ConversionError("content is not a list of at least two texts, so its prompt is unknown", content);
   },
   readTurns: (run, row) => {
-    const turns = requireItems(row, "content");
+    const turns = row.requireItems("content");
     const other = turns.find(({ isText }) => !isText);
     if (other !== undefined) throw new ConversionError("content contains a value that is not a string", other);
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");

@@ -5,7 +5,7 @@ import { openLinks } from "./atif-links.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { literal, type Member } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
-import { ConversionError, flatMembers, type Members, metricMembers, type Value } from "./value.ts";
+import { ConversionError, type Members, type Value } from "./value.ts";
 
 const trajectoryFile = "agent/trajectory.json";
 
@@ -54,7 +54,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | 
   return withGroup(group, () => [{ group, ...ownTrajectory(run, record, rewards) }]);
 };
 
-const rewardsIn = (value: Value): Members => metricMembers(value.get("verifier_result", "rewards"));
+const rewardsIn = (value: Value): Members => value.metricMembers("verifier_result", "rewards");
 
 const ownTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members): Partial<Rollout> => {
   const { value } = record;
@@ -71,15 +71,11 @@ const ownTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members): 
     reward,
     ...atif.main,
     histories: atif.others.map(toHistory),
-    metrics: [
-      ...atif.metrics,
-      ...metricMembers(value.get("agent_result")),
-      ...rewards.filter(([key]) => key !== "reward"),
-    ],
+    metrics: [...atif.metrics, ...value.metricMembers("agent_result"), ...rewards.filter(([key]) => key !== "reward")],
     // Values of the result override those of the document.
     metadata: new Map<string, Member[1]>([
       ...atif.metadata,
-      ...flatMembers(value),
+      ...value.flatMembers(),
       ...(type === undefined ? [] : [["exception_type", type] as const]),
     ]),
     startTime: value.get("started_at") ?? atif.startTime,

@@ -1,6 +1,6 @@
 /** Converts the messages of a sample of Inspect to messages and choices, with the tools. */
 import type { FormatRun } from "./format.ts";
-import { choice, deriveFinish, toToolCall } from "./messages.ts";
+import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
 import {
   list,
   listUnlessEmpty,
@@ -12,14 +12,14 @@ import {
   toText,
   unindentJson,
 } from "./output-json.ts";
-import { ConversionError, itemsAt, requireItems, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 /** @throws ConversionError */
 export const readMessages = (
   run: FormatRun,
   sample: Value,
 ): { readonly turns: readonly OutputJson[]; readonly tools: OutputJson | undefined } => {
-  const all = requireItems(sample, "messages");
+  const all = sample.requireItems("messages");
   const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));
   const attachments = openAttachments(sample);
   const outputOf = openOutputs(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
@@ -43,7 +43,7 @@ const openOutputs = ({ find }: Attachments, outputs: readonly (Value | undefined
     const content = message?.get("content");
     return JSON.stringify([(content && (find(content) ?? content))?.data, message?.get("tool_calls")?.data]);
   };
-  for (const one of outputs.flatMap((output) => itemsAt(output, "choices"))) {
+  for (const one of outputs.flatMap((output) => output?.items("choices") ?? [])) {
     const message = one.get("message");
     const id = idOf(message);
     if (id === undefined) byContent.set(contentKey(message), one);
@@ -68,7 +68,7 @@ const toTurn = (run: FormatRun, message: Value, { attachments, outputOf }: Sampl
   if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
   const output = outputOf(message);
   if (!isGenerated && output === undefined) return converted;
-  const finish = finishOf(output?.get("stop_reason")) ?? deriveFinish(run, itemsAt(message, "tool_calls").length > 0);
+  const finish = finishOf(output?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
   return choice(converted, finish, logprobsIn(output));
 };
 
@@ -105,7 +105,7 @@ const toMessage = (run: FormatRun, message: Value, attachments: Attachments): Ou
       ["content", error === undefined ? content : resolved(error)],
       ["reasoning", undefined],
       ["reasoning_content", reasoning],
-      ["tool_calls", listUnlessEmpty(itemsAt(message, "tool_calls").map((call) => callOf(attachments, call)))],
+      ["tool_calls", listUnlessEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
     ]),
   );
 };
@@ -213,8 +213,8 @@ const toolsOf = (
 ): OutputJson | undefined => {
   const tools = new Map<string, OutputJson>();
   for (const event of events) {
-    const isOwn = itemsAt(event, "output", "choices").some((one) => ids.has(idOf(one.get("message"))));
-    for (const tool of isOwn ? itemsAt(event, "tools") : []) {
+    const isOwn = event.items("output", "choices").some((one) => ids.has(idOf(one.get("message"))));
+    for (const tool of isOwn ? event.items("tools") : []) {
       const name = tool.get("name");
       if (name?.text === undefined || tools.has(name.text)) continue;
       const [description, parameters] = ["description", "parameters"].map((key) => tool.get(key));

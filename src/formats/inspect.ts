@@ -20,7 +20,7 @@ import {
   toErrorMessage,
   toReward,
 } from "./rollout.ts";
-import { ConversionError, flatMembers, requireItems, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 const sampleReasons: LeftOutReasons = [
   ["the messages contain what was sent and sampled", "events transcript events_data timelines output input"],
@@ -59,7 +59,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
     const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
     return [rolloutOf(run, { sample: value, log })];
   }
-  return requireItems(value, "samples").map((sample) => rolloutOf(run, { sample, log: value }));
+  return value.requireItems("samples").map((sample) => rolloutOf(run, { sample, log: value }));
 };
 
 interface LoggedSample {
@@ -143,12 +143,12 @@ const scoresOf = (sample: Value, log: Value | undefined): Scores => {
 
 const metadataOf = ({ sample, log }: LoggedSample, scores: Scores, without: string | undefined): Iterable<Member> => {
   const taken = ["messages", "error", "input", without];
-  const members = new Map<string, Value | undefined>(flatMembers(sample).filter(([key]) => !taken.includes(key)));
+  const members = new Map<string, Value | undefined>(sample.flatMembers().filter(([key]) => !taken.includes(key)));
   const add = (key: string, value: Value | undefined, otherwise: string): void => {
     if (value !== undefined) members.set(members.has(key) ? otherwise : key, value);
   };
   add("limit", sample.get("limit", "type"), "limit.type");
-  for (const [key, value] of flatMembers(sample.get("metadata"))) add(key, value, `metadata.${key}`);
+  for (const [key, value] of sample.flatMembers("metadata")) add(key, value, `metadata.${key}`);
   for (const [name, own] of scores) {
     const value = own.get("value");
     if (value?.text !== undefined && !grades.has(value.text)) add(`scores.${name}`, value, `scores.${name}.value`);

@@ -10,7 +10,7 @@ import {
   replaceMembers,
   toText,
 } from "./output-json.ts";
-import { ConversionError, itemsAt, Value } from "./value.ts";
+import { ConversionError, Value } from "./value.ts";
 
 /** The index of a choice in its response. No other is recorded. */
 const firstIndex = literal(0);
@@ -52,56 +52,42 @@ export const toTurns = (
   const unknown = messages.find((message) => message.textAt("role") === undefined);
   if (unknown !== undefined) throw new ConversionError(`a message of ${name} has no role`, unknown);
   const last = messages.findLastIndex(isAssistantMessage);
-  const complete = createCompleter(run);
+  /** Ids of the calls without a result. */
+  let open: readonly (string | undefined)[] = [];
   return messages.map((message, at) => {
-    const calls = toToolCalls(message);
-    const isChoice = isSampled && isAssistantMessage(message);
-    const completed = complete(message, calls, isChoice);
-    if (!isChoice) return completed;
-    return choice(completed, (at === last ? lastFinish : undefined) ?? deriveFinish(run, calls !== undefined));
+    if (message.textAt("role") === "tool") {
+      const own = message.textAt("tool_call_id");
+      const id = own ?? open.find((one) => one !== undefined);
+      if (id === undefined) throw new ConversionError("tool_call_id is missing, and no call is unanswered", message);
+      open = open.filter((one) => one !== id);
+      if (own !== undefined) return toChatMessage(message, false);
+      run.note("assigned results without tool_call_id to the calls in order");
+      const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
+      return replaceMembers(message, { tool_call_id: literal(id), ...nullCalls });
+    }
+    if (!isAssistantMessage(message)) return toChatMessage(message, false);
+    open = message.items("tool_calls").map((call) => unwrapJson(call).textAt("id"));
+    const turn = toChatMessage(message, isSampled);
+    if (!isSampled) return turn;
+    return choice(turn, (at === last ? lastFinish : undefined) ?? deriveFinish(run, hasCalls(message)));
   });
 };
 
 export const isAssistantMessage = (message: Value): boolean => message.textAt("role") === "assistant";
 
-/** Completes messages in their order: results without a call id answer the open calls in turn. */
-const createCompleter = (run: FormatRun) => {
-  let calling: Value | undefined;
-  let answered: string[] = [];
-  return (message: Value, calls: OutputJson | undefined, isSampled: boolean): OutputJson => {
-    if (isAssistantMessage(message)) {
-      calling = message;
-      answered = [];
-    }
-    if (message.textAt("role") !== "tool") return replaceCalls(message, calls, isSampled);
-    const own = message.textAt("tool_call_id");
-    const id = own ?? listCallIds(calling).find((open) => !answered.includes(open));
-    if (id === undefined) throw new ConversionError("tool_call_id is missing, and no call is unanswered", message);
-    answered.push(id);
-    if (own !== undefined) return replaceCalls(message, calls, isSampled);
-    run.note("assigned results without tool_call_id to the calls in order");
-    const hasNullCalls = message.isNullAt("tool_calls");
-    return replaceMembers(message, { tool_call_id: literal(id), ...(hasNullCalls ? { tool_calls: undefined } : {}) });
-  };
-};
+export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;
 
-const listCallIds = (message: Value | undefined): readonly string[] =>
-  itemsAt(message, "tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []);
-
-/** Completes the calls of a message. */
-export const toChatMessage = (message: Value, isSampled: boolean): OutputJson =>
-  replaceCalls(message, toToolCalls(message), isSampled);
-
-/** Only the message of a choice may have null as its calls. */
-const replaceCalls = (message: Value, calls: OutputJson | undefined, isSampled: boolean): OutputJson => {
-  if (calls !== undefined) return calls instanceof Value ? message : replaceMembers(message, { tool_calls: calls });
+/** Completes the calls of a message. Only the message of a choice may have null as its calls. */
+export const toChatMessage = (message: Value, isSampled: boolean): OutputJson => {
+  const calls = toToolCalls(message);
+  if (calls instanceof Value) return message;
   const hasNullCalls = !isSampled && message.isNullAt("tool_calls");
-  return hasNullCalls ? replaceMembers(message, { tool_calls: undefined }) : message;
+  return calls === undefined && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
 };
 
 /** Returns the calls of a message: its own list if they are complete; undefined if it has none. */
 export const toToolCalls = (message: Value): OutputJson | undefined => {
-  const own = itemsAt(message, "tool_calls");
+  const own = message.items("tool_calls");
   const calls = own.map((call) => toToolCall(call));
   return calls.every((call, at) => call === own[at]) && own.length > 0
     ? message.get("tool_calls")

@@ -1,10 +1,10 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, each with its response. */
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import { choice, deriveFinish, toToolCalls } from "./messages.ts";
+import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
 import { buildTrajectory, findReward, stemOf, withGroup } from "./rollout.ts";
-import { ConversionError, flatMembers, requireItems, requireKey, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 export const miniSweAgent: Format = {
   name: "mini-swe-agent",
@@ -55,15 +55,15 @@ const rolloutOf = (run: FormatRun, { value, file }: SourceRecord): Rollout => {
     if (version !== undefined && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? "")) {
       throw new ConversionError("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1", version);
     }
-    const messages = value.isList ? value.items() : requireItems(value, "messages");
+    const messages = value.isList ? value.items() : value.requireItems("messages");
     const stem = stemOf(file);
     const reward = findReward(run, { record: value, ids: [instance, ...new Set([stem.replace(/\.traj$/, ""), stem])] });
-    const stats = value.get("info", "model_stats")?.members() ?? [];
+    const stats = value.members("info", "model_stats");
     const trajectory = buildTrajectory({
       reward,
       turns: messages.flatMap((message) => turnsOf(run, message)),
       metrics: stats.filter(([, { isNumber }]) => isNumber),
-      metadata: [...flatMembers(value.get("info")), ...flatMembers(value)],
+      metadata: [...value.flatMembers("info"), ...value.flatMembers()],
     });
     return { group, ...trajectory };
   });
@@ -73,7 +73,7 @@ const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
   if (!message.isObject) throw new ConversionError("a message is not an object", message);
   if (message.textAt("object") === "response") return convertOutput(run, message);
   if (message.textAt("type") === "function_call_output") return [convertItem(message)];
-  const role = requireKey(message, "role").text;
+  const role = message.require("role").text;
   if (role === "assistant") return sampledTurn(run, message);
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
   const refused = message.get("extra", "response");
@@ -87,7 +87,7 @@ const sampledTurn = (run: FormatRun, message: Value): readonly OutputJson[] => {
   const sampled = answer?.get("choices", 0);
   const finish = sampled?.get("finish_reason");
   if (sampled?.get("message")?.isObject === true && finish !== undefined) return [sampled];
-  return [choice(omitExtra(message), finish ?? deriveFinish(run, toToolCalls(message) !== undefined))];
+  return [choice(omitExtra(message), finish ?? deriveFinish(run, hasCalls(message)))];
 };
 
 const omitExtra = (message: Value): OutputJson =>

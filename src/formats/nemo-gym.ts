@@ -5,7 +5,7 @@ import { systemMessage, toFunctionTools } from "./messages.ts";
 import { literal } from "./output-json.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
-import { ConversionError, flatMembers, metricMembers, requireKey, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 /** Files next to the rollouts: failed attempts, and other rows. */
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
@@ -58,22 +58,22 @@ const openRows = (run: FormatRun): Converter => {
 };
 
 const ownTrajectory = (run: FormatRun, row: Value): Partial<Rollout> => {
-  const params = requireKey(row, "responses_create_params");
-  const response = requireKey(row, "response");
+  const params = row.require("responses_create_params");
+  const response = row.require("response");
   const ids = [row.get("_ng_task_index"), response.get("id")];
   const reward = findReward(run, { record: row, ids, own: () => row.get("reward") });
   const instructions = params.get("instructions");
   const before = instructions === undefined ? [] : [systemMessage(instructions)];
   // Values of the verifier.
-  const metrics = metricMembers(row).filter(([key]) => !key.startsWith("_") && key !== "reward");
+  const metrics = row.metricMembers().filter(([key]) => !key.startsWith("_") && key !== "reward");
   const taken = new Set(["reward", ...metrics.map(([key]) => key)]);
   return buildTrajectory({
     reward,
-    turns: [...before, ...convertInput(run, requireKey(params, "input")), ...convertOutput(run, response)],
+    turns: [...before, ...convertInput(run, params.require("input")), ...convertOutput(run, response)],
     tools: toFunctionTools(params.get("tools")) ?? toFunctionTools(response.get("tools")),
     metrics,
     metadata: [
-      ...flatMembers(row).filter(([key]) => !taken.has(key)),
+      ...row.flatMembers().filter(([key]) => !taken.has(key)),
       ["agent_ref.name", row.get("agent_ref", "name")],
     ],
   });

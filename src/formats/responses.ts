@@ -2,7 +2,7 @@
 import type { FormatRun } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs, userMessage } from "./messages.ts";
 import { list, listUnlessEmpty, literal, type OutputJson, object, objectFrom, toText } from "./output-json.ts";
-import { ConversionError, requireKey, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 type Turn = readonly Value[];
 
@@ -18,7 +18,7 @@ export const convertInput = (run: FormatRun, input: Value): readonly OutputJson[
 
 /** Converts the output of a response: choices, and the results of their calls. @throws ConversionError */
 export const convertOutput = (run: FormatRun, response: Value): readonly OutputJson[] => {
-  const parts = splitTurns(run, requireKey(response, "output"));
+  const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
   const cut = response.get("incomplete_details", "reason");
   return parts.map((part) => {
@@ -96,26 +96,26 @@ const reasoningIn = (item: Value): readonly Value[] => {
 };
 
 const callOf = (call: Value): OutputJson =>
-  buildCall(requireKey(call, "call_id"), requireKey(call, "name"), toArguments(requireKey(call, "arguments")));
+  buildCall(call.require("call_id"), call.require("name"), toArguments(call.require("arguments")));
 
 /** Returns the logprobs with token ids, otherwise those of the API. */
 const logprobsIn = (turn: Turn): OutputJson | undefined => {
   const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
   const logprobs = recorded?.get("generation_log_probs");
   if (recorded !== undefined && logprobs !== undefined) {
-    const ids = requireKey(recorded, "generation_token_ids");
+    const ids = recorded.require("generation_token_ids");
     return toLogprobs(logprobs, ids.items(), [ids]);
   }
-  const parts = turn.filter(isMessage).flatMap((item) => item.get("content")?.items() ?? []);
-  const tokens = parts.flatMap((part) => part.get("logprobs")?.items() ?? []);
+  const parts = turn.filter(isMessage).flatMap((item) => item.items("content"));
+  const tokens = parts.flatMap((part) => part.items("logprobs"));
   return tokens.length === 0 ? undefined : object({ content: list(tokens) });
 };
 
 /** Converts the result of a tool, or a message of another role. @throws ConversionError */
 export const convertItem = (item: Value): OutputJson => {
-  if (isMessage(item)) return object({ role: item.get("role"), content: contentOf(requireKey(item, "content")) });
-  const content = requireKey(item, "output");
-  return object({ role: literal("tool"), tool_call_id: requireKey(item, "call_id"), content: contentOf(content) });
+  if (isMessage(item)) return object({ role: item.get("role"), content: contentOf(item.require("content")) });
+  const content = item.require("output");
+  return object({ role: literal("tool"), tool_call_id: item.require("call_id"), content: contentOf(content) });
 };
 
 const contentOf = (content: Value): OutputJson => {

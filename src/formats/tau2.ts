@@ -9,10 +9,10 @@ import {
   reasons,
   type SourceRecord,
 } from "./format.ts";
-import { choice, deriveFinish, toToolCalls } from "./messages.ts";
+import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import { literal, type Member, type OutputJson, object } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
-import { ConversionError, flatMembers, itemsAt, requireItems, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
 const simulationReasons: LeftOutReasons = [
   ["only its reward and metrics are converted", "reward_info"],
@@ -71,7 +71,7 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
-  const missing = itemsAt(value, "simulation_index").filter((entry) => !ids.has(entry.textAt("id") ?? ""));
+  const missing = value.items("simulation_index").filter((entry) => !ids.has(entry.textAt("id") ?? ""));
   const wrong = "the simulation has no file in simulations/ (pass the folder that contains both)";
   return missing.map((entry) => {
     const group = groupOf(entry, { file: join(file), value });
@@ -92,7 +92,7 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
       return { exception: buildException(message, simulation.get("termination_reason") ?? literal("unscored")) };
     }
     const reward = findReward(run, { record: simulation, ids: [simulation.get("id")], own: () => info.get("reward") });
-    const breakdown = info.get("reward_breakdown")?.members() ?? [];
+    const breakdown = info.members("reward_breakdown");
     const parts = breakdown.map(([name, value]) => [`reward_breakdown.${name}`, value] as const);
     const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);
     return buildTrajectory({
@@ -115,15 +115,17 @@ const groupOf = (simulation: Value, results: Results): string | undefined => {
 };
 
 const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
-  ...flatMembers(simulation).filter(
-    ([key, { isNumber }]) => !["messages", "ticks", "reward_info", ...(isNumber ? metricKeys : [])].includes(key),
-  ),
+  ...simulation
+    .flatMembers()
+    .filter(
+      ([key, { isNumber }]) => !["messages", "ticks", "reward_info", ...(isNumber ? metricKeys : [])].includes(key),
+    ),
   ["domain", domainOf(results)],
   ["model", results.value?.get("info", "agent_info", "llm")],
 ];
 
 const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
-  const messages = requireItems(simulation, "messages");
+  const messages = simulation.requireItems("messages");
   const all = messages.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
   const opening = all.findIndex((message) => message.textAt("role") !== "system");
   if (all[0]?.textAt("role") !== "system") {
@@ -138,7 +140,7 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly Ou
   if (role.text === "assistant") return [agentTurn(run, message, isOpening)];
   const isUsersOwn =
     role.text === "user"
-      ? (message.get("tool_calls")?.items() ?? []).length > 0 && (content?.text ?? "").trim() === ""
+      ? hasCalls(message) && (content?.text ?? "").trim() === ""
       : message.textAt("requestor") === "user";
   if (isUsersOwn) return run.skip(message, "a message of the simulated user's own tools, which the agent did not see");
   const tool_call_id = role.text === "tool" ? message.get("id") : undefined;

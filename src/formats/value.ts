@@ -181,8 +181,23 @@ export class Value {
     return second === undefined || child === undefined ? child : child.get(second, third, fourth);
   }
 
-  /** The elements of an array, also null; none of another value. */
-  items(): readonly Value[] {
+  /** @throws ConversionError */
+  require(key: string): Value {
+    const value = this.get(key);
+    if (value === undefined) throw new ConversionError(`${key} is missing`, this);
+    return value;
+  }
+
+  /** Returns the elements of the array of a key. @throws ConversionError */
+  requireItems(key: string): readonly Value[] {
+    const value = this.require(key);
+    if (!value.isList) throw new ConversionError(`${key} is not a list`, value);
+    return value.items();
+  }
+
+  /** The elements of an array, also null, or of the array at one or two keys; none of another value. */
+  items(key?: string, second?: string): readonly Value[] {
+    if (key !== undefined) return this.get(key, second)?.items() ?? none;
     if (!this.isList) return none;
     const { table } = this.#in;
     const end = nodeAfter(table, this.#node);
@@ -202,8 +217,19 @@ export class Value {
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }
 
-  /** The members of an object, also null; none of another value. */
-  members(): Members {
+  /** Members that can be metrics: numbers and booleans. */
+  metricMembers(key?: string, second?: string): Members {
+    return this.members(key, second).filter(([, { canBeMetric }]) => canBeMetric);
+  }
+
+  /** Members that can be metadata. */
+  flatMembers(key?: string): Members {
+    return this.members(key).filter(([, { isFlat }]) => isFlat);
+  }
+
+  /** The members of an object, also null, or of the object at one or two keys; none of another value. */
+  members(key?: string, second?: string): Members {
+    if (key !== undefined) return this.get(key, second)?.members() ?? [];
     if (!this.isObject) return [];
     const { table } = this.#in;
     const members: (readonly [string, Value])[] = [];
@@ -276,30 +302,6 @@ export class ConversionError extends Error {
     this.value = value;
   }
 }
-
-/** @throws ConversionError */
-export const requireKey = (holder: Value, key: string): Value => {
-  const value = holder.get(key);
-  if (value === undefined) throw new ConversionError(`${key} is missing`, holder);
-  return value;
-};
-
-/** Returns the elements of the array of a key. @throws ConversionError */
-export const requireItems = (holder: Value, key: string): readonly Value[] => {
-  const value = requireKey(holder, key);
-  if (!value.isList) throw new ConversionError(`${key} is not a list`, value);
-  return value.items();
-};
-
-/** The elements of the array at one or two keys; none if it is missing. */
-export const itemsAt = (holder: Value | undefined, key: string, second?: string): readonly Value[] =>
-  holder?.get(key, second)?.items() ?? none;
-
-export const metricMembers = (value: Value | undefined): Members =>
-  (value?.members() ?? []).filter(([, { canBeMetric }]) => canBeMetric);
-
-export const flatMembers = (value: Value | undefined): Members =>
-  (value?.members() ?? []).filter(([, { isFlat }]) => isFlat);
 
 /** Replaces NaN and Infinity by empty objects of as many bytes, so that all positions stay valid. */
 const replaceNonFinite = (bytes: Buffer): Buffer => {

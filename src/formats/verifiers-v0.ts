@@ -4,7 +4,7 @@ import { type Format, type FormatRun, type Rollout, reasons } from "./format.ts"
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, toErrorMessage, withGroup } from "./rollout.ts";
-import { ConversionError, type Members, metricMembers, requireKey, type Value } from "./value.ts";
+import { ConversionError, type Members, type Value } from "./value.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",
@@ -49,8 +49,8 @@ const turnsOf = (run: FormatRun, row: Value): readonly OutputJson[] => {
   const truncated = row.get("is_truncated");
   const lastFinish = truncated?.isTrue === true ? literal("length", truncated) : undefined;
   return [
-    ...toTurns(run, requireKey(row, "prompt"), { name: "prompt" }),
-    ...toTurns(run, requireKey(row, "completion"), { name: "completion", isSampled: true, lastFinish }),
+    ...toTurns(run, row.require("prompt"), { name: "prompt" }),
+    ...toTurns(run, row.require("completion"), { name: "completion", isSampled: true, lastFinish }),
   ];
 };
 
@@ -67,7 +67,7 @@ const usedKeys: ReadonlySet<string> = new Set(["prompt", "completion", "reward",
 /** Returns `metrics`, otherwise the numbers at the top of a row, except ids and durations. */
 const metricsOf = (row: Value): Members => {
   const own = row.get("metrics");
-  if (own?.isObject === true) return metricMembers(own);
+  if (own?.isObject === true) return own.metricMembers();
   return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 

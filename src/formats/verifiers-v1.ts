@@ -1,19 +1,10 @@
 /** Traces of verifiers v1 and prime-rl: one episode per line, with a graph of messages for each agent. */
 
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import { choice, deriveFinish, toChatMessage, toFunctionTools, toLogprobs, toToolCalls } from "./messages.ts";
+import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
 import { list, literal, type Member, type OutputJson, object, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
-import {
-  ConversionError,
-  flatMembers,
-  itemsAt,
-  type Members,
-  metricMembers,
-  requireItems,
-  requireKey,
-  type Value,
-} from "./value.ts";
+import { ConversionError, type Members, type Value } from "./value.ts";
 
 const earlierErrorsReason = "errors of repeated attempts are left out";
 
@@ -69,7 +60,7 @@ const openEpisodes = (run: FormatRun): Converter => {
       if (first !== place) return run.skip(value, "an episode that was already read");
       const key = keyOf(record);
       return withGroup(key, () => {
-        const traces = requireItems(value, "traces");
+        const traces = value.requireItems("traces");
         const rollouts = traces.flatMap((trace) => rolloutsOf(trace, value, key));
         const isError = traces.length === 0 && value.get("errors", 0) !== undefined;
         const isLost = rollouts.length === 0 && (isError || isFailed(value));
@@ -121,18 +112,18 @@ const isFailed = (holder: Value): boolean => {
 
 /** Returns the last error of an episode or a trace. Others belong to earlier attempts. */
 const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
-  const errors = itemsAt(holder, "errors");
+  const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? literal("no error is recorded"));
 };
 
 /** Returns the scores by name. They are null if scoring did not run. */
-const scoresIn = (trace: Value): Members => (trace.get("rewards")?.members() ?? []).filter(([, { isNull }]) => !isNull);
+const scoresIn = (trace: Value): Members => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
 /** Returns the weighted sum of all scores; undefined without scores. */
 const rewardIn = (trace: Value): OutputJson | undefined => {
   const scored = scoresIn(trace).map(([name, reward]) => {
-    const [score, weight] = [requireKey(reward, "score"), reward.get("weight")];
+    const [score, weight] = [reward.require("score"), reward.get("weight")];
     const value = (score.number ?? Number.NaN) * (weight === undefined ? 1 : (weight.number ?? Number.NaN));
     if (!Number.isFinite(value)) throw new ConversionError(`score or weight of ${name} is not a number`, reward);
     return { score, weight, value };
@@ -147,7 +138,7 @@ const rewardIn = (trace: Value): OutputJson | undefined => {
 };
 
 const metricsOf = (trace: Value): readonly Member[] => [
-  ...metricMembers(trace.get("metrics")),
+  ...trace.metricMembers("metrics"),
   ...scoresIn(trace).map(([name, reward]) => [`rewards.${name}`, reward.get("score")] as const),
 ];
 
@@ -156,8 +147,8 @@ const metadataPaths =
   "env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.work.type run.work.step";
 
 const metadataOf = (episode: Value, trace: Value): readonly Member[] => [
-  ...flatMembers(trace),
-  ...flatMembers(episode).map(([key, value]) => [`episode.${key}`, value] as const),
+  ...trace.flatMembers(),
+  ...episode.flatMembers().map(([key, value]) => [`episode.${key}`, value] as const),
   ...metadataPaths.split(" ").map((path) => [path, episode.at(path.split("."))] as const),
   ["agent.name", trace.get("agent", "name")],
 ];
@@ -177,22 +168,22 @@ const readStart = (trace: Value): OutputJson | undefined => {
  * @throws ConversionError
  */
 const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
-  const nodes = requireKey(trace, "nodes").items();
+  const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);
   const inner = new Set(parents);
   const leaves = nodes.flatMap((_, at) => (inner.has(at) ? [] : [at]));
-  const calls = new Map(itemsAt(trace, "calls").map((call) => [call.get("node")?.number, call]));
+  const calls = new Map(trace.items("calls").map((call) => [call.get("node")?.number, call]));
   const seen = new Set<number>();
   const turn = (at: number): OutputJson => {
     const node = nodes[at] ?? trace;
-    const message = requireKey(node, "message");
+    const message = node.require("message");
     const isSampled = node.get("sampled")?.isTrue === true && !seen.has(at);
     const whole = toChatMessage(message, isSampled);
     if (!isSampled) return whole;
     seen.add(at);
     const finish = calls.get(at)?.get("finish_reason") ?? node.get("finish_reason");
     const logprobs = sampledLogprobs(run, node);
-    return choice(whole, finish ?? deriveFinish(run, toToolCalls(message) !== undefined), logprobs);
+    return choice(whole, finish ?? deriveFinish(run, hasCalls(message)), logprobs);
   };
   return [...leaves.slice(-1), ...leaves.slice(0, -1)].map((leaf) => {
     const path: number[] = [];
@@ -212,7 +203,7 @@ const parentOf = (node: Value, at: number): number | undefined => {
 const sampledLogprobs = (run: FormatRun, node: Value): OutputJson | undefined => {
   const logprobs = node.get("logprobs");
   if (logprobs?.get(0) === undefined) return undefined;
-  const [ids, mask] = [itemsAt(node, "token_ids"), itemsAt(node, "mask")];
+  const [ids, mask] = [node.items("token_ids"), node.items("mask")];
   if (ids.length === 0) {
     run.skip(logprobs, "logprobs without token ids");
     return undefined;
