@@ -17,11 +17,8 @@ export interface Reference {
 export const formatReference = ({ path, trajectoryId, sessionId }: Reference): string =>
   path ?? (trajectoryId === undefined ? `session_id ${sessionId}` : `trajectory_id ${trajectoryId}`);
 
-/** Returns the file that continues a document. */
-export const findContinuation = (document: Value): Reference | undefined => {
-  const path = document.textAt("continued_trajectory_ref");
-  return path === undefined ? undefined : { path };
-};
+/** Returns the path of the file that continues a document. */
+export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
 
 /** Returns the documents of subagents within another. */
 export const listEmbedded = (document: Value): readonly Value[] =>
@@ -37,7 +34,7 @@ export const listSubagents = (document: Value): readonly Reference[] => {
     .flatMap((step) => step.items("observation", "results"))
     .flatMap((result) => {
       const references = result.get("subagent_trajectory_ref");
-      return references?.isObject === true ? [references] : (references?.items() ?? []);
+      return references?.isObject === true ? [references] : result.items("subagent_trajectory_ref");
     })
     .map((reference) => ({
       path: reference.textAt("trajectory_path"),
@@ -49,7 +46,7 @@ export const listSubagents = (document: Value): readonly Reference[] => {
 };
 
 const listReferences = (document: Value): readonly Reference[] => [
-  ...[findContinuation(document) ?? []].flat(),
+  { path: continuationOf(document) },
   ...listSubagents(document),
   ...listEmbedded(document).flatMap(listReferences),
 ];
@@ -58,32 +55,36 @@ export type Links = ReturnType<typeof openLinks>;
 
 /** Finds documents that others refer to, among the inputs and next to them. */
 export const openLinks = (run: FormatRun) => {
-  const references = new Map<string, readonly Reference[]>();
-  const sessions = new Map<string, string>();
-  const byTrajectory = new Map<string, string[]>();
-  const bySession = new Map<string, string[]>();
-  let owners: ReadonlyMap<string, string> | undefined;
+  const documents = new Map<
+    string,
+    { readonly session: string | undefined; readonly references: readonly Reference[] }
+  >();
+  const filesById = new Map<string, string[]>();
+  /** The first document that refers to each file. */
+  let owners: Map<string, string> | undefined;
 
   /** Returns the files that a reference can mean: by its path, or by an id of one file in its folder or below. */
   const filesOf = ({ path, trajectoryId, sessionId }: Reference, from: string): readonly string[] => {
-    const folder = dirname(join(from));
-    const ownFile = (files: readonly string[] = []): readonly string[] => {
-      const found = files.filter((file) => file !== join(from) && !relative(folder, file).startsWith(".."));
+    const own = join(from);
+    const folder = dirname(own);
+    const fileWith = (id: string): readonly string[] => {
+      const isBelow = (file: string) => file !== own && !relative(folder, file).startsWith("..");
+      const found = filesById.get(id)?.filter(isBelow) ?? [];
       return found.length === 1 ? found : [];
     };
     // In newer documents, all documents of a run have the same session.
-    const isWholeRun = sessionId === undefined || sessions.get(join(from)) === sessionId;
+    const isWholeRun = sessionId === undefined || documents.get(own)?.session === sessionId;
     return [
       ...(path === undefined ? [] : [join(folder, toLocalPath(path))]),
-      ...(trajectoryId === undefined ? [] : ownFile(byTrajectory.get(trajectoryId))),
-      ...(isWholeRun ? [] : ownFile(bySession.get(sessionId))),
+      ...(trajectoryId === undefined ? [] : fileWith(`trajectory_id ${trajectoryId}`)),
+      ...(isWholeRun ? [] : fileWith(`session_id ${sessionId}`)),
     ];
   };
-  const findOwners = (): ReadonlyMap<string, string> => {
+  const findOwners = (): Map<string, string> => {
     const found = new Map<string, string>();
-    for (const [from, own] of references) {
-      for (const reference of own) {
-        const file = filesOf(reference, from).find((one) => references.has(one));
+    for (const [from, { references }] of documents) {
+      for (const reference of references) {
+        const file = filesOf(reference, from).find((one) => documents.has(one));
         if (file !== undefined && !found.has(file)) found.set(file, from);
       }
     }
@@ -94,13 +95,13 @@ export const openLinks = (run: FormatRun) => {
     /** Adds the ids and references of a document. */
     addDocument({ value, file: name }: Pick<SourceRecord, "value" | "file">): void {
       const file = join(name);
-      const [trajectory, session] = [value.textAt("trajectory_id"), value.textAt("session_id")];
-      if (trajectory !== undefined) addTo(byTrajectory, trajectory, file);
-      if (session !== undefined) {
-        addTo(bySession, session, file);
-        sessions.set(file, session);
+      for (const key of ["trajectory_id", "session_id"]) {
+        const id = value.textAt(key);
+        const files = filesById.get(`${key} ${id}`);
+        if (files !== undefined) files.push(file);
+        else if (id !== undefined) filesById.set(`${key} ${id}`, [file]);
       }
-      references.set(file, listReferences(value));
+      documents.set(file, { session: value.textAt("session_id"), references: listReferences(value) });
     },
 
     /** True if another document refers to a file, which is then a part of it. @throws ConversionError for a circle */
@@ -126,9 +127,6 @@ export const openLinks = (run: FormatRun) => {
     },
   };
 };
-
-const addTo = (lists: Map<string, string[]>, key: string, file: string): void =>
-  void lists.set(key, [...(lists.get(key) ?? []), file]);
 
 /** A path out of the folder belongs to the machine that wrote it, so only the name of its file counts. */
 const toLocalPath = (path: string): string =>

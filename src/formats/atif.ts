@@ -1,7 +1,7 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
 import { dirname, join } from "node:path";
 import {
-  findContinuation,
+  continuationOf,
   formatReference,
   type Links,
   type LocatedDocument,
@@ -135,13 +135,13 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     return found;
   };
   const readContinuation = ({ document, file }: LocatedDocument): LocatedDocument | undefined => {
-    const reference = findContinuation(document);
-    if (reference === undefined) return undefined;
-    const path = join(dirname(file), formatReference(reference));
+    const path = continuationOf(document);
+    if (path === undefined) return undefined;
+    const place = join(dirname(file), path);
     return readReference(
-      reference,
+      { path },
       file,
-      `${file} continues in ${path}, which is missing, so the trajectory ends early`,
+      `${file} continues in ${place}, which is missing, so the trajectory ends early`,
     );
   };
   const partsOf = (located: LocatedDocument): readonly LocatedDocument[] => {
@@ -150,39 +150,35 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
     return parts;
   };
-  const isOfModel = (document: Value | undefined): boolean => {
-    const own = modelOf(document);
-    const isOwn = own === undefined || model === undefined || own === model;
-    if (!isOwn) run.note("converted the turns of a subagent with another model to plain messages");
-    return isOwn;
-  };
   /** Returns the steps of a continuation without copies: marked steps or, without marks, the first equal steps. */
-  const withoutCopies = (steps: readonly Value[], first: Value | undefined): readonly Value[] => {
-    const before = first?.items("steps") ?? [];
+  const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
     const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
     const repeated = different < 0 ? steps.length : different;
-    const isCopied = (step: Value, at: number): boolean =>
-      isMarked ? step.get("is_copied_context")?.isTrue === true : at < repeated;
-    for (const step of steps.filter(isCopied)) run.leaveOut(step, "a continuation repeats it");
-    return steps.filter((step, at) => !isCopied(step, at));
+    return steps.filter((step, at) => {
+      const isCopied = isMarked ? step.get("is_copied_context")?.isTrue === true : at < repeated;
+      if (isCopied) run.leaveOut(step, "a continuation repeats it");
+      return !isCopied;
+    });
   };
   /** Converts the parts of a trajectory to one history, or to one each. @throws ConversionError */
   const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.document;
-    const isSampled = isOfModel(first);
+    const own = modelOf(first) ?? model;
+    const isSampled = model === undefined || own === model;
+    if (!isSampled) run.note("converted the turns of a subagent with another model to plain messages");
     const isOne = parts.length > 1 && !run.options.keepsHistories;
     if (isOne) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
     const histories = parts.map(({ document }, at) => {
-      const steps = stepsOf(document);
-      if (steps.some(replacesContext)) {
+      const all = stepsOf(document);
+      if (all.some(replacesContext)) {
         run.note(
           "a summary or an edit replaced the context, so later turns follow messages that the model did not see",
         );
       }
-      const own = isOne && at > 0 ? withoutCopies(steps, first) : steps;
-      const turns = own.flatMap((step) => [...ownTurn(run, step, isSampled), ...resultsOf(step)]);
+      const steps = isOne && at > 0 ? withoutCopies(all, first?.items("steps") ?? []) : all;
+      const turns = steps.flatMap((step) => [...ownTurn(run, step, isSampled), ...resultsOf(step)]);
       return { turns, tools: toFunctionTools(document.get("agent", "tool_definitions")) };
     });
     return isOne ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
