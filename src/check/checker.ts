@@ -88,13 +88,6 @@ const groupType = defineObjectType({ trajectories: required(Kind.array), excepti
 
 const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
-/** True if a request repeats one of `requestKeys`. */
-export const hasDuplicateRequestKey = ({ text, node }: JsonValue): boolean => {
-  if (kindAt(text, node) !== Kind.object) return false;
-  requestType.shape.read(text, node);
-  return requestKeys.some((key) => requestType.shape.hasDuplicate(key));
-};
-
 type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
 
 type PartMeasures = Pick<Part, "equal" | "version" | "training">;
@@ -127,19 +120,13 @@ export class Checker {
     this.#readGroupKey = openGroupKeyReader(groupBy);
   }
 
-  /** Checks a line or a document. */
-  check(block: Block, node: number): void {
+  /** Checks a line, a document, or an element of a long array, which has a position. */
+  check(block: Block, node: number, position?: number): void {
     this.#block = block;
     const { text } = block;
-    if (kindAt(text, node) !== Kind.array) this.#checkRecord({ text, node, path: [] });
+    if (position !== undefined) this.#checkRecord({ text, node, path: [position] });
+    else if (kindAt(text, node) !== Kind.array) this.#checkRecord({ text, node, path: [] });
     else for (const [at, own] of childrenOf({ text, node })) this.#checkRecord({ ...own, path: [at] });
-  }
-
-  /** Checks an element of a long list: a group of a request, whose path has the key of the list, or a record. */
-  checkElement(block: Block, node: number, path: Path): void {
-    this.#block = block;
-    if (path.length > 1) this.#checkGroup({ text: block.text, node, path });
-    else this.#checkRecord({ text: block.text, node, path });
   }
 
   /**

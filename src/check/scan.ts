@@ -1,10 +1,8 @@
-/** Reads and checks the records of a source: lines, a document, elements of a long list. */
+/** Reads and checks the records of a source: lines, a document, elements of a long array. */
 import { isUtf8 } from "node:buffer";
 import { mergeScanResult, newScanResult, type ScanResult } from "../groups/parts/scan-result.ts";
 import {
-  type Bytes,
   blockBytes,
-  countUnitsBefore,
   type Frame,
   findTextStart,
   type LineRange,
@@ -18,20 +16,11 @@ import {
   type Source,
 } from "../input/index.ts";
 import { cacheReader, type Fault, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
-import { emptyTable, endOf, nodeAfter, readRoot, startOf } from "../json/table.ts";
-import {
-  bomLength,
-  hasLeadingKey,
-  newline,
-  openBracket,
-  type Span,
-  skipWhite,
-  trimmedEnd,
-  walkMembers,
-} from "../json/walk.ts";
-import { type Block, Checker, emptyBlock, hasDuplicateRequestKey, keyUses, type ScanOptions } from "./checker.ts";
+import { emptyTable, endOf, nodeAfter, startOf } from "../json/table.ts";
+import { bomLength, hasLeadingKey, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/walk.ts";
+import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "./checker.ts";
 import { maxTextBytes } from "./rules/file-rules.ts";
-import { type Path, PositionCounter } from "./rules/positions.ts";
+import { PositionCounter } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 
 const withReader = cacheReader(keyUses);
@@ -126,8 +115,7 @@ export class Scan {
   /** Scans a document, or a line that is longer than a block. */
   async #scanLong({ start, end, last }: LongText): Promise<void> {
     const text = { start, end, line: this.#line };
-    const isLong = end - start > blockBytes;
-    if (isLong && (await scanList(this.#source, text, this.#options))) return;
+    if (end - start > blockBytes && (await scanArray(this.#source, text, this.#options))) return;
     if (end - start <= maxTextBytes) {
       await this.#scanWhole({ start, end, last });
       return;
@@ -234,95 +222,40 @@ const findInvalidByte = (bytes: Buffer): number => {
   return end;
 };
 
+/** White space and the bracket before the elements of a long array, and white space after them. */
+const maxAroundBytes = 2 ** 16;
+
 /**
- * Scans a long list with only a batch of elements in memory. Returns false, without a result, for any other text.
+ * Scans a long array with only a batch of elements in memory. Returns false, without a result, for any other text.
  * @throws ShrunkSourceError; the signal's reason
  */
-const scanList = async (
-  { bytes, name: file }: Source,
-  text: LineRange & Position,
-  { result: before, index, groupBy, signal }: ScanOptions,
+const scanArray = async (
+  { bytes, name }: Source,
+  { start, end, line }: LineRange & Position,
+  { result, signal, ...options }: ScanOptions,
 ): Promise<boolean> => {
-  const list = await findList(bytes, text);
-  if (list === undefined) return false;
-  const { problems, parts } = before;
+  const head = await readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
+  const bracket = skipWhite(head, 0);
+  if (head[bracket] !== openBracket) return false;
+  const { problems, parts } = result;
   const found = newScanResult(problems.strictness, parts.hasDigests);
-  const checker = new Checker(file, { index, groupBy, result: found });
-  if (!(await scanElements(bytes, list, { checker, signal }))) return false;
-  mergeScanResult(before, found);
-  return true;
-};
-
-interface List extends LineRange, Position {
-  /** The text up to and including the bracket. */
-  readonly head: Buffer;
-  /** `["trajectory_groups"]`, or empty if the list is the whole text. */
-  readonly path: Path;
-}
-
-const maxHeadBytes = 2 ** 16;
-
-const findList = async (source: Bytes, { start, end, line }: LineRange & Position): Promise<List | undefined> => {
-  const beginning = await readRange(source, { start, length: Math.min(maxHeadBytes, end - start) });
-  const from = skipWhite(beginning, 0);
-  const list = (at: number, path: Path): List => ({
-    head: beginning.subarray(from, at + 1),
-    path,
-    start: start + from,
-    line: new PositionCounter({ bytes: beginning, start, line }).mark(from),
-    end,
-  });
-  if (beginning[from] === openBracket) return list(from, []);
-  for (const { key, value } of walkMembers(beginning, from)) {
-    if (key === "trajectory_groups" && beginning[value.start] === openBracket) return list(value.start, [key]);
-  }
-  return undefined;
-};
-
-/** Scans the elements of a list and the text around them. Returns false if they are not JSON or not UTF-8. */
-const scanElements = async (
-  source: Bytes,
-  list: List,
-  { checker, signal }: { readonly checker: Checker } & Pick<ScanOptions, "signal">,
-): Promise<boolean> => {
-  const { head, start, end, path } = list;
+  const checker = new Checker(name, { ...options, result: found });
   const reader = new JsonReader(keyUses);
-  const line = new PositionCounter({ bytes: head, start, line: list.line }).mark(head.length);
-  const range = { start: start + head.length, end, line };
+  const first = new PositionCounter({ bytes: head, start, line }).mark(bracket);
+  const range = { start: start + bracket + 1, end, line: first };
   let count = 0;
-  for await (const part of readElements(source, range, { reader, isTolerant: false, signal })) {
+  for await (const part of readElements(bytes, range, { reader, isTolerant: false, signal })) {
     const { text, length, fault, isEnd, places } = part;
     if (fault !== undefined || !isUtf8(text.bytes.subarray(0, length))) return false;
     const block = { text, reader, start: part.start, places };
-    for (let node = 0; node < text.words.length; node = nodeAfter(text, node)) {
-      checker.checkElement(block, node, [...path, count++]);
-    }
-    const place = { start: part.start + length, line: places.mark(length) };
-    if (isEnd) return await scanRest(source, list, { place, checker, reader });
+    for (let node = 0; node < text.words.length; node = nodeAfter(text, node)) checker.check(block, node, count++);
+    if (!isEnd) continue;
+    const after = part.start + length + 1;
+    if (end - after > maxAroundBytes) return false;
+    const rest = await readRange(bytes, { start: after, length: end - after });
+    if (skipWhite(rest, 0) < rest.length) return false;
+    mergeScanResult(result, found);
+    return true;
   }
   return false;
-};
-
-/** Scans the text around the elements. `place` is the position of the closing bracket. */
-const scanRest = async (
-  source: Bytes,
-  { head, path, start, line, end }: List,
-  { place, checker, reader }: { readonly place: Position; readonly checker: Checker; readonly reader: JsonReader },
-): Promise<boolean> => {
-  const length = end - place.start;
-  if (length > maxTextBytes) return false;
-  const tail = await readRange(source, { start: place.start, length });
-  const around = Buffer.concat([head, tail]);
-  const root = readRoot(around);
-  // A request with a duplicate key can have a second list of groups.
-  if (root === undefined || !isUtf8(around) || hasDuplicateRequestKey(root)) return false;
-  if (path.length === 0) return true;
-  const before = new PositionCounter({ bytes: head, start, line });
-  const after = new PositionCounter({ ...place, bytes: tail, unitsBefore: () => countUnitsBefore(source, place) });
-  const places = {
-    mark: (at: number) => before.mark(at),
-    of: (at: number) => (at < head.length ? before.of(at) : after.of(at - head.length)),
-  };
-  checker.check({ text: root.text, start, places, reader }, root.node);
-  return true;
 };

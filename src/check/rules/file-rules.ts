@@ -140,7 +140,7 @@ export const fileRules = {
   "document-too-long": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the document is longer than ${limit} bytes`,
     advice: "write each group on its own line",
-    why: "rollcall reads a document that is one group or not JSON into one string. A string in Node holds at most 512 MiB.",
+    why: "rollcall reads a document that is not a JSON array into one string, and a string in Node holds at most 512 MiB.",
     example: problemExample({ limit: maxTextBytes }, "step.json"),
   }),
 };
