@@ -4,31 +4,23 @@ const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** log2 of the numbers per block. Growth copies only the first block. */
-const blockBits = 14;
+/** log2 of the numbers per block. */
+const blockBits = 9;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
-
-/** Initial length of the first block, and the length up to which it doubles. */
-const minLength = 16;
-const maxGrowing = 512;
 
 /** A column in blocks. A block of defaults takes no memory. */
 export class Column {
   readonly #type: keyof typeof arrays;
   readonly #default: number;
-  /** A block can be shorter than its range. The rest of the range has the default. */
   readonly blocks: (Values | undefined)[] = [];
+  hasOnlyDefaults = true;
   /** Can be increased; new numbers are the default. */
   length = 0;
 
   constructor(type: keyof typeof arrays, byDefault = 0) {
     this.#type = type;
     this.#default = byDefault;
-  }
-
-  get hasOnlyDefaults(): boolean {
-    return this.blocks.every((block) => block === undefined);
   }
 
   includes(value: number): boolean {
@@ -40,15 +32,21 @@ export class Column {
   /** Returns the number at a position, or the default after the end. */
   at(position: number): number {
     const block = this.blocks[position >>> blockBits];
-    return block === undefined ? this.#default : (block[position & blockMask] ?? this.#default);
+    return block?.[position & blockMask] ?? this.#default;
   }
 
   set(position: number, value: number): void {
-    const index = position >>> blockBits;
-    const at = position & blockMask;
-    const block = this.blocks[index];
-    if (block !== undefined && at < block.length) block[at] = value;
-    else if (block !== undefined || !Object.is(value, this.#default)) this.#grow(index, at + 1)[at] = value;
+    let block = this.blocks[position >>> blockBits];
+    if (block === undefined && Object.is(value, this.#default)) return;
+    block ??= this.#addBlock(position >>> blockBits);
+    block[position & blockMask] = value;
+  }
+
+  #addBlock(index: number): Values {
+    const block = new arrays[this.#type](blockLength).fill(this.#default);
+    this.blocks[index] = block;
+    this.hasOnlyDefaults = false;
+    return block;
   }
 
   push(value: number): void {
@@ -71,6 +69,7 @@ export class Column {
 
   reset(): void {
     this.blocks.fill(undefined);
+    this.hasOnlyDefaults = true;
   }
 
   /** Copies a range. */
@@ -78,14 +77,6 @@ export class Column {
     const values = new arrays[this.#type](Math.max(0, to - from));
     for (let at = from; at < to; at++) values[at - from] = this.at(at);
     return values;
-  }
-
-  #grow(index: number, wanted: number): Values {
-    const length = index > 0 || wanted > maxGrowing ? blockLength : Math.max(minLength, 2 * wanted);
-    const larger = new arrays[this.#type](length).fill(this.#default);
-    larger.set(this.blocks[index] ?? []);
-    this.blocks[index] = larger;
-    return larger;
   }
 }
 

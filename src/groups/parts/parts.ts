@@ -35,17 +35,7 @@ type PartKind = "group" | "trajectory" | "unreadable";
 const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 
 /** A group, or a trajectory that becomes part of one. */
-export interface Part
-  extends Readonly<
-    Record<
-      "source" | "start" | "length" | "line" | "checksum" | "trajectories" | "reward" | "version" | "training",
-      number
-    >
-  > {
-  readonly kind: PartKind;
-  readonly valid: boolean;
-  readonly equal: boolean;
-}
+export type Part = Readonly<ReturnType<Parts["at"]>>;
 
 export class Parts {
   readonly columns = newColumns();
@@ -127,7 +117,7 @@ export class Parts {
     return this.columns.kind.includes(kinds.indexOf(kind));
   }
 
-  at(position: number): Part {
+  at(position: number) {
     const { columns } = this;
     return {
       source: columns.source.at(position),
