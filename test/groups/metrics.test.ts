@@ -229,7 +229,7 @@ describe("the metrics", () => {
         const squares = values.map((value) => exactly(value) ** 2n).reduce((a, b) => a + b);
         const wanted = count * squares - sum * sum;
         const up = exactly(next(given, 4)) * count;
-        const down = given === 0 ? 0n : exactly(next(given, -4)) * count;
+        const down = given < 4 * Number.MIN_VALUE ? 0n : exactly(next(given, -4)) * count;
         expect(down * down <= wanted && wanted <= up * up).toBe(true);
       }),
       { numRuns: 500 },
