@@ -59,63 +59,45 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
 
 /** Yields the lines of a range, block by block, and reads one block ahead. @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: LineRange): AsyncGenerator<Frame, void> {
-  let buffer = resizeBuffer(undefined, Math.min(blockBytes, end - start));
+  // An incomplete line is shorter than a block, or it is a long text.
+  const allocate = (): Buffer => Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
+  const readAfter = (into: Buffer, filled: number, at: number): Promise<number> => {
+    const read = source.read(into.subarray(filled, filled + Math.min(blockBytes, end - at)), at);
+    // A caller that stops early never awaits it.
+    read.catch(() => undefined);
+    return read;
+  };
+  let buffer = allocate();
   let spare: Buffer | undefined;
-  let base = start;
   let filled = 0;
-  let searched = 0;
-  let read = source.read(buffer, base);
-  while (base < end) {
+  let read = readAfter(buffer, 0, start);
+  for (let base = start; base < end; ) {
     const more = await read;
     if (more === 0) throw new ShrunkSourceError();
     filled += more;
-    const last = base + filled >= end;
-    const whole = last ? filled : lastNewline(buffer, searched, filled) + 1;
+    if (base + filled >= end) {
+      yield { kind: "lines", bytes: buffer.subarray(0, filled), start: base, last: end === source.size };
+      return;
+    }
+    const whole = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
     if (whole > 0) {
-      spare = resizeBuffer(spare, Math.min(blockBytes + filled - whole, end - base - whole));
+      spare ??= allocate();
       buffer.copy(spare, 0, whole, filled);
-      read = readAhead(source, { into: spare.subarray(filled - whole), at: base + filled, last });
-      yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last: last && end === source.size };
+      read = readAfter(spare, filled - whole, base + filled);
+      yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last: false };
       [buffer, spare] = [spare, buffer];
       base += whole;
       filled -= whole;
-      searched = filled;
-      continue;
+    } else {
+      const stop = await findLineEnd(source, { buffer, start: base + filled, end });
+      const next = Math.min(stop + 1, end);
+      yield { kind: "long", start: base, end: stop, last: next === end && end === source.size };
+      base = next;
+      filled = 0;
+      read = readAfter(buffer, 0, base);
     }
-    const stop = await findLineEnd(source, { buffer, start: base + filled, end });
-    const next = Math.min(stop + 1, end);
-    yield { kind: "long", start: base, end: stop, last: next === end && end === source.size };
-    base = next;
-    filled = 0;
-    searched = 0;
-    read = base < end ? source.read(buffer.subarray(0, end - base), base) : Promise.resolve(0);
   }
 }
-
-const readAhead = (
-  source: Bytes,
-  { into, at, last }: { readonly into: Buffer; readonly at: number; readonly last: boolean },
-): Promise<number> => {
-  if (last) return Promise.resolve(0);
-  const read = source.read(into, at);
-  // A caller that stops early never awaits it.
-  read.catch(() => undefined);
-  return read;
-};
-
-/** Returns a buffer of a size, in the memory of `old` if possible. */
-const resizeBuffer = (old: Buffer | undefined, size: number): Buffer => {
-  if (old !== undefined && old.buffer.byteLength >= size) return Buffer.from(old.buffer, 0, size);
-  // Blocks differ by an incomplete line. Spare bytes let the next block fit, too.
-  return Buffer.allocUnsafeSlow(size + (size < blockBytes ? 0 : spareBytes)).subarray(0, size);
-};
-
-const spareBytes = 2 ** 17;
-
-const lastNewline = (buffer: Buffer, from: number, to: number): number => {
-  const at = buffer.subarray(from, to).lastIndexOf(newline);
-  return at < 0 ? -1 : from + at;
-};
 
 /** Returns the offset of the next newline; the end if there is none. Overwrites the buffer. */
 const findLineEnd = async (

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { newline } from "../json/walk.ts";
 import { sniffedBytes } from "./sniff.ts";
-import { descriptorBytes, readRange, type Source } from "./source.ts";
+import { descriptorBytes, readHead, readRange, type Source } from "./source.ts";
 
 /** Bytes per read for the last line end. */
 const searchBytes = 2 ** 16;
@@ -75,8 +75,7 @@ export class Tail {
   }
 
   async head(): Promise<Buffer> {
-    const head = Buffer.alloc(sniffedBytes);
-    return head.subarray(0, await this.#bytes.read(head, 0));
+    return await readHead(this.#bytes, sniffedBytes);
   }
 
   /** Returns the offset after the last complete line. */

@@ -121,15 +121,9 @@ const readyTimeoutMs = 2000;
 
 const isReady = async ({ check, sleep }: AppOptions): Promise<boolean> => {
   const timeout = new AbortController();
-  const late = async (): Promise<never> => {
-    await sleep(readyTimeoutMs, timeout.signal);
-    throw new Error("the store does not answer");
-  };
-  return await Promise.race([check(), late()])
-    .then(
-      () => true,
-      () => false,
-    )
+  const late = sleep(readyTimeoutMs, timeout.signal).then(() => false);
+  return await Promise.race([check().then(() => true), late])
+    .catch(() => false)
     .finally(() => timeout.abort());
 };
 
