@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import Connection from "libsql";
 import { databaseForeign, databaseVersion, folderUnusable, type TitledFile } from "./failures.ts";
-import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, SqlValue, Statement } from "./index.ts";
+import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, Statement } from "./index.ts";
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
@@ -16,10 +16,6 @@ const journalWaitMs = 25;
 
 /** Larger than SQLite's default, because most values are long. */
 const pageBytes = 16_384;
-
-/** Prepared statements keep their values in memory. */
-const maxPrepared = 64;
-const maxPreparedLength = 4096;
 
 /** Time from a commit to its checkpoint, so that many small commits move from the log to the file at once. */
 const checkpointDelayMs = 200;
@@ -143,14 +139,9 @@ const transaction = <Result>(connection: Connection.Database, work: () => Result
 const createDatabase = ({ connection, about }: OpenFile, isDelayed: boolean): Database => {
   const identity = (): string => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const opened = identity();
-  const prepared = new Map<string, Connection.Statement<unknown[]>>();
-  const lengthOf = (value: SqlValue): number => (typeof value === "number" ? 1 : (value?.length ?? 0));
   const runStatement = ({ sql, values = [] }: Statement): readonly Row[] => {
-    const statement = prepared.get(sql) ?? connection.prepare(stripSchema(sql));
-    if (values.reduce((sum: number, value) => sum + lengthOf(value), sql.length) > maxPreparedLength)
-      prepared.delete(sql);
-    else if (prepared.size < maxPrepared) prepared.set(sql, statement);
-    return statement.all([...values]).map((row) => toRow(row, about));
+    const rows = connection.prepare(stripSchema(sql)).all([...values]);
+    return rows.map((row) => toRow(row, about));
   };
   let checkpoint: NodeJS.Timeout | undefined;
   const checkpointLog = (): void => {
