@@ -50,7 +50,8 @@ export interface LineRange {
 export async function* readFrames(source: Bytes, start: number): AsyncGenerator<Frame, void> {
   let isFirst = true;
   for await (const block of readBlocks(source, { start, end: source.size })) {
-    const frame: Frame = isFirst && block.kind === "lines" ? toFirstFrame(block, source.size) : block;
+    const isDocument: boolean = isFirst && block.kind === "lines" && isDocumentStart(block.bytes);
+    const frame: Frame = isDocument ? { kind: "document", start: block.start, end: source.size, last: true } : block;
     yield frame;
     if (frame.kind === "document") return;
     isFirst &&= frame.kind === "lines" && isBlank(frame.bytes);
@@ -118,10 +119,7 @@ const findLineEnd = async (
 /** True if all bytes are white space. */
 const isBlank = (bytes: Buffer): boolean => skipWhite(bytes, 0) === bytes.length;
 
-/** Returns the first lines of a source, or all of it if they begin a document of several lines. */
-export const toFirstFrame = (block: Lines, size: number): Frame =>
-  isDocumentStart(block.bytes) ? { kind: "document", start: block.start, end: size, last: true } : block;
-
+/** True if the first lines of a source begin a document of several lines. */
 const isDocumentStart = (bytes: Buffer): boolean => {
   if (isBlank(bytes)) return false;
   const from = skipWhite(bytes, 0);

@@ -15,7 +15,6 @@ export {
   readBlocks,
   readElements,
   readFrames,
-  toFirstFrame,
 } from "./frames.ts";
 export { isRemote, isRolloutFile, plainUrl, reportEmptyFolders } from "./names.ts";
 export { type ConvertedInputs, type ConvertibleInputs, openInputs } from "./open-inputs.ts";

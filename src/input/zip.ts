@@ -8,7 +8,7 @@ import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./so
 import { decompressionLimit } from "./spool.ts";
 import { ContentTooLarge, unzstd } from "./zstd.ts";
 
-/** Why a member or an archive cannot be read. */
+/** A member cannot be read. */
 class UnreadableMember extends Error {}
 
 /**
@@ -21,7 +21,7 @@ export const openMembers = async (
   { names, maxUnpackedBytes }: { readonly names: RegExp; readonly maxUnpackedBytes: number },
 ): Promise<Records> => {
   const listed = await listMembers(bytes);
-  const members = listed instanceof UnreadableMember ? new Map<string, Member>() : listed;
+  const members = typeof listed === "string" ? new Map<string, Member>() : listed;
   const matching = [...members].filter(([name]) => names.test(name));
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
@@ -35,9 +35,9 @@ export const openMembers = async (
     const content = about === undefined ? listed : readContent(bytes, about);
     const own = { label: labelOf(position), ...(member === undefined ? {} : { member }), line: 1, start: 0 };
     if (Buffer.isBuffer(content)) return { ...own, bytes: content };
-    return { ...own, bytes: Buffer.alloc(0), wrong: content instanceof UnreadableMember ? content.message : undefined };
+    return { ...own, bytes: Buffer.alloc(0), wrong: String(content) };
   };
-  const count = listed instanceof UnreadableMember ? 1 : matching.length;
+  const count = typeof listed === "string" ? 1 : matching.length;
   return {
     async *batches() {
       for (let at = 0; at < count; at++) yield [recordAt(at)];
@@ -47,7 +47,7 @@ export const openMembers = async (
     readSibling: (name) => {
       const member = members.get(name);
       const content = member === undefined || member.uncompressedSize > limit ? undefined : readContent(bytes, member);
-      return content instanceof UnreadableMember ? undefined : content;
+      return Buffer.isBuffer(content) ? content : undefined;
     },
     close: async () => await bytes.close(),
   };
@@ -59,7 +59,8 @@ type Member = Pick<
   "generalPurposeBitFlag" | "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"
 > & { readonly offset: number };
 
-const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | UnreadableMember> => {
+/** Returns why the list cannot be read, if it cannot. */
+const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | string> => {
   const members = new Map<string, Member>();
   try {
     // Names are never used as paths, so they need no validation.
@@ -75,7 +76,7 @@ const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | 
     return members;
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    return new UnreadableMember("the archive is cut off or damaged, so its list of members cannot be read");
+    return "the archive is cut off or damaged, so its list of members cannot be read";
   }
 };
 
@@ -109,24 +110,22 @@ class ZipReader extends RandomAccessReader {
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-const readContent = (bytes: Bytes, member: Member): Buffer | UnreadableMember => {
+/** Returns why the member cannot be read, if it cannot. */
+const readContent = (bytes: Bytes, member: Member): Buffer | string => {
   const { generalPurposeBitFlag, uncompressedSize, compressedSize, offset } = member;
-  if ((generalPurposeBitFlag & 1) === 1) return new UnreadableMember("it is encrypted");
-  if (uncompressedSize > maxDocumentBytes) return new UnreadableMember(documentTooLong);
+  if ((generalPurposeBitFlag & 1) === 1) return "it is encrypted";
+  if (uncompressedSize > maxDocumentBytes) return documentTooLong;
   try {
     const header = readBytes(bytes, offset, headerBytes);
-    if (header.readUInt32LE(0) !== headerMagic)
-      return new UnreadableMember("the archive is damaged at the start of this member");
+    if (header.readUInt32LE(0) !== headerMagic) return "the archive is damaged at the start of this member";
     const start = offset + headerBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
     const content = decompress(readBytes(bytes, start, compressedSize), member);
     const isWhole = content.length === uncompressedSize && zlib.crc32(content) === member.crc32;
-    return isWhole ? content : new UnreadableMember("it is damaged, because its length or checksum differs");
+    return isWhole ? content : "it is damaged, because its length or checksum differs";
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    if (thrown instanceof ContentTooLarge) return new UnreadableMember(thrown.message);
-    return thrown instanceof UnreadableMember
-      ? thrown
-      : new UnreadableMember("it is damaged and cannot be decompressed");
+    const isKnown = thrown instanceof ContentTooLarge || thrown instanceof UnreadableMember;
+    return isKnown ? thrown.message : "it is damaged and cannot be decompressed";
   }
 };
 

@@ -174,14 +174,6 @@ describe("a folder as input", () => {
       next: `rollcall ${words.join(" ")}`,
     });
   });
-
-  it("gives an error if a broken file has a file name of its format", async () => {
-    const cwd = folderOf({ "r/a/results.jsonl": row(1), "r/b/results.jsonl": '{"example_id":1,"prom' });
-    const { code, stderr } = await runRollcall(["convert", "r"], { cwd });
-    expect(stderr).toContain("r/b/results.jsonl:1:");
-    expect(stderr).toContain("cannot convert this record of verifiers-v0");
-    expect(code).toBe(3);
-  });
 });
 
 const named = (folder: string, files: Readonly<Record<string, string>>) =>
