@@ -99,7 +99,9 @@ export const listCachedIds = (folder: string): readonly string[] => {
   const ids = listNames(historyIn(folder)).flatMap((name) => {
     const [latest] = listFiles(join(historyIn(folder), name)).slice(-1);
     const bytes = latest && readReply(latest);
-    return Array.from((bytes && parseCatalog(bytes)) ?? [], ({ id }) => typedValue(id) ?? "");
+    return bytes === undefined
+      ? []
+      : (parseCatalog(bytes)?.entries.map(({ value }) => typedValue(value.id) ?? "") ?? []);
   });
   return [...new Set(ids)].filter(Boolean).sort();
 };
@@ -130,7 +132,8 @@ export const readCatalogFile = async (file: string, host: Host): Promise<ReplyLi
   }
   // If no entry has an id, the file is not a catalog. It may contain trajectories.
   const models = "value" in found ? found.value : undefined;
-  const hasIds = models?.length === 0 || Array.from(models ?? []).some(({ id }) => typedValue(id) !== undefined);
-  if (models === undefined || !hasIds) throw invalidCatalogFile(file, "it has no list of models");
+  const hasId = models?.entries.some(({ value }) => typedValue(value.id) !== undefined);
+  if (models === undefined || (models.entries.length > 0 && !hasId))
+    throw invalidCatalogFile(file, "it has no list of models");
   return models;
 };

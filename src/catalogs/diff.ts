@@ -3,6 +3,7 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import { MistypedValue, typedValue } from "../contract/replies.ts";
 import { compareDecimals } from "../decimal.ts";
 import { catalogFields, parseAmount, priceNames, wireValue } from "./fields.ts";
+import { groupById } from "./rows.ts";
 
 export interface Change {
   readonly id: string;
@@ -17,34 +18,20 @@ export interface Change {
 }
 
 /** Compares models by id, in the order of ids. Models with a repeated id are compared in their order. */
-export const diffCatalogs = (from: Iterable<CatalogModel>, to: Iterable<CatalogModel>) => {
-  const [before, after] = [groupById(from), groupById(to)];
+export const diffCatalogs = (from: readonly CatalogModel[], to: readonly CatalogModel[]) => {
+  const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
   const changes: Change[] = [];
   let same = 0;
-  for (const id of [...new Set([...before.byId.keys(), ...after.byId.keys()])].sort()) {
-    const [older, newer] = [before.byId.get(id) ?? [], after.byId.get(id) ?? []];
+  for (const id of [...new Set([...before.keys(), ...after.keys()])].sort()) {
+    const [older, newer] = [before.get(id) ?? [], after.get(id) ?? []];
     for (let at = 0; at < Math.max(older.length, newer.length); at++) {
       const own = compareModels(id, older[at], newer[at]);
       if (own.length === 0) same++;
       changes.push(...own);
     }
   }
-  const without_id = before.withoutId + after.withoutId;
-  return { changes, models: { from: before.count, to: after.count, same, without_id } };
-};
-
-const groupById = (models: Iterable<CatalogModel>) => {
-  const byId = new Map<string, CatalogModel[]>();
-  let [count, withoutId] = [0, 0];
-  for (const model of models) {
-    count++;
-    const id = typedValue(model.id);
-    const others = byId.get(id ?? "");
-    if (id === undefined) withoutId++;
-    else if (others === undefined) byId.set(id, [model]);
-    else others.push(model);
-  }
-  return { byId, count, withoutId };
+  const without_id = [...from, ...to].filter(({ id }) => typedValue(id) === undefined).length;
+  return { changes, models: { from: from.length, to: to.length, same, without_id } };
 };
 
 const compareModels = (

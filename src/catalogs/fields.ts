@@ -1,12 +1,12 @@
 /** The fields of models in lists. A record for each field has its column and how it is compared. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import type { InferenceModel } from "../contract/models.ts";
-import { MistypedValue, mistypedNames, typedValue } from "../contract/replies.ts";
+import { MistypedValue, typedValue } from "../contract/replies.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDigits } from "../decimal.ts";
 import type { JsonObject } from "../json/walk.ts";
 
 /** A field that a service may omit or send in another type, as a column of a list (`Column` of the output). */
-interface FieldColumn<Row> {
+export interface FieldColumn<Row> {
   readonly name: string;
   readonly heading: string;
   readonly rank: number;
@@ -201,19 +201,4 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string
   const day = date instanceof MistypedValue ? undefined : /^\d{4}-\d\d-\d\d(?!\d)/.exec(date)?.[0];
   const ms = day === undefined ? Number.NaN : Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
-};
-
-/** Returns the dotted names of a model's fields that cannot be interpreted. */
-export const findMistypedFields = (model: CatalogModel): readonly string[] => {
-  const { pricing, datacenters, deprecation_date: date } = model;
-  const prices = statedPrices(pricing);
-  const invalid = knownPriceNames.filter((name) => prices.has(name) && parsePrice(prices.get(name)) === undefined);
-  const isCountry = typedValue(datacenters)?.some(({ country_code: code }) => code instanceof MistypedValue) === true;
-  const isDate = deprecationDay(model) === undefined && !(date instanceof MistypedValue);
-  return [
-    ...mistypedNames(model),
-    ...invalid.map((name) => `pricing.${name}`),
-    ...(isCountry ? ["datacenters.country_code"] : []),
-    ...(isDate ? ["deprecation_date"] : []),
-  ];
 };

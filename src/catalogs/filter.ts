@@ -1,6 +1,6 @@
 /** Filters of models. A model that does not state a value does not match. Case does not matter. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { type Entries, typedValue } from "../contract/replies.ts";
+import { typedValue } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDigits } from "../decimal.ts";
 import { findNearest } from "../nearest.ts";
 import { deprecationDay, knownPriceNames, priceExponent, readPrice, statedPrices, utcDay } from "./fields.ts";
@@ -179,7 +179,7 @@ export const usualWords = (option: string): Strings =>
   wordsOptions.find(({ name }) => optionOf(name) === option)?.usual ?? [];
 
 /** Finds the first word of a filter that is neither usual nor in a model. Without models, every word is accepted. */
-export const findUnknownWord = (filter: Filter, models: Entries<CatalogModel>) => {
+export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[]) => {
   if (models.length === 0) return undefined;
   for (const option of wordsOptions) {
     const { name, usual } = option;
@@ -187,7 +187,7 @@ export const findUnknownWord = (filter: Filter, models: Entries<CatalogModel>) =
     const isIn = (list: Strings, word: string) => list.some((one) => normalizeWord(one) === normalizeWord(word));
     const unusual = (words ?? []).filter((word) => !isIn(usual, word));
     if (unusual.length === 0) continue;
-    const occurring = [...new Set(Array.from(models, option.of).flat())].filter((one) => one.trim() !== "").sort();
+    const occurring = [...new Set(models.flatMap(option.of))].filter((one) => one.trim() !== "").sort();
     const word = unusual.find((one) => !isIn(occurring, one));
     if (word === undefined) continue;
     return { option: optionOf(name), word, usual, occurring, near: findNearest(word, occurring) };

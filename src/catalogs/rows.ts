@@ -1,54 +1,51 @@
 /** Rows of lists: entries of catalogs, models that can be called, or both if they have the same id. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import type { InferenceModel } from "../contract/models.ts";
-import { type Entries, type ReplyList, toEntries, typedValue } from "../contract/replies.ts";
+import { type Field, type ReplyEntry, type ReplyList, typedValue } from "../contract/replies.ts";
 import { listMemberSpans, openBrace, rootSpan, skipWhite } from "../json/walk.ts";
 import type { CatalogName } from "./catalog-files.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 import { compilePattern } from "./models.ts";
 
 /** An entry of a catalog (interface 2.5). */
-export interface CatalogEntry {
+export interface CatalogEntry extends Omit<ReplyEntry<CatalogModel>, "value"> {
   readonly catalog: CatalogName;
   readonly entry: CatalogModel;
-  /** The bytes from the service. */
-  readonly raw: Uint8Array;
 }
 
-/** A row has a model, an entry or both. */
+/** A row has a model that can be called (interface 2.3), an entry or both. */
 export interface CatalogRow {
-  /** A model that can be called (interface 2.3). */
-  readonly model?: { readonly value: InferenceModel; readonly raw: Uint8Array };
-  readonly listed?: CatalogEntry;
+  readonly model?: ReplyEntry<InferenceModel>;
+  readonly listed?: CatalogEntry | undefined;
 }
 
-/** Returns the entries of catalogs, one catalog after the other. */
-type CatalogList = Readonly<{ catalog: CatalogName; models: ReplyList<CatalogModel> }>;
-
-export const joinCatalogs = (lists: readonly CatalogList[]): Entries<CatalogEntry> => {
-  const length = lists.reduce((sum, { models }) => sum + models.length, 0);
-  return toEntries(length, (position) => {
-    let at = position;
-    for (const { catalog, models } of lists) {
-      const entry = models.at(at);
-      if (entry !== undefined) return { catalog, entry, raw: models.bytesAt(at) };
-      at -= models.length;
-    }
-    throw new RangeError(`no entry ${position} of ${length}`);
-  });
+/** Groups the values that have an id by it. */
+export const groupById = <Value>(
+  values: readonly Value[],
+  idOf: (value: Value) => Field<string>,
+): ReadonlyMap<string, readonly Value[]> => {
+  const byId = new Map<string, Value[]>();
+  for (const value of values) {
+    const id = typedValue(idOf(value));
+    if (id === undefined) continue;
+    const others = byId.get(id);
+    if (others === undefined) byId.set(id, [value]);
+    else others.push(value);
+  }
+  return byId;
 };
 
 /** Joins each model with each entry that has exactly its id, in the order of the models. */
-export const joinById = (models: ReplyList<InferenceModel>, entries: Entries<CatalogEntry>): readonly CatalogRow[] => {
-  const byId = new Map(Array.from(models, ({ id }): [string | undefined, CatalogEntry[]] => [typedValue(id), []]));
-  byId.delete(undefined);
-  for (const listed of entries) byId.get(typedValue(listed.entry.id))?.push(listed);
-  return Array.from(models, (value, at) => ({ value, raw: models.bytesAt(at) })).flatMap(
-    (model): readonly CatalogRow[] => {
-      const found = byId.get(typedValue(model.value.id)) ?? [];
-      return found.length === 0 ? [{ model }] : found.map((listed) => ({ model, listed }));
-    },
-  );
+export const joinById = (
+  models: ReplyList<InferenceModel>,
+  entries: readonly CatalogEntry[],
+): readonly CatalogRow[] => {
+  const byId = groupById(entries, ({ entry }) => entry.id);
+  return models.entries.flatMap((model): readonly CatalogRow[] => {
+    const id = typedValue(model.value.id);
+    const found = id === undefined ? undefined : byId.get(id);
+    return found?.map((listed) => ({ model, listed })) ?? [{ model }];
+  });
 };
 
 /** A model without an entry has nothing but its id, so it matches only patterns. */
@@ -59,7 +56,7 @@ export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow
     listed === undefined ? matchesId({ id: typedValue(model?.value.id) ?? "", name: "" }) : matches(listed.entry);
 };
 
-type Rows = Pick<Entries<CatalogRow>, "length" | "at">;
+type Rows = readonly CatalogRow[];
 
 /** `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the bytes from the service. */
 export const rowsDocument = (rows: Rows, catalogs: readonly CatalogName[]): Uint8Array =>
@@ -84,9 +81,9 @@ export const cellsDocument = (rows: Rows): Uint8Array =>
 type Piece = string | Uint8Array;
 
 const joinRows = (rows: Rows, others: object, piecesOf: (row: CatalogRow) => readonly Piece[]): Uint8Array => {
-  const pieces: Piece[] = [JSON.stringify({ ...others, data: [] }).slice(0, -2)];
-  for (let at = 0; at < rows.length; at++) pieces.push(at === 0 ? "{" : ",{", ...piecesOf(rows.at(at) ?? {}), "}");
-  return Buffer.concat([...pieces, "]}"].map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)));
+  const start = JSON.stringify({ ...others, data: [] }).slice(0, -2);
+  const pieces = rows.flatMap((row, at) => [at === 0 ? "{" : ",{", ...piecesOf(row), "}"]);
+  return Buffer.concat([start, ...pieces, "]}"].map((piece) => Buffer.from(piece)));
 };
 
 const innerMembers = (raw: Uint8Array): readonly Piece[] => {

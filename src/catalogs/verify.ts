@@ -193,7 +193,7 @@ export type VerifiedFact = ReturnType<typeof verifyLock>[number];
 /** Compares a lock file with the catalogs. The result has the order of the lock file. */
 export const verifyLock = (
   lock: LockFile,
-  catalogs: ReadonlyMap<CatalogName, Iterable<CatalogModel>>,
+  catalogs: ReadonlyMap<CatalogName, readonly CatalogModel[]>,
   policy: LockPolicy,
 ) => {
   const served = new Map(Array.from(catalogs, ([name, models]) => [name, toLockedModels(name, models)]));
@@ -223,8 +223,8 @@ export const verifyLock = (
   });
 };
 
-const toLockedModels = (catalog: CatalogName, models: Iterable<CatalogModel>): readonly LockedModel[] =>
-  Array.from(models).flatMap((model) => {
+const toLockedModels = (catalog: CatalogName, models: readonly CatalogModel[]): readonly LockedModel[] =>
+  models.flatMap((model) => {
     const id = typedValue(model.id);
     return id === undefined ? [] : [toLockedModel(catalog, id, model)];
   });

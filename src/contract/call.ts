@@ -1,15 +1,16 @@
 /** Reading one traced call (interface 2.4 and 4.3). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { anything, freeObject, integer, object, objectReader, text, withDescription } from "./replies.ts";
+import { describe, integer, objectReader, text } from "./replies.ts";
 
-const dateTime = withDescription(text, "date and time, ISO 8601");
+const dateTime = describe(text, "date and time, ISO 8601");
+const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 
 /**
  * One traced call (interface 2.4).
  * Assumed: deployments replace `vendor_` by their own prefix, so these five fields are also read with the setting vendor_prefix.
  */
-export const call = object({
+export const Call = z.looseObject({
   id: text,
   project_id: text,
   op_name: text,
@@ -23,7 +24,7 @@ export const call = object({
   turn_id: text,
   ended_at: dateTime,
   exception: text,
-  output: anything,
+  output: z.optional(z.unknown()),
   summary: freeObject,
   vendor_user_id: text,
   vendor_username: text,

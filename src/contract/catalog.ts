@@ -1,31 +1,31 @@
 /** The two public catalogs of models (interface 2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { integer, listOf, listReader, object, text, texts, type ValueOf, withDescription } from "./replies.ts";
+import { describe, integer, listReader, type ServiceObject, text, texts } from "./replies.ts";
 
 /** Prices (interface 2.5). Assumed: decimal strings in US dollars per token; `image` and `request` per unit. */
-const pricing = object({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
+const Pricing = z.looseObject({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
 
 /** A model of a catalog (interface 2.5). Assumed: `created` is Unix seconds. Enumerated fields can be any string. */
-export const catalogModel = object({
+export const CatalogModel = z.looseObject({
   id: text,
   name: text,
-  created: withDescription(integer, "Unix seconds"),
+  created: describe(integer, "Unix seconds"),
   input_modalities: texts,
   output_modalities: texts,
-  quantization: withDescription(text, "such as int4"),
+  quantization: describe(text, "such as int4"),
   context_length: integer,
   max_output_length: integer,
-  pricing: withDescription(pricing, "decimal strings, US dollars: per token; image and request per unit"),
+  pricing: describe(z.nullish(Pricing), "decimal strings, US dollars: per token; image and request per unit"),
   supported_sampling_parameters: texts,
   supported_features: texts,
-  datacenters: listOf(object({ country_code: text })),
+  datacenters: z.nullish(z.array(z.looseObject({ country_code: text }))),
   deprecation_date: text,
 });
-export type CatalogModel = ValueOf<typeof catalogModel>;
+export type CatalogModel = ServiceObject<z.infer<typeof CatalogModel>>;
 
 /** Reads a catalog (interface 2.5). */
-export const readCatalogReply = listReader(catalogModel);
+export const readCatalogReply = listReader(CatalogModel);
 
 const publicCatalog = {
   method: "GET",

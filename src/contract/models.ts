@@ -1,17 +1,17 @@
 /** The list of models that can be called (interface 2.3 and 4.2). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { integer, listReader, object, text, type ValueOf, withDescription } from "./replies.ts";
+import { describe, integer, listReader, type ServiceObject, text } from "./replies.ts";
 
 /** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 if unknown. */
-export const inferenceModel = object({
+export const InferenceModel = z.looseObject({
   id: text,
-  object: withDescription(text, '"model"'),
-  created: withDescription(integer, "Unix seconds"),
+  object: describe(text, '"model"'),
+  created: describe(integer, "Unix seconds"),
   owned_by: text,
   root: text,
 });
-export type InferenceModel = ValueOf<typeof inferenceModel>;
+export type InferenceModel = ServiceObject<z.infer<typeof InferenceModel>>;
 
 /** Lists the models that can be called (interface 4.2). */
 export const listModels = endpoint({
@@ -26,5 +26,5 @@ export const listModels = endpoint({
   repeatable: true,
   parameters: z.object({}),
   body: z.undefined(),
-  reply: listReader(inferenceModel),
+  reply: listReader(InferenceModel),
 });

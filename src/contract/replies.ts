@@ -1,14 +1,7 @@
-/** Reads replies of the service, strict about lists and objects, tolerant of fields. Decodes values on access. */
+/** Reads replies of the service, strict about lists and objects, tolerant of fields. */
+import * as z from "zod/mini";
 import * as table from "../json/table.ts";
-import {
-  isObject,
-  type JsonObject,
-  listElementSpans,
-  openBrace,
-  openBracket,
-  type Span,
-  sliceText,
-} from "../json/walk.ts";
+import { isObject, listElementSpans, openBrace, openBracket } from "../json/walk.ts";
 
 /** A value whose type differs from the interface. It is shown unchanged, and never used in a calculation. */
 export class MistypedValue {
@@ -25,133 +18,67 @@ export type Field<Value> = Value | MistypedValue | null | undefined;
 export const typedValue = <Value>(value: Field<Value>): Value | undefined =>
   value instanceof MistypedValue || value === null ? undefined : value;
 
-/** Returns the names of an object's mistyped fields. */
-export const mistypedNames = (object: object): readonly string[] =>
-  Object.entries(object).flatMap(([name, value]) => (value instanceof MistypedValue ? [name] : []));
+/** An object of the service. Each field, also of its objects, can be a `MistypedValue`. */
+export type ServiceObject<Value> = Value extends readonly (infer Item)[]
+  ? readonly ServiceObject<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]: ServiceObject<Value[Name]> | MistypedValue }
+    : Value;
 
-interface FieldType<Value> {
-  /** Its JSON Schema (draft 2020-12). */
-  readonly schema: JsonObject;
-  /** Returns the value, or a copy with its mistyped parts as `MistypedValue`. */
-  readonly read: (value: unknown) => Value | MistypedValue;
-}
+type ObjectSchema = z.ZodMiniType<object>;
 
-export type ValueOf<Of> = Of extends FieldType<infer Value> ? Value : never;
-
-const defineType = <Value>(schema: JsonObject, isOfType: (value: unknown) => value is Value): FieldType<Value> => ({
-  schema,
-  read: (value) => (isOfType(value) ? value : new MistypedValue(value)),
-});
-
-const isText = (value: unknown): value is string => typeof value === "string";
-// JSON.parse reads a number that is too large for a double as infinite.
-const isNumber = (value: unknown): value is number => Number.isFinite(value);
-const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
-
-export const text = defineType({ type: "string" }, isText);
-
-/** A whole number. Fractions are accepted, too. */
-export const integer = defineType({ type: "integer" }, isNumber);
-
-export const texts = defineType({ type: "array", items: { type: "string" } }, isTexts);
-
-/** An object with any members. */
-export const freeObject = defineType({ type: "object", additionalProperties: {} }, isObject);
-
-export const anything = defineType({}, (_: unknown): _ is unknown => true);
-
-export const withDescription = <Value>({ schema, read }: FieldType<Value>, description: string): FieldType<Value> => {
-  const { type, ...others } = schema;
-  return { schema: { type, description, ...others }, read };
+/** Adds parts of a JSON Schema that zod does not generate. An `id` is a name in `$defs`. */
+export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.GlobalMeta): Of => {
+  const noted = schema.clone();
+  z.globalRegistry.add(noted, { ...z.globalRegistry.get(schema), ...notes });
+  return noted;
 };
 
-/** The types of an object's fields. Other fields are accepted. */
-type Shape = Readonly<Record<string, FieldType<unknown>>>;
+export const describe = <Of extends z.ZodMiniType>(schema: Of, description: string): Of =>
+  withNotes(schema, { description });
 
-type ObjectValue<Of extends Shape> = JsonObject & { readonly [Name in keyof Of]?: Field<ValueOf<Of[Name]>> };
+export const text = z.nullish(z.string());
+export const texts = z.nullish(z.array(z.string()));
+/** A whole number in the interface. Fractions are accepted, too. */
+export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 
-export const object = <Of extends Shape>(shape: Of): FieldType<ObjectValue<Of>> => {
-  const fields = Object.entries(shape);
-  const properties = fields.map(([name, { schema }]) => {
-    return [name, schema.type === undefined ? schema : { ...schema, type: [schema.type, "null"] }] as const;
-  });
-  const findChanges = (value: JsonObject): readonly (readonly [string, unknown])[] => {
-    const changes: [string, unknown][] = [];
-    for (const [name, { read }] of fields) {
-      const was = value[name];
-      const is = was === undefined || was === null || was instanceof MistypedValue ? was : read(was);
-      if (is !== was) changes.push([name, is]);
-    }
-    return changes;
-  };
-  const hasShape = (value: JsonObject, changes: readonly unknown[]): value is ObjectValue<Of> =>
-    isObject(value) && changes.length === 0;
-  return {
-    schema: { type: "object", properties: Object.fromEntries(properties) },
-    read: (value) => {
-      if (!isObject(value)) return new MistypedValue(value);
-      const changes = findChanges(value);
-      if (hasShape(value, changes)) return value;
-      const mistyped = Object.fromEntries(changes);
-      // The mistyped fields come first, in the order of the interface.
-      const changed = { ...mistyped, ...value, ...mistyped };
-      return hasShape(changed, []) ? changed : new MistypedValue(value);
-    },
-  };
+/** Parses an object and marks its mistyped fields. A list with a mistyped element is mistyped. */
+const parseServiceObject = <Of extends ObjectSchema>(schema: Of, json: string): ServiceObject<z.infer<Of>> => {
+  const value: unknown = JSON.parse(json);
+  const paths = (z.safeParse(schema, value).error?.issues ?? []).map(({ path }) =>
+    typeof path.at(-1) === "number" ? path.slice(0, -1) : path,
+  );
+  // A part of a mistyped value stays as it is.
+  for (const path of paths.sort((a, b) => a.length - b.length)) markMistyped(value, path);
+  const isRead = (read: unknown): read is ServiceObject<z.infer<Of>> => isObject(read);
+  if (!isRead(value)) throw new TypeError("not an object");
+  return value;
 };
 
-export const listOf = <Value>({ schema, read }: FieldType<Value>): FieldType<readonly Value[]> => ({
-  schema: { type: "array", items: schema },
-  read: (value) => {
-    if (!Array.isArray(value)) return new MistypedValue(value);
-    const isItem = (item: unknown): item is Value => read(item) === item;
-    if (value.every(isItem)) return value;
-    const items = value.flatMap((item: unknown): readonly Value[] => {
-      const found = read(item);
-      return found instanceof MistypedValue ? [] : [found];
-    });
-    return items.length === value.length ? items : new MistypedValue(value);
-  },
-});
+const markMistyped = (value: unknown, [name = "", ...below]: readonly PropertyKey[]): void => {
+  if (typeof value !== "object" || value === null || value instanceof MistypedValue) return;
+  const found: unknown = Reflect.get(value, name);
+  if (below.length > 0) markMistyped(found, below);
+  else if (!(found instanceof MistypedValue)) Reflect.set(value, name, new MistypedValue(found));
+};
 
 /** The value of a reply, or the dotted path of an invalid part; undefined if the bytes are not JSON. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
-/** Objects that are decoded at each access. */
-export interface Entries<Entry> extends Iterable<Entry> {
-  readonly length: number;
-  at(position: number): Entry | undefined;
+export interface ReplyEntry<Value> {
+  readonly value: Value;
+  readonly raw: Uint8Array;
+  /** Its position in the list, which can have null elements. */
+  readonly position: number;
 }
 
-export const toEntries = <Entry>(length: number, entryAt: (position: number) => Entry): Entries<Entry> => ({
-  length,
-  at: (position) => (position >= 0 && position < length ? entryAt(position) : undefined),
-  *[Symbol.iterator]() {
-    for (let position = 0; position < length; position++) yield entryAt(position);
-  },
-});
-
-/** Converts entries at each access. */
-export const mapEntries = <From, To>(entries: Entries<From>, change: (entry: From) => To): Entries<To> => ({
-  length: entries.length,
-  at(position) {
-    const entry = entries.at(position);
-    return entry === undefined ? undefined : change(entry);
-  },
-  *[Symbol.iterator]() {
-    for (const entry of entries) yield change(entry);
-  },
-});
-
 /** The objects in the list of a reply, without null elements. */
-export interface ReplyList<Entry> extends Entries<Entry> {
+export interface ReplyList<Value> {
   readonly bytes: Uint8Array;
-  bytesAt(position: number): Uint8Array;
-  /** The elements of the list, and the position of each entry among them. */
-  readonly elements: readonly Span[];
-  readonly positions: readonly number[];
+  readonly entries: readonly ReplyEntry<Value>[];
+  /** The number of null elements. */
   readonly nulls: number;
   /** Assumed: `has_more` marks a list with pages. The interface cannot request the next page. */
   readonly hasMore: boolean;
@@ -161,35 +88,22 @@ const readListRoot = table.openRootReader(["data"]);
 
 /** Reads `{"data":[{…},…]}`. */
 export const listReader =
-  <Value>({ read }: FieldType<Value>): ReplyReader<ReplyList<Value>> =>
+  <Of extends ObjectSchema>(schema: Of): ReplyReader<ReplyList<ServiceObject<z.infer<Of>>>> =>
   (bytes) => {
     const root = readListRoot(bytes);
     const data = table.memberAt(root, "data");
     if (root === undefined) return undefined;
     if (data === undefined) return { invalidPath: table.firstByteOf(root) === openBrace ? "data" : "" };
     if (table.firstByteOf(data) !== openBracket) return { invalidPath: "data" };
-    const spans: Span[] = [];
-    const positions: number[] = [];
-    const elements = listElementSpans(bytes, table.spanOf(data));
-    for (const [position, span] of elements.entries()) {
-      if (bytes[span.start] === letterN) continue;
-      if (bytes[span.start] !== openBrace) return { invalidPath: `data.${position}` };
-      spans.push(span);
-      positions.push(position);
-    }
-    const bytesAt = (position: number) => {
-      const { start, end } = spans[position] ?? { start: 0, end: 0 };
-      return bytes.subarray(start, end);
-    };
-    const entries = toEntries(spans.length, (position): Value => {
-      const value = read(JSON.parse(sliceText(bytes, spans[position] ?? { start: 0, end: 0 })));
-      if (value instanceof MistypedValue) throw new TypeError(`entry ${position} is not an object`);
-      return value;
-    });
+    const elements = listElementSpans(bytes, table.spanOf(data)).map(({ start, end }) => bytes.subarray(start, end));
+    const invalid = elements.findIndex(([first]) => first !== openBrace && first !== letterN);
+    if (invalid >= 0) return { invalidPath: `data.${invalid}` };
+    const entries = elements.flatMap((raw, position) =>
+      raw[0] === letterN ? [] : [{ value: parseServiceObject(schema, Buffer.from(raw).toString()), raw, position }],
+    );
     const more = table.memberAt(root, "has_more");
     const hasMore = more !== undefined && table.parseValue(more) === true;
-    const nulls = elements.length - spans.length;
-    return { value: { ...entries, bytes, bytesAt, elements, positions, nulls, hasMore } };
+    return { value: { bytes, entries, nulls: elements.length - entries.length, hasMore } };
   };
 
 /** The first byte of `null`. */

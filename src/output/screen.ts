@@ -111,14 +111,11 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     const lines = drawsFrames ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
     return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
   };
-  const noticeAlways = (sentence: string): void => {
-    if (options.quiet) return;
-    if (printsEvents) writeEvent({ event: "notice", message: sentence });
-    else void writeError(async (paint) => await formatNote(sentence, paint));
-  };
   /** Prints a note for a person; omitted with `--json` and `--quiet`. */
   const notice = (sentence: string): void => {
-    if (!isForProgram) noticeAlways(sentence);
+    if (isForProgram || options.quiet) return;
+    if (printsEvents) writeEvent({ event: "notice", message: sentence });
+    else void writeError(async (paint) => await formatNote(sentence, paint));
   };
 
   /** Writes to standard output, after everything that was queued for standard error. */
@@ -156,7 +153,6 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     isForProgram,
     printsEvents,
     drawsFrames,
-    argumentAfterJson: argv.includes("--json") ? argv[argv.indexOf("--json") + 1] : undefined,
 
     /** True if the reader of standard output left. A command that reads can then stop with exit code 0. */
     get isReaderGone(): boolean {
@@ -189,7 +185,6 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     writeError,
     flushErrors: (): Promise<void> => errorQueue,
     notice,
-    noticeAlways,
 
     /** Prints a note and commands to paste, each on one line, because a folded command cannot be pasted. */
     noticeCommands: (sentence: string, commands: readonly string[]): void => {

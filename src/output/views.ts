@@ -1,6 +1,4 @@
 /** The output of commands: lists with columns, and pages with sections. */
-import type { Span } from "../json/walk.ts";
-
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
 
@@ -48,8 +46,6 @@ export interface WireObjects {
   readonly bytes: Uint8Array;
   /** The member of the outermost object that contains the objects: an array of objects, or one object. */
   readonly member: string;
-  /** The objects of the array, if their positions are known. */
-  readonly elements?: readonly Span[];
   /** Positions of the printed objects, in their order. Default: all. */
   readonly shownPositions?: readonly number[];
 }

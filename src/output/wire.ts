@@ -27,12 +27,12 @@ export const openRows = (bytes: Uint8Array, spans: readonly Span[]): WireRows =>
 };
 
 /** Opens the objects of a reply. If a key is repeated, its last member counts. */
-export const openWire = ({ bytes, member, elements, shownPositions }: WireObjects) => {
+export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
   const members = [...walkMembers(bytes, skipWhite(bytes, 0))];
   const objectsMember = members.findLast(({ key }) => key === member);
   const span = objectsMember?.value;
   const isList = span === undefined || bytes[span.start] === openBracket;
-  const all = span === undefined ? [] : isList ? (elements ?? listElementSpans(bytes, span)) : [span];
+  const all = span === undefined ? [] : isList ? listElementSpans(bytes, span) : [span];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return {
     members: members.filter((one) => one === objectsMember || one.key !== member),

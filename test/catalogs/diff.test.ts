@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { diffCatalogs, parseCatalog } from "../../src/catalogs/index.ts";
-import { entries, modelsOf } from "./models.ts";
+import { diffCatalogs } from "../../src/catalogs/index.ts";
+import { entries, modelsOf, parseModels } from "./models.ts";
 
 const diff = (from: readonly unknown[], to: readonly unknown[]) => diffCatalogs(modelsOf(from), modelsOf(to));
 
@@ -91,8 +91,8 @@ describe("the difference of two catalogs", () => {
 
   it("shortens a value that is nested too deeply to be printed", () => {
     const deep = "[".repeat(50_000) + "]".repeat(50_000);
-    const models = parseCatalog(Buffer.from(`{"data":[{"id":"a","quantization":${deep}}]}`));
-    expect(diffCatalogs(models ?? [], modelsOf([{ id: "a" }])).changes).toMatchObject([
+    const models = parseModels(`{"data":[{"id":"a","quantization":${deep}}]}`);
+    expect(diffCatalogs(models, modelsOf([{ id: "a" }])).changes).toMatchObject([
       { from: "(nested too deeply)", to: null },
     ]);
   });

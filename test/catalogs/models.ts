@@ -53,6 +53,7 @@ export const entry = fc.record(
 export const entries = fc.array(entry, { maxLength: 8 });
 
 /** The models that are read from a reply with such entries. */
-export const modelsOf = (data: readonly unknown[]): readonly CatalogModel[] => [
-  ...(parseCatalog(Buffer.from(JSON.stringify({ data }))) ?? []),
-];
+export const modelsOf = (data: readonly unknown[]): readonly CatalogModel[] => parseModels(JSON.stringify({ data }));
+
+export const parseModels = (text: string): readonly CatalogModel[] =>
+  parseCatalog(Buffer.from(text))?.entries.map(({ value }) => value) ?? [];

@@ -95,7 +95,7 @@ describe("a successful reply", () => {
     const server = await scriptedServer([{ answer: json(body) }]);
     const reply = await clientAt(server.url).client.send(listModels, list);
     expect(Buffer.from(reply.bytes).toString()).toBe(body);
-    expect(reply.value.at(0)).toMatchObject({ id: "m", created: 1 });
+    expect(reply.value.entries[0]?.value).toMatchObject({ id: "m", created: 1 });
   });
 
   it("loses a byte order mark at its start", async () => {
@@ -180,7 +180,7 @@ describe("a successful reply", () => {
     const server = await rawServer((socket) =>
       socket.once("data", () => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"data":[]}')),
     );
-    expect((await clientAt(server.url).client.send(listModels, list)).value).toHaveLength(0);
+    expect((await clientAt(server.url).client.send(listModels, list)).value.entries).toHaveLength(0);
   });
 
   it("arrives after informational replies", async () => {
@@ -189,7 +189,7 @@ describe("a successful reply", () => {
         socket.end(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${wireReply("200 OK", '{"data":[]}')}`),
       ),
     );
-    expect((await clientAt(server.url).client.send(listModels, list)).value).toHaveLength(0);
+    expect((await clientAt(server.url).client.send(listModels, list)).value.entries).toHaveLength(0);
   });
 
   it("reuses the connection of the reply before", async () => {

@@ -1,57 +1,64 @@
-/** The columns of catalogs (interface 2.5). Their order is a promise (output.md). */
+/** The columns of lists of models (interface 2.3 and 2.5). Their order is a promise (output.md). */
 import * as catalogs from "../../catalogs/index.ts";
 import { type CellTag, type Column, textColumn } from "../../output/index.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 
-interface RowColumns {
-  /** `models` are the catalogs joined with the models that can be called. Default: one. */
-  readonly of?: "one" | "all" | "models";
+type Row = catalogs.CatalogRow;
+
+/** One catalog, both, or the models that can be called with their entries in the catalogs. */
+export type ListOf = catalogs.CatalogName | "all" | "priced";
+
+interface ExtraColumns {
   readonly prices?: readonly string[];
   readonly mark?: DeprecationMark;
 }
 
-export const rowColumns = ({
-  of = "one",
-  prices = [],
-  mark,
-}: RowColumns = {}): readonly Column<catalogs.CatalogRow>[] => {
-  const [id, ...others] = [...catalogs.catalogFields, ...prices.map((name) => catalogs.priceField(name))].map(
-    (field): Column<catalogs.CatalogRow> => ({
-      ...field,
-      aliases: [`entry.${field.name}`],
-      cell: ({ listed }, spelled) => (listed === undefined ? "" : field.cell(listed.entry, spelled)),
-      value: ({ listed }) => (listed === undefined ? undefined : field.value(listed.entry)),
-      tag: ({ listed }) =>
-        listed === undefined || field.name !== "deprecation_date"
-          ? undefined
-          : mark?.(catalogs.deprecationDay(listed.entry)),
-    }),
-  );
-  const [modelId, ...modelOthers] = catalogs.modelFields.map(
-    (field): Column<catalogs.CatalogRow> => ({
-      ...field,
-      ...{ name: `model.${field.name}`, heading: `model\n${field.heading}`, rank: 20 + field.rank },
-      cell: ({ model }, spelled) => (model === undefined ? "" : field.cell(model.value, spelled)),
-      value: ({ model }) => (model === undefined ? undefined : field.value(model.value)),
-    }),
+export const rowColumns = (of: ListOf, { prices = [], mark }: ExtraColumns = {}): readonly Column<Row>[] => {
+  const fields = [...catalogs.catalogFields, ...prices.map((name) => catalogs.priceField(name))];
+  const [id, ...others] = fields.map((field): Column<Row> => {
+    const own = { ...toRowColumn(field, ({ listed }) => listed?.entry), aliases: [`entry.${field.name}`] };
+    if (field.name !== "deprecation_date") return own;
+    return { ...own, tag: ({ listed }) => listed && mark?.(catalogs.deprecationDay(listed.entry)) };
+  });
+  const [modelId, ...modelOthers] = catalogs.modelFields.map((field) =>
+    toRowColumn(field, ({ model }) => model?.value),
   );
   if (id === undefined || modelId === undefined) return [];
-  if (of === "one") return [id, ...others];
-  const eitherId: Column<catalogs.CatalogRow> = {
+  if (of !== "all" && of !== "priced") return [id, ...others];
+  const eitherId: Column<Row> = {
     ...id,
     cell: (row, spelled) => (row.listed === undefined ? modelId : id).cell(row, spelled),
     value: (row) => (row.listed === undefined ? modelId : id).value(row),
   };
-  const catalog = textColumn<catalogs.CatalogRow>("catalog", {
+  const catalog = textColumn<Row>("catalog", {
     rank: 0,
     text: ({ listed }) => listed?.catalog ?? "none",
     value: ({ listed }) => listed?.catalog,
   });
-  return [eitherId, catalog, ...others, ...(of === "models" ? modelOthers : [])];
+  if (of === "all") return [eitherId, catalog, ...others];
+  const prefixed = modelOthers.map(({ name, heading, rank, ...own }) => {
+    return { ...own, name: `model.${name}`, heading: `model\n${heading}`, rank: 20 + rank };
+  });
+  return [eitherId, catalog, ...others, ...prefixed];
 };
 
-/** Renames columns for JSON, where an entry is an object next to its catalog. */
-export const useJsonNames = (columns: readonly Column<catalogs.CatalogRow>[]): readonly Column<catalogs.CatalogRow>[] =>
+const toRowColumn = <Own>(
+  { cell, value, ...shown }: catalogs.FieldColumn<Own>,
+  of: (row: Row) => Own | undefined,
+): Column<Row> => ({
+  ...shown,
+  cell(row, spelled) {
+    const own = of(row);
+    return own === undefined ? "" : cell(own, spelled);
+  },
+  value(row) {
+    const own = of(row);
+    return own === undefined ? undefined : value(own);
+  },
+});
+
+/** Names the columns as in JSON, where an entry is an object next to its catalog. */
+export const useJsonNames = (columns: readonly Column<Row>[]): readonly Column<Row>[] =>
   columns.map((column) =>
     column.name === "catalog" || column.name.startsWith("model.")
       ? column

@@ -68,7 +68,6 @@ const verifyOptions = {
   ...lists.sourceOptions,
 };
 
-export type TypedList = Values<typeof listOptions> & { readonly pattern: string | undefined };
 export type TypedShow = Values<typeof lists.sourceOptions> & { readonly id: string };
 export type TypedDiff = Values<typeof diffArgs & typeof diffOptions>;
 export type TypedCost = Values<typeof costOptions> & { readonly model: readonly string[] };
@@ -82,10 +81,7 @@ const listCommand = (catalog: CatalogName | "all", about: string, examples: read
     args: { pattern: lists.patternArgument },
     options: listOptions,
     examples: examples.map((words) => `rollcall catalog ${catalog} ${words} --local`),
-    run: async (context, typed) => {
-      const { listCatalog, listCatalogs } = await import("./list.ts");
-      await (catalog === "all" ? listCatalogs(context, typed) : listCatalog(context, catalog, typed));
-    },
+    run: async (context, typed) => await (await import("./list.ts")).listEntries(context, catalog, typed),
   });
 
 const singleCatalogExamples = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];

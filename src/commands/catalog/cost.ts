@@ -28,12 +28,13 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const matches = catalogs.createMatcher(typed, host.now());
   const today = catalogs.utcDay(host.now());
   const areUnitsGiven = typed.images !== undefined || typed.requests !== undefined;
-  const named = source.openModelNames(typed.model.map((text) => ({ text })));
-  const rows: CostRow[] = [];
-  for (const one of listed) {
-    if (!named.selects(typedValue(one.entry.id), one.catalog) || !matches(one.entry)) continue;
-    rows.push(toCostRow(one, catalogs.computeCost(one.entry, { usage, areUnitsGiven }), today));
-  }
+  const { selected, missing } = source.selectNamed(
+    listed,
+    typed.model.map((text) => ({ text })),
+  );
+  const rows = selected
+    .filter(({ entry }) => matches(entry))
+    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, areUnitsGiven }), today));
   // Deprecated models come last.
   rows.sort(
     (a, b) =>
@@ -41,7 +42,6 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
       catalogs.compareCosts(a, b) ||
       catalogs.compareCodeUnits(a.id ?? "", b.id ?? ""),
   );
-  const missing = named.missing();
   const shown = rows.slice(0, limit);
   if (fromCall !== undefined) screen.notice(formatUsage(usage));
   if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");

@@ -5,6 +5,7 @@ import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
+import type { ReplyList } from "../../contract/replies.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { type Column, printList, textColumn } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -20,7 +21,7 @@ interface ComparedCatalog {
   readonly file: string | null;
   /** Milliseconds since 1970; undefined for a file. */
   readonly asOf: number | undefined;
-  readonly models: Iterable<CatalogModel>;
+  readonly models: ReplyList<CatalogModel>;
 }
 
 type Pair = readonly [from: ComparedCatalog, to: ComparedCatalog];
@@ -34,7 +35,8 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
   source.checkSourceOptions(typed);
   const progress = screen.startProgress("reading catalogs");
   const pairs = await readPairs(context, typed).finally(progress.stop);
-  const compared = pairs.map(([from, to]) => ({ from, to, ...catalogs.diffCatalogs(from.models, to.models) }));
+  const valuesOf = ({ models }: ComparedCatalog) => models.entries.map(({ value }) => value);
+  const compared = pairs.map(([from, to]) => ({ from, to, ...catalogs.diffCatalogs(valuesOf(from), valuesOf(to)) }));
   const changes = compared.flatMap(({ from, to, changes: all }) =>
     all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one, name: one.name ?? null })),
   );

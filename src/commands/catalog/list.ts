@@ -1,134 +1,73 @@
-/** Lists the models of catalogs, and shows one model (interface 4.2, 4.4, 4.5). */
+/** Lists the entries of catalogs, also next to the models that can be called, and shows one model. */
 import * as catalogs from "../../catalogs/index.ts";
+import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { InferenceModel } from "../../contract/models.ts";
-import { type Entries, MistypedValue, mapEntries, type ReplyList, typedValue } from "../../contract/replies.ts";
+import { MistypedValue, typedValue } from "../../contract/replies.ts";
 import { rootSpan } from "../../json/walk.ts";
-import {
-  type Column,
-  type Line,
-  printList,
-  printPage,
-  readSpelledObject,
-  type Screen,
-  type Section,
-} from "../../output/index.ts";
-import { formatList } from "../../sentences.ts";
+import { type Column, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
 import { modelNotListed } from "../failures.ts";
-import type { TypedFilter, TypedOrder } from "../lists/options.ts";
-import { keepRequestedColumns, noteSelection, parseOrder, selectEntries } from "../lists/selection.ts";
-import { type DeprecationMark, deprecationMark, listRequestedPrices, rowColumns, useJsonNames } from "./columns.ts";
-import type { TypedList, TypedShow } from "./command.ts";
+import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
+import { noteSelection, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
+import { readModels } from "../models/run.ts";
+import * as columnsOf from "./columns.ts";
+import type { TypedShow } from "./command.ts";
 import * as source from "./source.ts";
 
-type TypedRows = TypedFilter & TypedOrder & { readonly pattern: string | undefined };
 type Row = catalogs.CatalogRow;
+type TypedRows = TypedFilter & TypedOrder & Partial<TypedSource> & { readonly pattern: string | undefined };
 
-/** Checks options before anything is read. @throws Failure `invalid-option-value`, `conflicting-options` */
-const openRowSelector = ({ host, screen }: Context, typed: TypedRows, of: "one" | "all" | "models") => {
-  source.checkFilterOptions(typed);
-  const prices = listRequestedPrices(typed);
+const emptyTexts = {
+  ...{ analysis: "the catalog is empty", router: "the catalog is empty", all: "the catalogs are empty" },
+  priced: "the service lists no models",
+};
+
+/** `catalog analysis`, `catalog router`, `catalog all`, `models --with-prices`. */
+export const listEntries = async (context: Context, of: columnsOf.ListOf, typed: TypedRows): Promise<void> => {
+  const { screen, host } = context;
   const { pattern, limit, sort } = typed;
+  source.checkFilterOptions(typed);
+  const prices = columnsOf.listRequestedPrices(typed);
   const columnsWith = (names: readonly string[]) =>
-    rowColumns({ of, prices: names, mark: deprecationMark(host.now()) });
-  const order = parseOrder(sort, columnsWith(prices));
-  /**
-   * Selects rows and prints the notes about them. The words of a filter are looked up in all listed entries.
-   * @throws Failure `invalid-option-value`
-   */
-  return (entries: Entries<Row>, listed: Entries<catalogs.CatalogEntry>, emptyText: string) => {
-    source.checkFilterWords(typed, listed);
-    const mistypings = openEntryMistypings(pattern);
-    const stated = new Set<string>();
-    const { rows, ...selection } = selectEntries({
-      entries,
-      // All in one pass, because each pass decodes all entries.
-      onEntry: ({ listed: own }) => {
-        if (own === undefined) return;
-        mistypings.add(own);
-        for (const name of catalogs.statedPrices(own.entry.pricing).keys()) stated.add(name);
-      },
-      matches: catalogs.createRowMatcher(typed, host.now()),
-      order,
-      limit,
-    });
-    mistypings.note(screen);
-    const isFiltered = pattern === undefined || catalogs.hasFilters(typed);
-    const noun = of === "one" ? "models" : "entries";
-    noteSelection(screen, { rows, ...selection }, { pattern, isFiltered, of: entries.length, emptyText, noun });
-    const all = columnsWith(prices.filter((name) => stated.has(name)));
-    const filtered = catalogs.filteredColumns(typed);
-    return { ...selection, rows, columns: keepRequestedColumns(all, { order: parseOrder(sort, all), filtered }) };
-  };
-};
-
-/** `catalog analysis`, `catalog router`. @throws Failure */
-export const listCatalog = async (context: Context, name: catalogs.CatalogName, typed: TypedList): Promise<void> => {
-  const select = openRowSelector(context, typed, "one");
-  const label = `reading the ${name} catalog`;
-  const { read, listed } = await source.readSelectedCatalogs(context, typed, { names: [name], label });
-  for (const { models } of read) {
-    const entries = mapEntries(listed, (one): Row => ({ listed: one }));
-    const { columns, rows, positions } = select(entries, listed, "the catalog is empty");
-    const shownPositions = positions.map((at) => models.positions[at] ?? at);
-    const wire = { bytes: models.bytes, member: "data", elements: models.elements, shownPositions };
-    await printList(context.screen, { columns, rows, wire });
-  }
-};
-
-/** `catalog all`. @throws Failure */
-export const listCatalogs = async (context: Context, typed: TypedList): Promise<void> => {
-  const select = openRowSelector(context, typed, "all");
-  const label = "reading both catalogs";
-  const found = await source.readSelectedCatalogs(context, typed, { names: catalogs.catalogNames, label });
-  const entries = mapEntries(found.listed, (listed): Row => ({ listed }));
-  await printRows(context, select(entries, found.listed, "the catalogs are empty"), found);
-};
-
-/** `models --with-prices`. @throws Failure */
-export const listPricedModels = async (
-  context: Context,
-  typed: TypedRows,
-  readModels: () => Promise<ReplyList<InferenceModel>>,
-): Promise<void> => {
-  const select = openRowSelector(context, typed, "models");
-  const options = { maxAge: undefined, offline: false };
-  const label = "reading the models and the catalogs";
-  const reading = source.readSelectedCatalogs(context, options, { label });
-  const [models, found] = await Promise.all([readModels(), reading]);
-  source.noteSkippedCatalogs(context, found.names);
-  const entries = catalogs.joinById(models, found.listed);
-  await printRows(context, select(entries, found.listed, "the service lists no models"), found);
-};
-
-const openEntryMistypings = (pattern = "") => {
-  const models: string[] = [];
-  const matches = catalogs.createMatcher({ pattern }, 0);
-  return {
-    add: ({ entry }: catalogs.CatalogEntry) => {
-      const fields = matches(entry) ? catalogs.findMistypedFields(entry) : [];
-      const id = typedValue(entry.id);
-      const name = id === undefined ? "an entry without an id" : JSON.stringify(id);
-      if (fields.length > 0) models.push(`${name} (${formatList(fields)})`);
-    },
-    note: ({ notice }: Screen) => {
-      if (models.length > 0)
-        notice(`printed fields of unexpected types as received, and filters ignored them: ${formatList(models)}`);
-    },
-  };
+    columnsOf.rowColumns(of, { prices: names, mark: columnsOf.deprecationMark(host.now()) });
+  // An unknown column is an error before anything is read.
+  parseOrder(sort, columnsWith(prices));
+  const settings = await effectiveSettings(context);
+  const names = of === "priced" ? undefined : of === "all" ? catalogs.catalogNames : [of];
+  const [found, models] = await Promise.all([
+    source.readSelectedCatalogs(context, typed, { settings, names, label: "reading models" }),
+    of === "priced" ? readModels(context, settings) : undefined,
+  ]);
+  const { listed, read } = found;
+  if (of === "priced") source.noteSkippedCatalogs(context, found.names);
+  source.checkFilterWords(typed, listed);
+  const all = models === undefined ? listed.map((one): Row => ({ listed: one })) : catalogs.joinById(models, listed);
+  const isStated = (name: string) => listed.some(({ entry }) => catalogs.statedPrices(entry.pricing).has(name));
+  const columns = columnsWith(prices.filter(isStated));
+  const order = parseOrder(sort, columns);
+  const matching = all.filter(catalogs.createRowMatcher(typed, host.now()));
+  const rows = sortRows(matching, order).slice(0, limit);
+  const [only] = of === "all" || of === "priced" ? [] : read;
+  noteSelection(screen, {
+    ...{ of: all.length, matching: matching.length, shown: rows.length, noun: only ? "models" : "entries" },
+    ...{ pattern: catalogs.hasFilters(typed) ? undefined : pattern, emptyText: emptyTexts[of] },
+  });
+  const shown = { columns: rankColumns(columns, order, catalogs.filteredColumns(typed)), rows };
+  if (only === undefined) return await printRows(context, shown, found);
+  const shownPositions = rows.flatMap(({ listed: one }) => one?.position ?? []);
+  await printList(screen, { ...shown, wire: { bytes: only.models.bytes, member: "data", shownPositions } });
 };
 
 /** Prints rows, in JSON each entry as an object next to its catalog. @throws why a catalog was not read */
 const printRows = async (
   { screen }: Context,
-  { columns, rows }: { readonly columns: readonly Column<Row>[]; readonly rows: Pick<Entries<Row>, "length" | "at"> },
+  { columns, rows }: { readonly columns: readonly Column<Row>[]; readonly rows: readonly Row[] },
   { read, failures }: source.CatalogsRead,
 ): Promise<void> => {
   const { isForProgram } = screen;
   const names = read.map(({ catalog }) => catalog);
   const bytes = isForProgram ? catalogs.rowsDocument(rows, names) : catalogs.cellsDocument(rows);
-  const wire = { bytes, member: "data" };
-  await printList(screen, { columns: isForProgram ? useJsonNames(columns) : columns, rows, wire });
+  const shown = isForProgram ? columnsOf.useJsonNames(columns) : columns;
+  await printList(screen, { columns: shown, rows, wire: { bytes, member: "data" } });
   source.throwFirst(failures);
 };
 
@@ -138,20 +77,17 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
   const selected = await source.readSelectedCatalogs(context, typed, { label: "reading the catalogs" });
   const { names, read, listed, failures } = selected;
   source.noteSkippedCatalogs(context, names);
-  const found = [...listed].filter(({ entry }) => typedValue(entry.id) === typed.id);
+  const found = listed.filter(({ entry }) => typedValue(entry.id) === typed.id);
   if (found.length === 0) {
     source.throwFirst(failures);
-    const ids = Array.from(listed, ({ entry }) => typedValue(entry.id) ?? "");
+    const ids = listed.map(({ entry }) => typedValue(entry.id) ?? "");
     throw modelNotListed({ id: typed.id, names, near: catalogs.findNearestId(typed.id, ids) });
   }
-  const mistypings = openEntryMistypings();
-  found.forEach(mistypings.add);
-  mistypings.note(screen);
-  const mark = deprecationMark(host.now());
+  const mark = columnsOf.deprecationMark(host.now());
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
     const prices = [...new Set(found.flatMap(listExtraPrices))];
     const rows = found.map((one) => ({ listed: one }));
-    return await printRows(context, { columns: rowColumns({ of: "all", prices, mark }), rows }, selected);
+    return await printRows(context, { columns: columnsOf.rowColumns("all", { prices, mark }), rows }, selected);
   }
   const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
     const title = `${catalog} catalog, ${provider}`;
@@ -166,12 +102,16 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
 const listExtraPrices = ({ entry }: catalogs.CatalogEntry): readonly string[] =>
   [...catalogs.statedPrices(entry.pricing).keys()].filter((name) => !catalogs.namedPrices.has(name));
 
-const entrySections = (listed: catalogs.CatalogEntry, title: string, mark: DeprecationMark): readonly Section[] => {
+const entrySections = (
+  listed: catalogs.CatalogEntry,
+  title: string,
+  mark: columnsOf.DeprecationMark,
+): readonly Section[] => {
   const { entry, raw } = listed;
   const spelled = readSpelledObject(raw, rootSpan(raw));
   const extra = listExtraPrices(listed);
   const isNested = (name: string): boolean => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
-  const columns = rowColumns({ prices: extra.filter((name) => !isNested(name)), mark });
+  const columns = columnsOf.rowColumns(listed.catalog, { prices: extra.filter((name) => !isNested(name)), mark });
   const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
     const word = tagOf?.({ listed });
     const text = cell({ listed }, () => spelled.text(name));

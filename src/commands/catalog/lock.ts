@@ -27,24 +27,22 @@ export const lock = async (context: Context, typed: TypedLock): Promise<void> =>
 
 const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly catalogs.LockedModel[]> => {
   const before = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
-  const { names, read, failures } = await source.readSelectedCatalogs(context, typed);
+  const { names, listed, failures } = await source.readSelectedCatalogs(context, typed);
   source.throwFirst(failures);
   const isRead = ({ catalog }: catalogs.LockedModel): boolean => names.includes(catalog);
   // Locked models of catalogs that are not read stay as they are.
   const locked = before?.filter((model) => !isRead(model)) ?? [];
   const previous = before?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
-  const named = source.openModelNames(previous ?? typed.model.map((text) => ({ text })));
-  for (const { catalog, models } of read) {
-    const ids = new Set<string>();
-    for (const model of models) {
-      const id = typedValue(model.id);
-      if (id === undefined || previous?.length === 0) continue;
-      if (named.selects(id, catalog) && !ids.has(id)) locked.push(catalogs.toLockedModel(catalog, id, model));
-      ids.add(id);
-    }
-  }
-  const missing = named.missing();
+  const candidates = previous?.length === 0 ? [] : listed;
+  const { selected, missing } = source.selectNamed(candidates, previous ?? typed.model.map((text) => ({ text })));
   if (missing.length > 0) throw modelsMissing(missing, names);
+  const keys = new Set<string>();
+  for (const { catalog, entry } of selected) {
+    const id = typedValue(entry.id);
+    const key = JSON.stringify([catalog, id]);
+    if (id !== undefined && !keys.has(key)) locked.push(catalogs.toLockedModel(catalog, id, entry));
+    keys.add(key);
+  }
   return locked;
 };
 
@@ -62,7 +60,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   const names = catalogs.catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
   const { read, failures } = await source.readSelectedCatalogs(context, typed, { names });
   source.throwFirst(failures);
-  const served = new Map(read.map(({ catalog, models }) => [catalog, models]));
+  const served = new Map(read.map(({ catalog, models }) => [catalog, models.entries.map(({ value }) => value)]));
   const found = catalogs
     .verifyLock(locked, served, { maxRise, withinMs, now: host.now() })
     .filter(({ problem }) => !allow.includes(problem.rule))

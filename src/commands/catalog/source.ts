@@ -4,7 +4,7 @@ import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
-import { type Entries, mapEntries, type ReplyList } from "../../contract/replies.ts";
+import { type ReplyList, typedValue } from "../../contract/replies.ts";
 import { Failure } from "../../failure.ts";
 import { findNearest } from "../../nearest.ts";
 import { formatList } from "../../sentences.ts";
@@ -22,13 +22,13 @@ interface CatalogRead extends catalogs.CatalogId {
 export interface CatalogsRead {
   readonly names: readonly catalogs.CatalogName[];
   readonly read: readonly CatalogRead[];
-  readonly listed: Entries<catalogs.CatalogEntry>;
+  readonly listed: readonly catalogs.CatalogEntry[];
   /** Why the other catalogs were not read. */
   readonly failures: readonly Failure[];
 }
 
 /** @throws Failure `conflicting-options` */
-export const checkSourceOptions = ({ maxAge, offline }: TypedSource): void => {
+export const checkSourceOptions = ({ maxAge, offline }: Partial<TypedSource>): void => {
   if (maxAge !== undefined && offline)
     throw contradiction("--offline", "--max-age", "--offline uses a cached catalog of any age");
 };
@@ -36,11 +36,15 @@ export const checkSourceOptions = ({ maxAge, offline }: TypedSource): void => {
 /** Reads the selected catalogs. @throws Failure `conflicting-options`, `setting-missing`; if none can be read */
 export const readSelectedCatalogs = async (
   context: Context,
-  typed: TypedSource & { readonly catalog?: catalogs.CatalogName | undefined },
-  more: { readonly names?: readonly catalogs.CatalogName[]; readonly label?: string } = {},
+  typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
+  more: {
+    readonly settings?: Settings;
+    readonly names?: readonly catalogs.CatalogName[] | undefined;
+    readonly label?: string;
+  } = {},
 ): Promise<CatalogsRead> => {
   checkSourceOptions(typed);
-  const settings = await effectiveSettings(context);
+  const settings = more.settings ?? (await effectiveSettings(context));
   const names = more.names ?? selectCatalogs(settings, typed.catalog);
   const progress = context.screen.startProgress(more.label ?? "reading catalogs");
   const reading = names.map(async (catalog) => {
@@ -55,7 +59,10 @@ export const readSelectedCatalogs = async (
   const failures = results.filter((result) => result instanceof Failure);
   const read = results.flatMap((result) => (result instanceof Failure ? [] : [result]));
   if (read.length === 0) throwFirst(failures);
-  return { names, read, listed: catalogs.joinCatalogs(read), failures };
+  const listed = read.flatMap(({ catalog, models }) =>
+    models.entries.map(({ value: entry, ...own }) => ({ catalog, entry, ...own })),
+  );
+  return { names, read, listed, failures };
 };
 
 /** @throws the first Failure */
@@ -85,12 +92,12 @@ export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): 
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
 
-type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: TypedSource }>;
+type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: Partial<TypedSource> }>;
 
 /** Reads a catalog and caches it after the run. @throws Failure `catalog-not-cached`; as the client */
 export const readCatalog = async (
   context: Context,
-  { settings, catalog, typed: { maxAge, offline } }: CatalogRequest,
+  { settings, catalog, typed: { maxAge, offline = false } }: CatalogRequest,
 ): Promise<CatalogRead> => {
   const { screen, host } = context;
   const id = catalogIdOf(settings, catalog);
@@ -132,9 +139,11 @@ export const checkFilterOptions = ({ deprecated, notDeprecated }: catalogs.Filte
 };
 
 /** Refuses words that are neither usual nor in a model. @throws Failure `invalid-option-value` */
-export const checkFilterWords = (filter: catalogs.Filter, listed: Entries<catalogs.CatalogEntry>): void => {
-  const models = mapEntries(listed, ({ entry }) => entry);
-  const unknown = catalogs.findUnknownWord(filter, models);
+export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catalogs.CatalogEntry[]): void => {
+  const unknown = catalogs.findUnknownWord(
+    filter,
+    listed.map(({ entry }) => entry),
+  );
   if (unknown === undefined) return;
   const { option, word, usual, near, occurring } = unknown;
   throw wrongValue(option, word, formatList(occurring.length === 0 ? usual : occurring), near);
@@ -146,25 +155,18 @@ interface ModelName {
   readonly catalog?: catalogs.CatalogName;
 }
 
-/** Selects models by their names, one model after the other. Without names, all models are selected. */
-export const openModelNames = (names: readonly ModelName[] = []) => {
-  const all = names.map(({ text, catalog }) => {
+/** Selects entries by ids, or by globs without a catalog. Without names, all entries are selected. */
+export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
+  const idOf = ({ entry }: catalogs.CatalogEntry): string => typedValue(entry.id) ?? "";
+  const found = names.map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
-    return { text, catalog, glob: isGlob ? catalogs.compilePattern(text) : undefined, isFound: false };
+    const matches = isGlob ? catalogs.compilePattern(text) : undefined;
+    const isNamed = (id: string): boolean => id === text || matches?.({ id, name: "" }) === true;
+    return listed.filter((one) => (catalog ?? one.catalog) === one.catalog && isNamed(idOf(one)));
   });
-  const ids = new Set<string>();
-  return {
-    selects(id: string | undefined, catalog: catalogs.CatalogName): boolean {
-      if (id !== undefined) ids.add(id);
-      const matching = all.filter(
-        (one) =>
-          (one.catalog ?? catalog) === catalog && (one.text === id || one.glob?.({ id: id ?? "", name: "" }) === true),
-      );
-      for (const one of matching) one.isFound = true;
-      return all.length === 0 || matching.length > 0;
-    },
-    /** Returns the names that selected no model so far, each with the nearest id. */
-    missing: (): readonly { readonly id: string; readonly near: string | undefined }[] =>
-      all.filter(({ isFound }) => !isFound).map(({ text }) => ({ id: text, near: findNearest(text, ids) })),
-  };
+  const selected = new Set(names.length === 0 ? listed : found.flat());
+  const missing = names.flatMap(({ text }, at) =>
+    found[at]?.length === 0 ? [{ id: text, near: findNearest(text, listed.map(idOf)) }] : [],
+  );
+  return { selected: listed.filter((one) => selected.has(one)), missing };
 };

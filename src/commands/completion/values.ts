@@ -101,9 +101,9 @@ const columnNames = async ({
   if (words === "catalog diff") return (await import("../catalog/diff.ts")).changeColumnNames;
   if (words === "catalog verify") return (await import("../catalog/lock.ts")).findingColumnNames;
   if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
-  const isPlain = !["models", "catalog all", "catalog show"].includes(words);
-  const columns = isPlain ? rowColumns() : rowColumns({ of: words === "models" ? "models" : "all" });
+  const isJoined = ["models", "catalog all", "catalog show"].includes(words);
+  const columns = rowColumns(words === "models" ? "priced" : isJoined ? "all" : "router");
   // `--sort` takes columns in every format.
-  const asJson = !isPlain && given.has("json") && name === "--fields";
+  const asJson = isJoined && given.has("json") && name === "--fields";
   return (asJson ? useJsonNames(columns) : columns).map((column) => column.name);
 };

@@ -1,13 +1,12 @@
-/** Selects and sorts the entries of a list, and prints notes about omitted entries. */
-import type { Entries, ReplyList } from "../../contract/replies.ts";
+/** Sorts the rows of a list by its columns, and prints notes about omitted rows. */
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Column, findColumn, type RowSequence, type Screen } from "../../output/index.ts";
+import { type Column, findColumn, type Screen } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 
 interface Order<Row> {
-  readonly column: Pick<Column<Row>, "name" | "align" | "value">;
+  readonly column: Column<Row>;
   readonly descending: boolean;
 }
 
@@ -25,110 +24,70 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
   });
 
 /** Ranks columns for a narrow terminal: filtered columns always stay, sorted columns are omitted last. */
-export const keepRequestedColumns = <Row>(
+export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
-  { order, filtered = [] }: { readonly order: readonly Order<Row>[]; readonly filtered?: readonly string[] },
-): readonly Column<Row>[] =>
-  columns.map((column) => {
-    const isSorted = order.some((one) => one.column.name === column.name);
-    const max = filtered.includes(column.name) ? 0 : isSorted ? 1 : column.rank;
+  order: readonly Order<Row>[],
+  filtered: readonly string[] = [],
+): readonly Column<Row>[] => {
+  const sorted = order.map(({ column }) => column.name);
+  return columns.map((column) => {
+    const max = filtered.includes(column.name) ? 0 : sorted.includes(column.name) ? 1 : column.rank;
     return { ...column, rank: Math.min(column.rank, max) };
   });
-
-export interface Selection<Row> {
-  readonly rows: RowSequence<Row>;
-  readonly positions: readonly number[];
-  readonly total: number;
-}
-
-interface EntrySelector<Row> {
-  readonly entries: Entries<Row>;
-  readonly onEntry?: (row: Row) => void;
-  readonly matches: (row: Row) => boolean;
-  readonly order: readonly Order<Row>[];
-  readonly limit: number | undefined;
-}
-
-/** Selects and sorts entries. Only positions are stored, because there may be many entries. */
-export const selectEntries = <Row>({ entries, onEntry, matches, order, limit }: EntrySelector<Row>): Selection<Row> => {
-  const found: { readonly position: number; readonly keys: readonly Key[] }[] = [];
-  let position = 0;
-  for (const row of entries) {
-    onEntry?.(row);
-    if (matches(row)) {
-      found.push({ position, keys: order.map(({ column }) => toKey(column.value(row), column.align)) });
-    }
-    position++;
-  }
-  found.sort((a, b) => {
-    for (const [at, { descending }] of order.entries()) {
-      const difference = compareKeys(a.keys[at] ?? absent, b.keys[at] ?? absent, descending ? -1 : 1);
-      if (difference !== 0) return difference;
-    }
-    return 0;
-  });
-  const shown = found.slice(0, limit).map((one) => one.position);
-  const rows = { length: shown.length, at: (row: number) => entries.at(shown[row] ?? entries.length) };
-  return { rows, positions: shown, total: found.length };
 };
 
-/** A sort key. Numbers come first, then texts, then absent values, in both directions. */
-type Key =
-  | { readonly kind: 0; readonly value: number; readonly exact: Decimal | undefined }
-  | { readonly kind: 1 | 2; readonly value: string };
+export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]): readonly Row[] =>
+  rows
+    .map((row) => ({ row, keys: order.map(({ column }) => toKey(column.value(row), column.align)) }))
+    .sort((a, b) => {
+      for (const [at, { descending }] of order.entries()) {
+        const difference = compareKeys(a.keys[at] ?? "", b.keys[at] ?? "", descending ? -1 : 1);
+        if (difference !== 0) return difference;
+      }
+      return 0;
+    })
+    .map(({ row }) => row);
 
-const absent: Key = { kind: 2, value: "" };
+/** A number, a text, or an empty text for an absent value. They are sorted in this order, in both directions. */
+type Key = Decimal | string;
 
-const toKey = (value: unknown, align: Column<unknown>["align"]): Key => {
-  if (value === undefined || value === null || value === "") return absent;
-  const isNumeral = (align ?? "left") !== "left" && typeof value === "string" && numeral.test(value.trim());
-  const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
+const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
+  const isNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
+  const number = isNumber ? parseDecimal(String(value).trim()) : undefined;
   // A negative price is not a price.
-  if (Number.isFinite(number) && (align !== "decimal" || number >= 0)) {
-    return { kind: 0, value: number, exact: parseDecimal(String(value).trim()) };
-  }
-  const text = Array.isArray(value) ? value.map(formatValue).join(";") : formatValue(value);
-  return text === "" ? absent : { kind: 1, value: text.toLowerCase() };
+  if (number !== undefined && (align !== "decimal" || number.digits >= 0n)) return number;
+  return (Array.isArray(value) ? value.map(formatValue).join(";") : formatValue(value)).toLowerCase();
 };
-
-const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** JSON for objects, because an object of a reply may have a key such as `toString`. */
 const formatValue = (value: unknown): string =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
 
-/** Compares numbers with more digits than a double exactly. */
 const compareKeys = (a: Key, b: Key, direction: number): number => {
-  if (a.kind !== b.kind) return a.kind - b.kind;
-  if (a.value !== b.value) return a.value < b.value ? -direction : direction;
-  if (a.kind !== 0 || b.kind !== 0 || a.exact === undefined || b.exact === undefined) return 0;
-  return direction * compareDecimals(a.exact, b.exact);
+  if (typeof a !== "string" && typeof b !== "string") return direction * compareDecimals(a, b);
+  const rank = (key: Key): number => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
+  return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
 
-interface SelectedList {
-  readonly pattern: string | undefined;
+interface Selection {
+  /** Numbers of rows. */
   readonly of: number;
-  readonly isFiltered: boolean;
+  readonly matching: number;
+  readonly shown: number;
+  readonly noun: string;
   readonly emptyText: string;
-  /** Default: models. */
-  readonly noun?: string;
+  /** Undefined if the list has another filter. */
+  readonly pattern: string | undefined;
 }
 
-export const noteSelection = (
-  screen: Screen,
-  { rows, total }: Selection<unknown>,
-  { pattern, of, isFiltered, emptyText, noun = "models" }: SelectedList,
-): void => {
-  if (rows.length < total) screen.notice(`listed the first ${rows.length} of ${total} ${noun}`);
-  if (total > 0) return;
-  const unmatched = isFiltered ? `none of ${of} ${noun} matches` : `no model matches ${JSON.stringify(pattern ?? "")}`;
-  const note = of === 0 ? emptyText : unmatched;
-  // Other programs take a list of fields after --json.
-  if (screen.isForProgram && pattern !== undefined && screen.argumentAfterJson === pattern)
-    screen.noticeAlways(`${note}, because --json takes no value (select fields with --fields)`);
-  else screen.notice(note);
+export const noteSelection = ({ notice }: Screen, selection: Selection): void => {
+  const { of, matching, shown, noun, emptyText, pattern } = selection;
+  if (shown < matching) notice(`listed the first ${shown} of ${matching} ${noun}`);
+  if (of === 0) notice(emptyText);
+  else if (matching > 0) return;
+  else notice(pattern === undefined ? `none of ${of} ${noun} matches` : `no model matches ${JSON.stringify(pattern)}`);
 };
 
-export const noteNulls = (screen: Screen, { nulls }: Pick<ReplyList<unknown>, "nulls">, where: string): void => {
-  if (nulls > 0) screen.notice(`skipped ${pluralize(nulls, "null entry", "null entries")} of ${where}`);
+export const noteNulls = ({ notice }: Screen, { nulls }: { readonly nulls: number }, where: string): void => {
+  if (nulls > 0) notice(`skipped ${pluralize(nulls, "null entry", "null entries")} of ${where}`);
 };

@@ -1,43 +1,37 @@
-/** Runs `rollcall models`. */
+/** Lists the models that can be called, without the catalogs. */
 import { compilePattern, modelFields } from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { type InferenceModel, listModels } from "../../contract/models.ts";
+import { listModels as endpoint, type InferenceModel } from "../../contract/models.ts";
 import { type ReplyList, typedValue } from "../../contract/replies.ts";
 import { printList } from "../../output/index.ts";
-import { keepRequestedColumns, noteNulls, noteSelection, parseOrder, selectEntries } from "../lists/selection.ts";
-import type { TypedModels } from "./command.ts";
+import type { Settings } from "../../settings/index.ts";
+import type { TypedOrder } from "../lists/options.ts";
+import { noteNulls, noteSelection, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
 
-export const run = async (context: Context, typed: TypedModels): Promise<void> => {
-  if (typed.withPrices) {
-    const { listPricedModels: listPriced } = await import("../catalog/list.ts");
-    return await listPriced(context, typed, async () => await readModels(context));
-  }
+type TypedModels = TypedOrder & { readonly pattern: string | undefined };
+
+export const listModels = async (context: Context, { pattern, limit, sort }: TypedModels): Promise<void> => {
   const { screen } = context;
-  const { pattern, limit } = typed;
-  const order = parseOrder(typed.sort, modelFields);
+  const order = parseOrder(sort, modelFields);
   const progress = screen.startProgress("listing the models");
-  const models = await readModels(context).finally(progress.stop);
-  const matchesPattern = compilePattern(pattern ?? "");
-  const matches = ({ id }: InferenceModel) => matchesPattern({ id: typedValue(id) ?? "", name: "" });
-  const selection = selectEntries({ entries: models, matches, order, limit });
-  noteSelection(screen, selection, {
-    pattern,
-    of: models.length,
-    isFiltered: false,
-    emptyText: "the service lists no models",
+  const { bytes, entries } = await readModels(context, await effectiveSettings(context)).finally(progress.stop);
+  const positions = new Map(entries.map(({ value, position }) => [value, position]));
+  const matches = compilePattern(pattern ?? "");
+  const all = [...positions.keys()].filter(({ id }) => matches({ id: typedValue(id) ?? "", name: "" }));
+  const rows = sortRows(all, order).slice(0, limit);
+  noteSelection(screen, {
+    ...{ of: entries.length, matching: all.length, shown: rows.length, noun: "models" },
+    ...{ pattern, emptyText: "the service lists no models" },
   });
-  const shownPositions = selection.positions.map((at) => models.positions[at] ?? at);
-  await printList(screen, {
-    columns: keepRequestedColumns(modelFields, { order }),
-    rows: selection.rows,
-    wire: { bytes: models.bytes, member: "data", elements: models.elements, shownPositions },
-  });
+  const shownPositions = rows.flatMap((row) => positions.get(row) ?? []);
+  const wire = { bytes, member: "data", shownPositions };
+  await printList(screen, { columns: rankColumns(modelFields, order), rows, wire });
 };
 
-const readModels = async (context: Context): Promise<ReplyList<InferenceModel>> => {
-  const client = await openClient(context, await effectiveSettings(context));
-  const { value: models } = await client.send(listModels, { parameters: {}, body: undefined });
+export const readModels = async (context: Context, settings: Settings): Promise<ReplyList<InferenceModel>> => {
+  const client = await openClient(context, settings);
+  const { value: models } = await client.send(endpoint, { parameters: {}, body: undefined });
   if (models.hasMore) {
     context.screen.notice("these models are only the first page of the service's list (has_more)");
   }

@@ -1,16 +1,16 @@
 /** Schemas of `models`, `call` and `catalog`: objects of the service, and comparisons. */
 import * as z from "zod/mini";
-import * as calls from "../../contract/call.ts";
-import * as catalogs from "../../contract/catalog.ts";
-import * as callable from "../../contract/models.ts";
+import { Call } from "../../contract/call.ts";
+import { CatalogModel } from "../../contract/catalog.ts";
+import { InferenceModel } from "../../contract/models.ts";
 import * as s from "./shape.ts";
 import { about, count, either, list, nullable, number, object, oneOf, optionalAbout, sameKeys, text } from "./shape.ts";
 
 export const passthroughNote = "as the service sent it, with unknown keys, the spelling of numbers and invalid values";
 
-const inferenceModel = about(`a model, ${passthroughNote}`, s.serviceObject(callable.inferenceModel));
-const catalogModel = about(`a model, ${passthroughNote}`, s.serviceObject(catalogs.catalogModel));
-const call = about(`a call, ${passthroughNote}; vendor_ is the prefix of the deployment`, s.serviceObject(calls.call));
+const inferenceModel = about(`a model, ${passthroughNote}`, InferenceModel);
+const catalogModel = about(`a model, ${passthroughNote}`, CatalogModel);
+const call = about(`a call, ${passthroughNote}; vendor_ is the prefix of the deployment`, Call);
 
 const catalogName = oneOf("analysis", "router");
 const catalogOrNull = oneOf("analysis", "router", null);

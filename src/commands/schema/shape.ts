@@ -1,28 +1,16 @@
 /** Building blocks of schemas: zod with descriptions. Types and JSON Schemas come from the same source. */
 import * as z from "zod/mini";
 import type { Schema } from "../../contract/endpoint.ts";
+import { describe, withNotes } from "../../contract/replies.ts";
 import { isObject, type JsonObject } from "../../json/walk.ts";
 
 /** Outputs by command or document name: description, schema, and schema of a line of `-o jsonl` if it differs. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
-/** Parts of a JSON Schema that zod does not generate. An `id` is a name in `$defs`. */
-const notes = z.registry<JsonObject>();
-
-const withNotes = <Of extends Schema>(schema: Of, note: JsonObject): Of => {
-  const noted = schema.clone();
-  notes.add(noted, { ...notes.get(schema), ...note });
-  return noted;
-};
-
-export const about = <Of extends Schema>(sentence: string, schema: Of): Of =>
-  withNotes(schema, { description: sentence });
+export const about = <Of extends Schema>(sentence: string, schema: Of): Of => describe(schema, sentence);
 
 /** A schema in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
-
-/** An object of the service with the given JSON Schema. */
-export const serviceObject = ({ schema }: { readonly schema: JsonObject }) => withNotes(z.unknown(), schema);
 
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
 
@@ -83,7 +71,6 @@ export const toJsonSchema = (schema: Schema): JsonObject => {
   const { $schema: _, ...own }: JsonObject = z.toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
-    metadata: notes,
     override({ jsonSchema }) {
       const read = simplifySchema(jsonSchema);
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];

@@ -62,14 +62,6 @@ const testCatalog = (models: readonly Damaged[]): void => {
   const router = async (...args: readonly string[]): Promise<Ran> =>
     await runWith({ router: damaged }, ["catalog", "router", ...args]);
 
-  it("causes one note, and none with --json", async () => {
-    const ran = await router();
-    sane(ran);
-    expect(ran.stderr.match(/fields of unexpected types/g)).toHaveLength(1);
-    expect(linesOf(ran.stderr)).toHaveLength(1);
-    expect((await router("--json")).stderr).toBe("");
-  });
-
   it("keeps each model in each format", async () => {
     for (const form of ["tsv", "csv", "jsonl", "table"]) {
       const ran = await router("-o", form);
@@ -246,7 +238,6 @@ describe("a damaged model", () => {
     const body = `{"data":[${models.map(textOf).join(",")}]}`;
     const listed = await runWith({ router: body }, ["catalog", "router", "-o", "tsv"]);
     expect([listed.code, linesOf(listed.stdout).length]).toEqual([0, 10_000]);
-    expect(listed.stderr.match(/fields of unexpected types/g)).toHaveLength(1);
     const picked = await runWith({ router: body }, ["catalog", "router", "--json", "--max-price", "prompt=0.2"]);
     expect([picked.code, picked.stderr]).toEqual([0, ""]);
     expect(JSON.parse(picked.stdout).data.length).toBeGreaterThan(20);
