@@ -47,12 +47,11 @@ export const expandFolders = async (given: readonly string[], options: ExpandOpt
   const names: string[] = [];
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : fileIdentity(name));
-  const keys = given.map(keyOf);
   // A named file does not count as part of a folder.
-  const known = new Set(keys);
+  const known = new Set(given.map(keyOf));
   const visited = new Set<string>();
-  for (const [at, name] of given.entries()) {
-    const key = keys[at] ?? name;
+  for (const name of given) {
+    const key = keyOf(name);
     if (visited.has(key)) {
       repeated.push(name);
       continue;
