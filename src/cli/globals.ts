@@ -1,49 +1,37 @@
 /** Defines the global options, and converts them to settings and screen options. */
 import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
-import { choice, flag, text, type Values, withExtra } from "./kinds.ts";
+import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
 
 export const globalOptions = {
-  ...withExtra(
-    { group: "service" },
-    {
-      profile: text("saved profile to use", "name"),
-      local: flag("built-in local service; nothing leaves the machine"),
-      project: text("project of the traced calls and the model usage", "team/project"),
-      "base-url": text("URL of the service", "url"),
-      "inference-base-url": text("URL of the models", "url"),
-      "log-base-url": text("URL that trajectories are logged to", "url"),
-    },
-  ),
-  ...withExtra(
-    { group: "results" },
-    {
-      json: flag("one JSON document; errors are JSON too"),
-      output: { ...choice("table, tsv, json, jsonl or csv", formats, "format"), short: "o" },
-      fields: text("columns or JSON keys, separated by commas", "names"),
-      header: flag("header line in tsv"),
-      quiet: { ...flag("no notices, warnings or progress"), short: "q" },
-      color: choice("auto, always or never", colorModes, "when"),
-      "no-color": flag("no color"),
-      "no-pager": flag("no pager"),
-      debug: flag("requests and replies, without bodies or secrets"),
-    },
-  ),
-  ...withExtra(
-    { group: "network" },
-    {
-      timeout: text("fail after this long without data from the service, such as 30s", "duration"),
-      "max-wait": text("total time for all retries, such as 5m", "duration"),
-      "insecure-http": flag("send credentials over plain http"),
-    },
-  ),
-  ...withExtra(
-    { group: "help" },
-    {
-      version: { ...flag("print the version"), short: "V" },
-      help: { ...flag("help of a command; -h prints one screen, --help prints everything"), short: "h" },
-    },
-  ),
+  ...inGroup("service", {
+    profile: text("saved profile to use", "name"),
+    local: flag("built-in local service; nothing leaves the machine"),
+    project: text("project of the traced calls and the model usage", "team/project"),
+    "base-url": text("URL of the service", "url"),
+    "inference-base-url": text("URL of the models", "url"),
+    "log-base-url": text("URL that trajectories are logged to", "url"),
+  }),
+  ...inGroup("results", {
+    json: flag("one JSON document; errors are JSON too"),
+    output: { ...choice("table, tsv, json, jsonl or csv", formats, "format"), short: "o" },
+    fields: text("columns or JSON keys, separated by commas", "names"),
+    header: flag("header line in tsv"),
+    quiet: { ...flag("no notices, warnings or progress"), short: "q" },
+    color: choice("auto, always or never", colorModes, "when"),
+    "no-color": flag("no color"),
+    "no-pager": flag("no pager"),
+    debug: flag("requests and replies, without bodies or secrets"),
+  }),
+  ...inGroup("network", {
+    timeout: text("fail after this long without data from the service, such as 30s", "duration"),
+    "max-wait": text("total time for all retries, such as 5m", "duration"),
+    "insecure-http": flag("send credentials over plain http"),
+  }),
+  ...inGroup("help", {
+    version: { ...flag("print the version"), short: "V" },
+    help: { ...flag("help of a command; -h prints one screen, --help prints everything"), short: "h" },
+  }),
 };
 
 export type GlobalValues = Values<typeof globalOptions>;

@@ -128,8 +128,14 @@ export const list = (about: string, value: string): Kind<readonly string[]> => (
   parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
 });
 
-export const withExtra = <Of extends Kinds>(extra: Pick<Kind<unknown>, "group" | "needs">, kinds: Of): Of =>
-  Object.fromEntries(Object.entries(kinds).map((entry): readonly unknown[] => [entry[0], { ...entry[1], ...extra }]));
+/** Puts options below a heading of the help. */
+export const inGroup = <Of extends Kinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
+
+/** Makes another option required. */
+export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
+
+const extendKinds = <Of extends Kinds>(kinds: Of, extra: Pick<Kind<unknown>, "group" | "needs">): Of =>
+  Object.fromEntries(Object.entries(kinds).map(([name, kind]): readonly unknown[] => [name, { ...kind, ...extra }]));
 
 /** Parses the values of kinds. @throws Failure `invalid-option-value`, `required-option-missing` */
 export const parseKinds = <Of extends Kinds>(

@@ -1,5 +1,5 @@
 /** `rollcall call`: traced calls of a project (interface 4.3). */
-import { choice, command, count, flag, repeated, required, text, type Values, withExtra } from "../../cli/index.ts";
+import { choice, command, count, flag, inGroup, repeated, required, text, type Values } from "../../cli/index.ts";
 
 const args = {
   "call-id": required(repeated("call ids; - reads ids or JSON lines with an id from stdin")),
@@ -13,31 +13,22 @@ const options = {
   list: flag("one line per call: status, operation, model, time, exception"),
   summary: flag("totals by operation and model: calls, failures, durations, tokens, costs"),
   wait: flag("wait until running calls end, at most --max-wait"),
-  ...withExtra(
-    { group: "filters" },
-    {
-      failed: flag("failed calls; with --running, running calls too"),
-      running: flag("running calls"),
-      op: text("calls of this operation, such as agent.*", "glob"),
-      model: text("calls that used this model", "glob"),
-    },
-  ),
-  ...withExtra(
-    { group: "more data" },
-    {
-      costs: flag("cost of each call, by model"),
-      "storage-size": flag("stored size of each call"),
-      "total-storage-size": flag("stored size of each call's trace"),
-    },
-  ),
-  ...withExtra(
-    { group: "show" },
-    {
-      full: flag("do not fold long texts on a terminal"),
-      "no-content": flag("omit inputs, outputs and other texts"),
-    },
-  ),
-  ...withExtra({ group: "requests" }, { concurrency: count("requests in flight (default: 8)", { most: 64 }) }),
+  ...inGroup("filters", {
+    failed: flag("failed calls; with --running, running calls too"),
+    running: flag("running calls"),
+    op: text("calls of this operation, such as agent.*", "glob"),
+    model: text("calls that used this model", "glob"),
+  }),
+  ...inGroup("more data", {
+    costs: flag("cost of each call, by model"),
+    "storage-size": flag("stored size of each call"),
+    "total-storage-size": flag("stored size of each call's trace"),
+  }),
+  ...inGroup("show", {
+    full: flag("do not fold long texts on a terminal"),
+    "no-content": flag("omit inputs, outputs and other texts"),
+  }),
+  ...inGroup("requests", { concurrency: count("requests in flight (default: 8)", { most: 64 }) }),
 };
 
 export type CallReadOptions = Values<typeof args & typeof options>;

@@ -1,18 +1,6 @@
 /** `rollcall catalog`: the public catalogs of models (interface 4.4 and 4.5). */
 import type { CatalogName } from "../../catalogs/index.ts";
-import {
-  type Command,
-  command,
-  custom,
-  flag,
-  repeated,
-  required,
-  text,
-  type Values,
-  withDefault,
-  withExtra,
-  wrongValue,
-} from "../../cli/index.ts";
+import * as cli from "../../cli/index.ts";
 import { type Decimal, parseDecimal } from "../../decimal.ts";
 import { reportOption } from "../inputs/options.ts";
 import * as lists from "../lists/options.ts";
@@ -20,62 +8,59 @@ import * as lists from "../lists/options.ts";
 const listOptions = {
   ...lists.filterOptions,
   ...lists.orderOptions,
-  ...withExtra({ group: "source" }, lists.sourceOptions),
+  ...cli.inGroup("source", lists.sourceOptions),
 };
 
-const diffArgs = { file: repeated("two saved catalogs, or one to compare with the current --catalog") };
+const diffArgs = { file: cli.repeated("two saved catalogs, or one to compare with the current --catalog") };
 const diffOptions = {
   since: lists.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
   until: { ...lists.timeOption("end of the comparison (default: now)"), needs: "since" },
   catalog: lists.catalogOption,
-  "exit-code": flag("exit with 10 if the catalogs differ"),
+  "exit-code": cli.flag("exit with 10 if the catalogs differ"),
   ...lists.sourceOptions,
 };
 
-const models = (about: string) => ({ model: repeated(about) });
+const models = (about: string) => ({ model: cli.repeated(about) });
 const costOptions = {
-  ...withExtra(
-    { group: "usage" },
-    {
-      "prompt-tokens": lists.tokenCountOption("input tokens, such as 10k"),
-      "completion-tokens": lists.tokenCountOption("output tokens"),
-      cached: lists.tokenCountOption("input tokens that are read from a cache"),
-      images: lists.tokenCountOption("input images"),
-      requests: lists.tokenCountOption("requests"),
-      "from-call": text("use the tokens and requests of this traced call", "id"),
-    },
-  ),
+  ...cli.inGroup("usage", {
+    "prompt-tokens": lists.tokenCountOption("input tokens, such as 10k"),
+    "completion-tokens": lists.tokenCountOption("output tokens"),
+    cached: lists.tokenCountOption("input tokens that are read from a cache"),
+    images: lists.tokenCountOption("input images"),
+    requests: lists.tokenCountOption("requests"),
+    "from-call": cli.text("use the tokens and requests of this traced call", "id"),
+  }),
   ...lists.filterOptions,
-  ...withExtra({ group: "source" }, { catalog: lists.catalogOption, limit: lists.limitOption, ...lists.sourceOptions }),
+  ...cli.inGroup("source", { catalog: lists.catalogOption, limit: lists.limitOption, ...lists.sourceOptions }),
 };
 
-const lockFile = withDefault(text("the lock file", "file"), "rollcall.lock.json");
+const lockFile = cli.withDefault(cli.text("the lock file", "file"), "rollcall.lock.json");
 const lockOptions = { file: lockFile, catalog: lists.catalogOption, ...lists.sourceOptions };
 
 const parsePercent = (word: string, option: string): Decimal => {
   const percent = parseDecimal(word.replace(/\s*%$/, ""));
   if (percent !== undefined && percent.digits >= 0n) return percent;
-  throw wrongValue(option, word, "a percentage such as 10%");
+  throw cli.wrongValue(option, word, "a percentage such as 10%");
 };
 
 const verifyOptions = {
   file: lockFile,
-  "max-rise": withDefault(custom("maximum rise of a price", "percent", parsePercent), "0%"),
-  within: withDefault(lists.durationOption("fail if a deprecation is nearer than this"), "30d"),
-  strict: flag("treat warnings as errors"),
-  allow: repeated("silence this rule", "rule"),
+  "max-rise": cli.withDefault(cli.custom("maximum rise of a price", "percent", parsePercent), "0%"),
+  within: cli.withDefault(lists.durationOption("fail if a deprecation is nearer than this"), "30d"),
+  strict: cli.flag("treat warnings as errors"),
+  allow: cli.repeated("silence this rule", "rule"),
   report: reportOption,
   ...lists.sourceOptions,
 };
 
-export type TypedShow = Values<typeof lists.sourceOptions> & { readonly id: string };
-export type TypedDiff = Values<typeof diffArgs & typeof diffOptions>;
-export type TypedCost = Values<typeof costOptions> & { readonly model: readonly string[] };
-export type TypedLock = Values<typeof lockOptions> & { readonly model: readonly string[] };
-export type TypedVerify = Values<typeof verifyOptions>;
+export type TypedShow = cli.Values<typeof lists.sourceOptions> & { readonly id: string };
+export type TypedDiff = cli.Values<typeof diffArgs & typeof diffOptions>;
+export type TypedCost = cli.Values<typeof costOptions> & { readonly model: readonly string[] };
+export type TypedLock = cli.Values<typeof lockOptions> & { readonly model: readonly string[] };
+export type TypedVerify = cli.Values<typeof verifyOptions>;
 
-const listCommand = (catalog: CatalogName | "all", about: string, examples: readonly string[]): Command =>
-  command({
+const listCommand = (catalog: CatalogName | "all", about: string, examples: readonly string[]): cli.Command =>
+  cli.command({
     words: `catalog ${catalog}`,
     about,
     args: { pattern: lists.patternArgument },
@@ -87,7 +72,7 @@ const listCommand = (catalog: CatalogName | "all", about: string, examples: read
 const singleCatalogExamples = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];
 
 /** `catalog` and its verbs. */
-export const catalog = command({
+export const catalog = cli.command({
   words: "catalog",
   about: "list the public catalogs of models",
   examples: ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"],
@@ -97,10 +82,10 @@ export const catalog = command({
     listCommand("all", "list the models of both catalogs", [
       ...["kimi", "--feature tools --sort pricing.prompt", "--country EU --limit 3 --json"],
     ]),
-    command({
+    cli.command({
       words: "catalog show",
       about: "show all fields of one model",
-      args: { id: required(text("the full id, such as moonshotai/Kimi-K2.5")) },
+      args: { id: cli.required(cli.text("the full id, such as moonshotai/Kimi-K2.5")) },
       options: lists.sourceOptions,
       examples: [
         "rollcall catalog show moonshotai/Kimi-K2.5 --local",
@@ -108,7 +93,7 @@ export const catalog = command({
       ],
       run: async (context, typed) => await (await import("./list.ts")).showModel(context, typed),
     }),
-    command({
+    cli.command({
       words: "catalog diff",
       about: "compare the two catalogs, two versions of a catalog, or two files",
       args: diffArgs,
@@ -116,7 +101,7 @@ export const catalog = command({
       examples: ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"],
       run: async (context, typed) => await (await import("./diff.ts")).diff(context, typed),
     }),
-    command({
+    cli.command({
       words: "catalog cost",
       about: "compare what models cost for a number of tokens, cheapest first",
       args: models("ids or globs (default: all models)"),
@@ -127,7 +112,7 @@ export const catalog = command({
       ],
       run: async (context, typed) => await (await import("./cost.ts")).run(context, typed),
     }),
-    command({
+    cli.command({
       words: "catalog lock",
       about: "write the facts of models to a lock file for catalog verify",
       args: models("ids or globs (default: the models of the lock file, or all models)"),
@@ -138,7 +123,7 @@ export const catalog = command({
       ],
       run: async (context, typed) => await (await import("./lock.ts")).lock(context, typed),
     }),
-    command({
+    cli.command({
       words: "catalog verify",
       about: "fail if a locked model disappeared, got worse or is nearly deprecated",
       options: verifyOptions,

@@ -1,50 +1,44 @@
 /** Options of commands that read trajectories: selection, formats, strictness and reports. */
-import { count, custom, flag, type Kind, repeated, text, type Values, withExtra, wrongValue } from "../../cli/index.ts";
+import * as cli from "../../cli/index.ts";
 import { findNearest } from "../../nearest.ts";
 import { type ReportFormat, reportFormats } from "../../output/index.ts";
 
 const parseShard = (word: string, option: string): { readonly part: number; readonly of: number } => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
   if (part >= 1 && part <= of) return { part, of };
-  throw wrongValue(option, word, "a part and the number of parts, such as 3/64 (at most 999999)");
+  throw cli.wrongValue(option, word, "a part and the number of parts, such as 3/64 (at most 999999)");
 };
 
-export const selectionOptions = withExtra(
-  { group: "selection" },
-  {
-    where: text("keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'", "expression"),
-    best: count("in each group, keep the n trajectories with the highest rewards"),
-    sample: count("keep n random groups"),
-    seed: { ...text("seed of --sample (default: 0)"), needs: "sample" },
-    shard: custom("keep the i-th of n disjoint parts (by group digest), such as 3/64", "i/n", parseShard),
-  },
-);
+export const selectionOptions = cli.inGroup("selection", {
+  where: cli.text("keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'", "expression"),
+  best: cli.count("in each group, keep the n trajectories with the highest rewards"),
+  sample: cli.count("keep n random groups"),
+  ...cli.needing("sample", { seed: cli.text("seed of --sample (default: 0)") }),
+  shard: cli.custom("keep the i-th of n disjoint parts (by group digest), such as 3/64", "i/n", parseShard),
+});
 
-export const formatOptions = withExtra(
-  { group: "formats" },
-  {
-    from: text("format of the files, such as inspect, or rollcall for rollcall's format (default: auto)", "format"),
-    "reward-from": text("path of the reward in a record, such as scores.correct.value", "path"),
-    "messages-from": text("path of the messages in a row, such as conversation (they can be JSON in a string)", "path"),
-    rewards: text('rewards by id: lines of {"id", "reward"}', "file"),
-    lossy: flag("accept formats that have lost tokens or turns"),
-    histories: flag("store the parts of a continued rollout separately, in additional_histories"),
-  },
-);
+export const formatOptions = cli.inGroup("formats", {
+  from: cli.text("format of the files, such as inspect, or rollcall for rollcall's format (default: auto)", "format"),
+  "reward-from": cli.text("path of the reward in a record, such as scores.correct.value", "path"),
+  "messages-from": cli.text(
+    "path of the messages in a row, such as conversation (they can be JSON in a string)",
+    "path",
+  ),
+  rewards: cli.text('rewards by id: lines of {"id", "reward"}', "file"),
+  lossy: cli.flag("accept formats that have lost tokens or turns"),
+  histories: cli.flag("store the parts of a continued rollout separately, in additional_histories"),
+});
 
-export const strictnessOptions = withExtra(
-  { group: "checks" },
-  {
-    strict: flag("treat warnings as errors"),
-    allow: repeated("silence this rule", "rule"),
-  },
-);
+export const strictnessOptions = cli.inGroup("checks", {
+  strict: cli.flag("treat warnings as errors"),
+  allow: cli.repeated("silence this rule", "rule"),
+});
 
-export const groupByOption = text("group trajectories by this key, even if they are not adjacent", "key");
-export const splitOption = text("data split, such as train", "name");
+export const groupByOption = cli.text("group trajectories by this key, even if they are not adjacent", "key");
+export const splitOption = cli.text("data split, such as train", "name");
 
-export type InputOptions = Values<typeof selectionOptions & typeof formatOptions> &
-  Partial<Values<typeof strictnessOptions>> & {
+export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &
+  Partial<cli.Values<typeof strictnessOptions>> & {
     readonly file: readonly string[];
     readonly groupBy: string | undefined;
     readonly onInvalid?: "stop" | "skip" | undefined;
@@ -60,10 +54,10 @@ const parseReport = (word: string, option: string): ReportRequest => {
   const form = reportFormats.find((one) => one === name);
   if (form !== undefined && file !== "") return { form, file };
   const wanted = "github or junit, optionally with a file: junit=report.xml";
-  throw wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportFormats) : undefined);
+  throw cli.wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportFormats) : undefined);
 };
 
-export const reportOption: Kind<readonly ReportRequest[]> = {
-  ...repeated("report for a build system: github or junit, or junit=report.xml to write a file", "form"),
+export const reportOption: cli.Kind<readonly ReportRequest[]> = {
+  ...cli.repeated("report for a build system: github or junit, or junit=report.xml to write a file", "form"),
   parse: (words, option) => words.map((word) => parseReport(word, option)),
 };

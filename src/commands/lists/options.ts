@@ -1,17 +1,6 @@
 /** Options of commands that print lists, and the kinds of their values: times, durations, numbers of tokens. */
 
-import {
-  choice,
-  count,
-  custom,
-  flag,
-  type Kind,
-  list,
-  text,
-  type Values,
-  withExtra,
-  wrongValue,
-} from "../../cli/index.ts";
+import * as cli from "../../cli/index.ts";
 import { parseDecimal } from "../../decimal.ts";
 
 const dayMs = 86_400_000;
@@ -25,10 +14,10 @@ const parseDurationMs = (value: string): number | undefined => {
 };
 
 /** A duration such as `7d`, in milliseconds. */
-export const durationOption = (about: string): Kind<number | undefined> =>
-  custom(about, "duration", (word, option) => {
+export const durationOption = (about: string): cli.Kind<number | undefined> =>
+  cli.custom(about, "duration", (word, option) => {
     const ms = parseDurationMs(word);
-    if (ms === undefined) throw wrongValue(option, word, "a duration such as 30m, 12h or 7d");
+    if (ms === undefined) throw cli.wrongValue(option, word, "a duration such as 30m, 12h or 7d");
     return ms;
   });
 
@@ -43,11 +32,11 @@ const parseTime = (word: string, option: string): RelativeTime => {
   if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
   const date = /^\d{4}-\d{2}-\d{2}/.test(word) ? Date.parse(word) : Number.NaN;
   if (!Number.isNaN(date)) return () => date;
-  throw wrongValue(option, word, "an age such as 12h or 30d, yesterday, or a date such as 2026-01-31");
+  throw cli.wrongValue(option, word, "an age such as 12h or 30d, yesterday, or a date such as 2026-01-31");
 };
 
-export const timeOption = (about: string, value = "time"): Kind<RelativeTime | undefined> =>
-  custom(about, value, parseTime);
+export const timeOption = (about: string, value = "time"): cli.Kind<RelativeTime | undefined> =>
+  cli.custom(about, value, parseTime);
 
 const parseDeadline = (word: string, option: string): RelativeTime => {
   const ms = parseDurationMs(word);
@@ -56,11 +45,11 @@ const parseDeadline = (word: string, option: string): RelativeTime => {
 
 const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
-export const tokenCountOption = (about: string, value = "n"): Kind<number | undefined> =>
-  custom(about, value, (word, option) => {
+export const tokenCountOption = (about: string, value = "n"): cli.Kind<number | undefined> =>
+  cli.custom(about, value, (word, option) => {
     const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
     const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());
-    if (factor === undefined) throw wrongValue(option, word, "a number of tokens, such as 131072, 128k or 1M");
+    if (factor === undefined) throw cli.wrongValue(option, word, "a number of tokens, such as 131072, 128k or 1M");
     return Number(digits) * factor;
   });
 
@@ -68,8 +57,8 @@ const parsedList = <Item>(
   about: string,
   value: string,
   parseItem: (item: string, option: string, all: readonly string[]) => Item,
-): Kind<readonly Item[] | undefined> => {
-  const kind = list(about, value);
+): cli.Kind<readonly Item[] | undefined> => {
+  const kind = cli.list(about, value);
   const parse = (typed: readonly string[], option: string) => {
     const all = kind.parse(typed, option);
     return all.length === 0 ? undefined : all.map((item) => parseItem(item, option, all));
@@ -79,7 +68,7 @@ const parsedList = <Item>(
 
 const wordsOption = (about: string, value = "name") =>
   parsedList(about, value, (word, option, all) => {
-    if (word === "") throw wrongValue(option, all.join(","), "words separated by commas");
+    if (word === "") throw cli.wrongValue(option, all.join(","), "words separated by commas");
     return word;
   });
 
@@ -87,54 +76,51 @@ const pricesOption = (about: string) =>
   parsedList(about, "prices", (one, option) => {
     const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
     const price = parseDecimal(amount);
-    if (price === undefined || price.digits < 0n) throw wrongValue(option, one, wantedPrices);
+    if (price === undefined || price.digits < 0n) throw cli.wrongValue(option, one, wantedPrices);
     return [name, amount] as const;
   });
 
 const wantedPrices =
   "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
 
-export const filterOptions = withExtra(
-  { group: "filters" },
-  {
-    "input-modality": wordsOption("models that accept this input: text, image, audio, …; all must match"),
-    "output-modality": wordsOption("models that return this output; all must match"),
-    feature: wordsOption("models with this feature, such as tools; all must match"),
-    parameter: wordsOption("models with this sampling parameter; all must match"),
-    quantization: wordsOption("models with this quantization, such as fp8; one must match"),
-    country: wordsOption("models with a data center in this country, such as FI or EU; one must match", "code"),
-    "only-country": wordsOption("models with all data centers in these countries", "code"),
-    "min-context": tokenCountOption("models with at least this context, such as 128k", "tokens"),
-    "min-output": tokenCountOption("models with a maximum output of at least this", "tokens"),
-    "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
-    free: flag("models without cost"),
-    deprecated: flag("models with a past deprecation date"),
-    "not-deprecated": flag("models without a past deprecation date"),
-    "deprecated-within": custom(
-      "models deprecated before the end of this time, such as 30d, or before a date",
-      "duration",
-      parseDeadline,
-    ),
-    "created-since": timeOption("models created since a date or age, such as 90d", "when"),
-  },
-);
+export const filterOptions = cli.inGroup("filters", {
+  "input-modality": wordsOption("models that accept this input: text, image, audio, …; all must match"),
+  "output-modality": wordsOption("models that return this output; all must match"),
+  feature: wordsOption("models with this feature, such as tools; all must match"),
+  parameter: wordsOption("models with this sampling parameter; all must match"),
+  quantization: wordsOption("models with this quantization, such as fp8; one must match"),
+  country: wordsOption("models with a data center in this country, such as FI or EU; one must match", "code"),
+  "only-country": wordsOption("models with all data centers in these countries", "code"),
+  "min-context": tokenCountOption("models with at least this context, such as 128k", "tokens"),
+  "min-output": tokenCountOption("models with a maximum output of at least this", "tokens"),
+  "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
+  free: cli.flag("models without cost"),
+  deprecated: cli.flag("models with a past deprecation date"),
+  "not-deprecated": cli.flag("models without a past deprecation date"),
+  "deprecated-within": cli.custom(
+    "models deprecated before the end of this time, such as 30d, or before a date",
+    "duration",
+    parseDeadline,
+  ),
+  "created-since": timeOption("models created since a date or age, such as 90d", "when"),
+});
 
-export const limitOption = count("only the first n entries", { wanted: "a whole number of at least 1" });
+export const limitOption = cli.count("only the first n entries", { wanted: "a whole number of at least 1" });
 
-export const orderOptions = withExtra(
-  { group: "order" },
-  { sort: list("columns to sort by; -column for descending order", "columns"), limit: limitOption },
-);
+export const orderOptions = cli.inGroup("order", {
+  sort: cli.list("columns to sort by; -column for descending order", "columns"),
+  limit: limitOption,
+});
 
 export const sourceOptions = {
   "max-age": durationOption("use a cached catalog up to this age, such as 1h"),
-  offline: flag("use the cached catalog of any age, without a request"),
+  offline: cli.flag("use the cached catalog of any age, without a request"),
 };
 
-export const catalogOption = choice("only this catalog", ["analysis", "router"]);
+export const catalogOption = cli.choice("only this catalog", ["analysis", "router"]);
 
-export const patternArgument = text("text in the id or name, or a glob over the id such as 'qwen*'");
+export const patternArgument = cli.text("text in the id or name, or a glob over the id such as 'qwen*'");
 
-export type TypedFilter = Values<typeof filterOptions>;
-export type TypedOrder = Values<typeof orderOptions>;
-export type TypedSource = Values<typeof sourceOptions>;
+export type TypedFilter = cli.Values<typeof filterOptions>;
+export type TypedOrder = cli.Values<typeof orderOptions>;
+export type TypedSource = cli.Values<typeof sourceOptions>;

@@ -1,5 +1,5 @@
 /** `rollcall models`: the models that can be called (interface 4.2). */
-import { command, flag, text, withExtra } from "../../cli/index.ts";
+import { command, flag, needing, text } from "../../cli/index.ts";
 import { filterOptions, orderOptions } from "../lists/options.ts";
 
 export const models = command({
@@ -8,7 +8,7 @@ export const models = command({
   args: { pattern: text("text in the id, or a glob such as 'qwen*'") },
   options: {
     "with-prices": flag("add prices, limits and deprecation dates from the catalogs"),
-    ...withExtra({ needs: "with-prices" }, filterOptions),
+    ...needing("with-prices", filterOptions),
     ...orderOptions,
   },
   examples: [
