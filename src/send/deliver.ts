@@ -6,9 +6,8 @@ import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../gr
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openRunLedger, openWrittenFiles, PriorOutcomes, type RunLedger } from "../ledger/index.ts";
 import { compress, readBody } from "./body.ts";
-import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
+import { type DeliverOptions, type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
 import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
-import type { DeliverOptions } from "./options.ts";
 import { cutRequests, planRequests } from "./plan.ts";
 import { openRejects, type RejectedGroup } from "./rejects.ts";
 import { type LogResult, listInputNames, logResult } from "./result.ts";

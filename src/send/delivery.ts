@@ -1,15 +1,51 @@
 /** Delivers groups of an input, once or repeatedly, with the ledger and a rejects file. */
+import type { Client } from "../client/index.ts";
 import { isFailure } from "../failure.ts";
-import { type Dataset, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
+import { type Dataset, type DedupKeys, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
 import { isRemote } from "../input/index.ts";
-import { type Entry, findGroups } from "../ledger/index.ts";
+import { type Entry, findGroups, type PriorOutcomes, type RunLedger, type RunLedgerOptions } from "../ledger/index.ts";
+import type { Compression } from "./body.ts";
 import { rejectsPathMissing } from "./failures.ts";
-import type { DeliverOptions, DeliveryState } from "./options.ts";
+import type { GroupOutcomes } from "./group-outcomes.ts";
 import { type BodyLimit, makeEnvelope, planRequest, type RequestEnvelope } from "./plan.ts";
 import { openRejects } from "./rejects.ts";
 import { canResend } from "./request.ts";
-import type { SendResult } from "./send-result.ts";
+import type { SendProgress, SendResult } from "./send-result.ts";
 import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts";
+
+export interface DeliverOptions extends RunLedgerOptions {
+  /** Resolves with the log URL, or with the identity of the local store. */
+  readonly destination: () => Promise<string>;
+  readonly client: () => Promise<Client>;
+  readonly maxRequestBytes: number;
+  readonly oneRequest: boolean;
+  readonly concurrency: number;
+  readonly onInvalid: "stop" | "skip";
+  readonly onRefused: "stop" | "skip";
+  readonly onUnknown: "stop" | "resend" | "leave";
+  /** Default: the first file's name with `.rejected`. */
+  readonly rejects: string | undefined;
+  readonly redact: (json: string) => string;
+  readonly compression: Compression | undefined;
+  /** Writes the body with this number, from 1, instead of sending it. A piece is valid until `write` resolves. */
+  readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;
+  readonly onProgress: (progress: SendProgress) => void;
+  readonly onResend: (requests: number) => void;
+}
+
+export interface DeliveryState {
+  readonly file: string;
+  readonly runLedger: RunLedger;
+  readonly outcomes: GroupOutcomes;
+  readonly dedupKeys: DedupKeys;
+  readonly priorOutcomes: PriorOutcomes;
+  readonly numberOf: (group: number) => number;
+}
+
+export interface SendOptions extends Omit<DeliverOptions, "client">, DeliveryState {
+  readonly client: Client;
+  readonly envelope: RequestEnvelope;
+}
 
 export type Delivery = ReturnType<typeof openDelivery>;
 

@@ -6,8 +6,8 @@ import { ValidationError, type ValidationItem } from "../contract/log.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
 import { getValue, parseJson } from "../json/walk.ts";
+import type { SendOptions } from "./delivery.ts";
 import { requestTooLarge } from "./failures.ts";
-import type { SendOptions } from "./options.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
 
 export interface RefusedGroup {

@@ -1,9 +1,9 @@
 /** Sends groups to the service: requests, outcomes, the result of a run, rejects files, and `--follow`. */
 import type { Compression } from "./body.ts";
 
+export type { DeliverOptions } from "./delivery.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
-export type { DeliverOptions, OnUnknown, StopOrSkip } from "./options.ts";
 export { type CheckResult, checkResult, emptyResult, type LogResult } from "./result.ts";
 export type { Retry, SendProgress } from "./send-result.ts";
 

@@ -6,7 +6,7 @@ import type { Dataset } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/index.ts";
 import { compress, readBody } from "./body.ts";
-import type { OnUnknown, SendOptions } from "./options.ts";
+import type { SendOptions } from "./delivery.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { type CallListLimits, emptyCallList, findCallList, type Retry } from "./send-result.ts";
 
@@ -47,7 +47,7 @@ export const isKeyHonored = ({ key, firstTried }: KeyedRequest, { runLedger, ide
 /** True if an unknown request is resent: by `--on-unknown resend`, or if the service honors its key. */
 export const canResend = (
   entry: KeyedRequest,
-  { resendLogged, onUnknown, ...facts }: KeyFacts & { readonly resendLogged: boolean; readonly onUnknown: OnUnknown },
+  { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,
 ): boolean => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
 
 export interface SentRequest {

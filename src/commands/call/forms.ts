@@ -15,21 +15,17 @@ export interface ReadCall extends CallReply {
   readonly id: string;
 }
 
-/** Numbers of calls so far; `filteredOut` is undefined without a filter. */
-interface ReadTotals {
-  readonly requested: number;
-  readonly missing: number;
-  readonly filteredOut: number | undefined;
-}
-
 /** The calls that the filter selects, in the order of their ids. Iterating reads them. */
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
-  readonly totals: () => ReadTotals;
+  /** Numbers of calls so far; `filteredOut` is undefined without a filter. */
+  readonly totals: () => Readonly<Record<"requested" | "missing", number> & { filteredOut: number | undefined }>;
   readonly vendorPrefix: string;
 }
 
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
+
+const toNames = (id = "") => ({ id, name: id });
 
 export const createCallFilter = (
   { failed, running, op, model }: CallReadOptions,
@@ -37,14 +33,11 @@ export const createCallFilter = (
 ): ((call: RawJson) => boolean) | undefined => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
-  const [isOp, isModel] = [op, model].map((pattern = "") => {
-    const matches = compilePattern(pattern);
-    return (id: string) => matches({ id, name: id });
-  });
+  const [isOp, isModel] = [compilePattern(op ?? ""), compilePattern(model ?? "")];
   return (call) =>
     (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
-    isOp?.(traced.findOperation(call) ?? "") === true &&
-    (model === undefined || traced.findModels(call, prefix).some((one) => isModel?.(one)));
+    isOp(toNames(traced.findOperation(call))) &&
+    (model === undefined || traced.findModels(call, prefix).map(toNames).some(isModel));
 };
 
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
@@ -120,12 +113,9 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
   return undefined;
 };
 
-/** Characters at the end of an exception that can contain its last line, which has the message. */
-const maxExceptionLength = 2000;
-
 const toListedCall = (call: RawJson, id: string, prefix: string) => {
   const micros = traced.findDurationMicros(call);
-  const exception = (textAt(call, "exception") ?? "").trimEnd().slice(-maxExceptionLength);
+  const exception = (textAt(call, "exception") ?? "").trimEnd();
   return {
     id,
     status: traced.findState(call, prefix),
@@ -133,7 +123,8 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
     model: traced.findModels(call, prefix).join(", "),
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
-    exception: exception.split("\n").at(-1)?.trim() ?? "",
+    // The last line has the message.
+    exception: exception.slice(exception.lastIndexOf("\n") + 1).trim(),
   };
 };
 type ListedCall = ReturnType<typeof toListedCall>;

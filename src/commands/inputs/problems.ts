@@ -58,11 +58,9 @@ export const selectProblems = async (
     uncollected.set(problem.rule, (uncollected.get(problem.rule) ?? 0) - 1);
   }
   // The first problem of each key, then the next ones with other messages.
-  const ranked = [...kinds.values()].flatMap((own) =>
-    distinctMessages(own).map((problem, rank) => ({ problem, rank })),
-  );
-  ranked.sort((a, b) => a.rank - b.rank);
-  const chosen = new Set(ranked.slice(0, max).map(({ problem }) => problem));
+  const distinct = [...kinds.values()].map(distinctMessages);
+  const ranks = Array.from({ length: maxShownPerRule }, (_, rank) => distinct.flatMap((own) => own[rank] ?? []));
+  const chosen = new Set(ranks.flat().slice(0, max));
   const hidden: RuleCount[] = [];
   const others = new Map<Problem, NonNullable<Problem["others"]>>();
   for (const own of kinds.values()) {

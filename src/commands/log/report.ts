@@ -9,16 +9,9 @@ import { pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
 import type { LogDocument } from "../schema/trajectories.ts";
-import type { LogRun } from "./run.ts";
+import type { LogRun, PlanTarget } from "./run.ts";
 
-export interface PlanTarget {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: readonly string[];
-  readonly hasKeys: boolean;
-}
-
-export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget | undefined): Promise<void> => {
+export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget): Promise<void> => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
   const measured = { groups: groups.read - groups.rejected, logged: groups.logged + groups.already_logged };
@@ -35,11 +28,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
 };
 
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const documentText = (
-  result: LogResult,
-  metrics_of: LogDocument["metrics_of"],
-  target: PlanTarget | undefined,
-): string => {
+const documentText = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget): string => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
@@ -59,7 +48,7 @@ const documentText = (
 };
 
 /** The URL is null for the local service, whose port differs in every run. */
-const toPlan = ({ planned }: LogResult, target: PlanTarget | undefined) => ({
+const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
   method: "POST",
   url: target !== undefined && /^https?:/.test(target.url) ? target.url : null,
   headers: Object.fromEntries((target?.headers ?? []).map((line) => line.split(/: (.*)/s, 2))),
@@ -94,7 +83,7 @@ const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult[
 
 const maxPlanned = 20;
 
-const plannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined): readonly Fact[] => {
+const plannedFacts = ({ planned }: LogResult, target: PlanTarget): readonly Fact[] => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
   const left = planned.length - maxPlanned;

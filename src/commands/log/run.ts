@@ -21,7 +21,7 @@ import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/file
 import { printWarnings } from "../inputs/problems.ts";
 import { printReading, readInputs, useReading } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
-import { followNotices, formatRetry, openReporter, type PlanTarget, printResult, withNextCommand } from "./report.ts";
+import { followNotices, formatRetry, openReporter, printResult, withNextCommand } from "./report.ts";
 
 export interface LogRun {
   readonly context: Context;
@@ -157,7 +157,10 @@ const printOutcome = async (run: LogRun, result: send.LogResult): Promise<void> 
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-const findPlanTarget = async ({ context, settings, typed, compress }: LogRun): Promise<PlanTarget | undefined> => {
+/** The request of a plan; undefined without a URL. */
+export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>> | undefined;
+
+const findPlanTarget = async ({ context, settings, typed, compress }: LogRun) => {
   if (connect.hasNoLogUrl(settings)) return undefined;
   const { logTrajectories } = await import("../../contract/log.ts");
   const client = await connect.openClient(context, settings);

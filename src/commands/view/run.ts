@@ -20,18 +20,12 @@ export const view = async (context: Context, typed: ViewOptions): Promise<void> 
   if (html === undefined) return await servePage(context, typed);
   if (port !== 0) throw contradiction("--html", "--port", "a page in a file needs no server");
   pages.requirePageFile(html);
-  const progress = context.screen.startProgress("reading");
-  await writePage(context, typed, { file: html, ...progress }).finally(progress.stop);
+  await writePage(context, typed, html).finally(context.screen.stopProgress);
 };
 
-interface PageTarget {
-  readonly file: string;
-  readonly update: (label: string) => void;
-  readonly stop: () => void;
-}
-
-const writePage = async (context: Context, typed: ViewOptions, { file, update, stop }: PageTarget): Promise<void> => {
+const writePage = async (context: Context, typed: ViewOptions, file: string): Promise<void> => {
   const { host, screen } = context;
+  const { update, stop } = screen.startProgress("reading");
   const onRead = (bytes: number, of: number) => update(formatPercent("reading", bytes, of));
   const shown = await (await openInput(context, typed, { onRead, onOpened: () => undefined }))();
   const { dataset, logged } = shown;
