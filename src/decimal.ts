@@ -28,7 +28,6 @@ export const formatDecimal = ({ digits, places }: Decimal): string => {
   return `${sign}${text.slice(0, text.length - places)}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
-/** Returns a negative number if `a` is less than `b`, a positive one if it is more, else 0. */
 export const compareDecimals = (a: Decimal, b: Decimal): number => {
   const [left, right] = [digitsWithPlaces(a, b.places), digitsWithPlaces(b, a.places)];
   return left === right ? 0 : left < right ? -1 : 1;

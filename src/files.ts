@@ -231,7 +231,6 @@ export const removeDrafts = (path: string, before: number): void => {
   }
 };
 
-/** True if the location of a ledger or store is a database; otherwise it is a file. */
 export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
 
 /** Returns a warning if other users can access a database's file. An empty one gets mode 0600 when it is opened. */

@@ -39,7 +39,6 @@ export interface Terminal {
   readonly isSizeUnknown: boolean;
 }
 
-/** True for the names of this machine that no other machine can reach; `::1` in brackets or without. */
 export const isLoopback = (hostname: string): boolean =>
   /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 

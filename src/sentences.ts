@@ -32,13 +32,11 @@ export const formatList = (ids: readonly string[]): string =>
     ? ids.join(", ")
     : `${ids.slice(0, maxListedIds).join(", ")} and ${ids.length - maxListedIds} more`;
 
-/** The hint that a name was mistyped. @param otherwise the hint without a suggestion */
 export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
   const hint = suggestion === undefined ? otherwise : `did you mean ${suggestion}?`;
   return hint === undefined ? {} : { hint };
 };
 
-/** Describes a code of the system; returns an unknown code itself. */
 export const describeSystemCode = (code: string): string =>
   code.startsWith("SQLITE_IOERR") ? `reading or writing failed (${code})` : (systemCodeTexts[code] ?? code);
 

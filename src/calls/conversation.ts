@@ -16,7 +16,6 @@ export interface Turn {
   readonly isSampled: boolean;
   readonly name: string | undefined;
   readonly toolCallId: string | undefined;
-  /** The members of a choice besides its message, such as finish_reason. */
   readonly around: readonly RawMember[];
   readonly parts: readonly Part[];
 }
@@ -37,7 +36,6 @@ interface ToolCall {
   readonly result: Turn | undefined;
 }
 
-/** An image, a sound or a file, as a URL, base64 data or a name. */
 export interface Media {
   readonly kind: "media";
   readonly mediaType: string;

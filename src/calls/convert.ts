@@ -9,7 +9,6 @@ export type ConversionObstacle =
   | ("running" | "deleted" | "failed" | "no-messages" | "no-answer" | "odd-answer" | "several-choices")
   | ("odd-tools" | "no-reward" | "odd-reward");
 
-/** The source of a reward: a typed number, or a path in the call. */
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
 
 /** JSON on one line without a newline, or the reason why the call cannot be converted. */

@@ -65,7 +65,6 @@ const parseMicros = (text: string | undefined): number | undefined => {
   return Number.isNaN(whole) ? undefined : whole * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6));
 };
 
-/** Returns the models in usage and costs, else the model of the output or the inputs. */
 export const findModels = (call: RawJson, prefix: string): readonly string[] => {
   const used = [findValue(call, "summary", "usage"), findInSummary(call, prefix, "costs")].flatMap(membersOf);
   return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
@@ -130,7 +129,6 @@ const addAmounts = (parts: readonly { readonly amount: string }[]): Decimal | un
   );
 };
 
-/** Returns a cost in USD; undefined if it has another unit or no total. */
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
 
 /** Finds a value in the summary. Assumed: it is below the vendor prefix, at the top, or one level below another key. */
@@ -202,5 +200,4 @@ const isFact = (key: string, text: string): boolean =>
   (key === "status" && /^[a-z_]{1,32}$/i.test(text)) ||
   (key.endsWith("_unit") && /^[A-Z]{3}$/.test(text));
 
-/** True if a text can be an id, a time or a name: at most four words and 300 characters. */
 const isName = (text: string): boolean => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);

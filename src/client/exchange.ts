@@ -27,7 +27,6 @@ export interface ExchangeResult {
   readonly headers: ReplyHeaders;
   readonly bytes: Uint8Array;
   readonly error: TransportError | undefined;
-  /** True if the service can have received the whole body. */
   readonly isBodySent: boolean;
 }
 

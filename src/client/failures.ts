@@ -206,7 +206,6 @@ const systemTexts: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "the headers of its answer are too large",
 };
 
-/** Texts for error codes of the client. Messages show only the text. */
 const clientTexts: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: `it took more than ${formatSeconds(connectTimeoutMs)}`,
   NOT_HTTP: "it does not answer in HTTP/1.1",

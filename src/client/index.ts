@@ -26,7 +26,6 @@ export interface ClientOptions {
   readonly maxWaitMs: number;
   /** True if a read waits for a host that is unknown or refuses connections. Requires an explicit `--max-wait`. */
   readonly waitsForHost: boolean;
-  /** True if credentials may travel over plain http to other machines. */
   readonly insecureHttp: boolean;
   readonly onRetry?: (why: Failure, maxWaitMs: number) => void;
   readonly trace: ((line: string) => void) | undefined;
@@ -49,10 +48,8 @@ export type Attempt = { readonly isBodySent: boolean } & (
       /** A status was read with its headers. The status decides the outcome, even if sending failed. */
       readonly kind: "answered";
       readonly status: number;
-      /** The wait that the service asks for; undefined without a valid `Retry-After`. */
       readonly retryAfterMs: number | undefined;
       readonly idempotencyKey: string | undefined;
-      /** Decoded, as far as it arrived within the limit. */
       readonly body: Uint8Array;
       readonly isCut: boolean;
       /** The failure of a run that ends with this answer; undefined for 2xx. */
@@ -76,7 +73,6 @@ export interface StreamedRequest<P extends Schema> {
   readonly parameters: SchemaInput<P>;
   readonly body: StreamedBody;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Aborts the attempt. Default: the host's signal. */
   readonly signal?: AbortSignal;
 }
 

@@ -6,7 +6,6 @@ export const openCleaner = (env: Environment) => {
   const isInBuild = isBuildSystem(env);
   return {
     addSecret: add,
-    /** Removes control characters, except tabs and line ends. */
     text: (text: string): string => redact(sanitizeText(text)),
     line: (text: string): string => redact(sanitizeLine(redact(text))),
     /** Valid JSON. Harmful characters become escapes. */

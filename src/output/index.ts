@@ -26,7 +26,6 @@ export const failureDocument = async (screen: Screen, end: RunEnd): Promise<unkn
 export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> =>
   (await import("./failure.ts")).renderProblem(screen, problem, indent);
 
-/** Prints distributions below a result. Calls `found` only if the output is a terminal. */
 export const printDistributions = async (screen: Screen, found: () => Distributions): Promise<void> => {
   if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
   await (await import("./histogram.ts")).printHistograms(screen, found());

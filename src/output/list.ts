@@ -118,7 +118,6 @@ function* linePieces<Row>(
   }
 }
 
-/** A JSON document. Without `member`, the document itself is the only object. */
 type JsonView = Pick<WireObjects, "bytes" | "shownPositions"> & { readonly member?: string | undefined };
 
 /** Prints rollcall's own JSON document. `member` names the array that `jsonl` and `--fields` apply to. */

@@ -18,7 +18,6 @@ interface Layout {
   readonly clean: (text: string) => string;
   readonly fold: (line: string, indent: number) => readonly string[];
   readonly widthOf: (line: string) => number;
-  /** Columns of the terminal; infinite in a pipe. */
   readonly width: number;
   readonly rail: string;
   readonly rule: string;
@@ -147,7 +146,6 @@ function* blockLines(
   yield [...head.slice(0, maxBlockLines - tailLines), note, ...tail.slice(-tailLines)];
 }
 
-/** Widest indent that the rest of a folded line keeps, so that space is left for text. */
 const maxKeptIndent = 16;
 
 const leadingSpaces = (line: string): string => {
@@ -161,6 +159,5 @@ const formatFoldNote = (text: string): string => {
   return `… folded: ${groupDigits(String(text.length))} characters${on} (--full)`;
 };
 
-/** Groups the digits of a whole number: `1,873`. Returns other text unchanged. */
 export const groupDigits = (digits: string): string =>
   /^-?\d{4,30}$/.test(digits) ? digits.replaceAll(/\B(?=(\d{3})+$)/g, ",") : digits;

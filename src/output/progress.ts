@@ -17,7 +17,6 @@ interface SpinnerOptions {
   readonly host: Host;
   readonly label: string;
   readonly color: boolean;
-  /** Makes a label safe, and short enough for one line of the terminal. */
   readonly clean: (label: string) => string;
 }
 
@@ -51,7 +50,6 @@ interface MeterState {
   readonly bytes: number;
   readonly ofBytes: number | undefined;
   readonly groups: number | undefined;
-  /** The reason why nothing moves until the next state. */
   readonly waiting?: string | undefined;
 }
 

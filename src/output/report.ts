@@ -121,7 +121,6 @@ const junitSuite = (input: string, problems: readonly Problem[], clean: TextClea
   return { tests, lines: [head, ...cases, "  </testsuite>"] };
 };
 
-/** Characters that XML 1.0 cannot contain, not even escaped. */
 const nonXmlCharacters = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 const xmlText = (text: string): string =>

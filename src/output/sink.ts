@@ -45,7 +45,6 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
     get isReaderGone() {
       return isReaderGone;
     },
-    /** Writes from now on even if the signal aborted. */
     ignoreSignal() {
       signal = undefined;
     },
@@ -76,7 +75,6 @@ export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> 
 
 const joinedLength = 1 << 16;
 
-/** Writes pieces until the reader leaves. False if the reader left before the end. */
 export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> => {
   for await (const piece of pieces) {
     await sink.write(piece);

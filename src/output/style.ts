@@ -28,7 +28,6 @@ const unicode = { ellipsis: "…", rail: "│", cell: "█", horizontal: "─", 
 const ascii: Glyphs = { ellipsis: "...", rail: "|", cell: "#", horizontal: "-", rangeDash: "-", plusMinus: "+-" };
 export type Glyphs = Readonly<typeof unicode>;
 
-/** ASCII if the terminal is dumb or the locale names an encoding other than UTF-8. */
 export const selectGlyphs = ({ env }: Pick<Host, "env">): Glyphs => {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";
   return env.TERM === "dumb" || (locale !== "" && !/utf-?8/i.test(locale)) ? ascii : unicode;

@@ -11,7 +11,6 @@ interface TableView<Row> {
   readonly columns: readonly ShownColumn<Row>[];
   /** Iterated several times, so that no cell stays in memory. */
   readonly rows: RowSequence<Row>;
-  /** Columns of the terminal; infinite if nothing is truncated. */
   readonly width: number;
   readonly paint: Paint;
   readonly clean: (cell: string) => string;
@@ -35,7 +34,6 @@ interface MeasuredColumn<Row> {
 
 const minWholeShare = 0.9;
 
-/** Minimum width of a text column, and of a column of names, which people type. */
 const minTextWidth = 12;
 const minNameWidth = 24;
 
@@ -96,7 +94,6 @@ const fitColumns = <Row>(view: TableView<Row>): readonly MeasuredColumn<Row>[] =
   return dropColumns([{ ...wider, min }, ...others], view.width);
 };
 
-/** Omits empty columns, then columns of the highest rank, until the other columns have their preferred widths. */
 const dropColumns = <Row>(columns: readonly MeasuredColumn<Row>[], width: number): readonly MeasuredColumn<Row>[] => {
   const kept = [...columns];
   const droppable = columns
@@ -131,7 +128,6 @@ const widenNames = <Row>(view: TableView<Row>, columns: readonly MeasuredColumn<
   });
 };
 
-/** The minimum width at which different cells of a column look different. */
 const distinctWidth = <Row>({ rows, clean }: TableView<Row>, column: ShownColumn<Row>): number => {
   const cells = new Set(Array.from(enumerateRows(rows), ([row, position]) => clean(column.cell(row, position))));
   const sorted = [...cells].sort();

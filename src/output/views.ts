@@ -25,7 +25,6 @@ export interface Column<Row> {
   /** The text for a person, not yet made safe. `spelled` returns the value as on the wire, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
   readonly value: (row: Row) => unknown;
-  /** True if CSV contains the value as JSON. */
   readonly isFreeForm?: boolean;
   /** True if the column is omitted when no object has a value for it, unless `--fields` names it. */
   readonly isHiddenIfEmpty?: boolean;
@@ -42,11 +41,9 @@ export const textColumn = <Row>(
 
 /** The objects in a reply of the service. JSON and CSV are made from its bytes, which keeps the spelling of values. */
 export interface WireObjects {
-  /** The whole reply: valid JSON in UTF-8. */
   readonly bytes: Uint8Array;
   /** The member of the outermost object that contains the objects: an array of objects, or one object. */
   readonly member: string;
-  /** Positions of the printed objects, in their order. Default: all. */
   readonly shownPositions?: readonly number[];
 }
 
@@ -58,7 +55,6 @@ export interface RowSequence<Row> {
 export interface ListView<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: RowSequence<Row>;
-  /** The service's objects, one for each row. Absent for a list made by rollcall. */
   readonly wire?: WireObjects;
 }
 
@@ -94,7 +90,6 @@ export interface Line {
   readonly tone?: Tone | undefined;
 }
 
-/** A part of a page: a title, then labelled lines, then a block. */
 export interface Section {
   readonly title?: string;
   /** Level of the title: 2 for a message under "Inputs", 3 for a tool call in the message. Default: 1. */
@@ -103,6 +98,5 @@ export interface Section {
   readonly block?: string;
   /** True if the block is text from outside. Each line gets a rail, so that no text looks like rollcall's own. */
   readonly isQuoted?: boolean;
-  /** Maximum lines of the block on a terminal if the page is not full. */
   readonly maxBlockLines?: number;
 }

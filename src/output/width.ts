@@ -58,7 +58,6 @@ export const foldLine = (line: string, width: number): readonly string[] => {
     // A letter with wide marks may not fit, so it is folded before its marks.
     const fits = takeStart(rest, width) || (/^./su.exec(rest)?.[0] ?? rest);
     if (fits.length >= line.length - at) return [...lines, fits];
-    // A space right after the last column ends the line too.
     const space = rest[fits.length] === " " ? fits.length : fits.lastIndexOf(" ");
     const atSpace = space > 0 && fits.slice(0, space).trim() !== "";
     lines.push(atSpace ? fits.slice(0, space).trimEnd() : fits);

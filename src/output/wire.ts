@@ -38,7 +38,6 @@ export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
     members: members.filter((one) => one === objectsMember || one.key !== member),
     objectsMember,
     isList,
-    /** All objects, also those not printed, for the names of fields. */
     all: openRows(bytes, all),
     shown: openRows(bytes, shown),
   };
@@ -78,7 +77,6 @@ const plainText = (value: RawJson): string => {
   return isAbsent(value) ? "" : value.text;
 };
 
-/** The value of an object with a single member, such as the country of a data center. */
 const onlyValue = (value: RawJson): RawJson => {
   const [only, ...others] = value.members;
   return only === undefined || others.length > 0 ? value : only.value;

@@ -1,11 +1,14 @@
-/** The browser page: its server on this machine, and its export to a file. */
+/** The browser page: its server, and its export to a file. The served page is public, but its data needs the token. */
 import { randomBytes } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { Hono } from "hono";
+import { isFailure, toFailure } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { listen } from "../service/index.ts";
-import type { Progress } from "./answers.ts";
-import { createApp } from "./app.ts";
+import { type Bindings, foreignRequestReason, isAuthorized, listen } from "../service/index.ts";
+import type { Answers, Progress } from "./answers.ts";
 import type { ReadInput } from "./detail.ts";
-import { maxSearchLength } from "./query.ts";
+import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
+import { maxSearchLength, parseQuery, type Query } from "./query.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
 export type { Charts, Findings, GroupDetail, GroupRows, PageState } from "./answers.ts";
@@ -85,4 +88,87 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
       await session?.dataset.close();
     },
   };
+};
+
+interface AppOptions {
+  readonly token: string;
+  /** Returns an answer; undefined if the requested thing does not exist yet. */
+  readonly answer: (name: keyof Answers, query: Query) => unknown;
+  readonly onRequest: () => void;
+  readonly onPageLoad: () => Promise<void>;
+}
+
+const headers: Readonly<Record<string, string>> = {
+  "Content-Security-Policy": formatPolicy("'self'", "'self'", ["connect-src 'self'", "frame-ancestors 'none'"]),
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Cache-Control": "no-store",
+};
+
+const [styleLink, scriptLink] = ['<link rel="stylesheet" href="page.css">', '<script src="page.js" defer></script>'];
+const html = ["<!doctype html>\n", ...formatDocument(styleLink, [scriptLink])].join("");
+
+const answers = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
+
+const createApp = ({ token, answer, onRequest, onPageLoad }: AppOptions): Hono<Bindings> => {
+  const app = new Hono<Bindings>();
+  app.use(async ({ env, req }, next) => {
+    const { headers: sent } = env.incoming;
+    const why = foreignRequestReason(
+      req.path === "/" && isNewTab(sent) ? { ...sent, "sec-fetch-site": "none" } : sent,
+      [],
+    );
+    if (why !== undefined) return refuse(403, why);
+    if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
+    return await next();
+  });
+  app.get("/", async () => {
+    await onPageLoad();
+    return respond(html, "text/html; charset=utf-8");
+  });
+  app.get("/page.js", () => respond(pageScript, "text/javascript; charset=utf-8"));
+  app.get("/page.css", () => respond(pageStyle, "text/css; charset=utf-8"));
+  app.use("/api/*", async ({ req }, next) => {
+    if (!isAuthorized(req.header("authorization"), "bearer", token)) {
+      return refuse(401, "the token is missing or wrong; open the URL that rollcall view printed");
+    }
+    onRequest();
+    return await next();
+  });
+  for (const name of answers) {
+    app.get(`/api/${name}`, async ({ req }) => {
+      const query = parseQuery(req.query("query") ?? "");
+      if (query === undefined) return refuse(400, "invalid query");
+      const value = await answer(name, query);
+      if (value === undefined) return refuse(404, `no such ${name}`);
+      // A trajectory is sent as in the file, where it may be invalid JSON.
+      return typeof value === "string"
+        ? respond(value, "text/plain; charset=utf-8")
+        : respond(JSON.stringify(value), "application/json");
+    });
+  }
+  app.notFound(() => refuse(404, "Not Found"));
+  app.onError(refuseFailure);
+  return app;
+};
+
+/** True if a link opens the page in a tab, such as the private file that starts the browser. */
+const isNewTab = (sent: IncomingHttpHeaders): boolean =>
+  sent["sec-fetch-mode"] === "navigate" && sent["sec-fetch-dest"] === "document";
+
+const respond = (body: string, type: string, status = 200): Response =>
+  new Response(body, { status, headers: { ...headers, "Content-Type": type } });
+
+const refuse = (status: number, detail: string): Response =>
+  respond(JSON.stringify({ detail }), "application/json", status);
+
+const refuseFailure = (thrown: unknown): Response => {
+  if (isFailure(thrown, "input-changed")) {
+    return refuse(409, `${thrown.details.subject} changed since it was read; reload the page`);
+  }
+  if (isFailure(thrown, "invalid-filter")) return refuse(400, thrown.details.subject ?? thrown.message);
+  return refuse(500, `cannot read the input (${toFailure(thrown).kind})`);
 };

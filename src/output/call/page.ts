@@ -107,7 +107,6 @@ const factLines = (call: RawJson, options: CallViewOptions): readonly Line[] => 
 const linesUnder = (label: string, texts: readonly string[]): readonly Line[] =>
   texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
 
-/** The duration, exact to the microsecond below a minute. */
 const durationTexts = (micros: number | undefined): readonly string[] => {
   if (micros === undefined) return [];
   if (micros < 0) return ["unknown (the call ended before it started)"];

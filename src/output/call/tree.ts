@@ -60,7 +60,6 @@ const keyText = (key: string): string => (/^[^\s:][^\n\r:]*$/.test(key) ? key : 
 
 const minBinaryLength = 64;
 
-/** Describes a `data:` URL with base64; undefined for other text. */
 export const describeBinary = (text: string): string | undefined => {
   if (!text.startsWith("data:") || text.length < minBinaryLength) return undefined;
   const head = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,200};base64,/.exec(text);

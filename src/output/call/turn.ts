@@ -4,7 +4,6 @@ import { formatInline, isAbsent, type RawMember, tryParseRawJson } from "../../j
 import type { Section } from "../views.ts";
 import { decodedSize, describeBinary, formatSize, formatTree } from "./tree.ts";
 
-/** The sections of a turn. Its first text is below the title of the turn. Other parts have their own titles. */
 export const turnSections = ({ role, name, toolCallId, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
   const also = around.filter((member) => !isTitleMember(member));
   const short = around.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));

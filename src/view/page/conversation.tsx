@@ -5,8 +5,7 @@ import { type Media, type Part, type Turn, toTurns } from "../../calls/conversat
 import { findValue, formatIndented, isAbsent, itemsOf, type RawJson, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
 import { formatCount } from "./format.ts";
-import { Markdown } from "./markdown.tsx";
-import { MarkedText } from "./match.tsx";
+import { Markdown, MarkedText } from "./markdown.tsx";
 import { usePage, useSearchedText } from "./page-context.ts";
 import { ProblemList } from "./problems.tsx";
 import { alignTokens, TintedText, type Token, tokensOf } from "./tokens.tsx";

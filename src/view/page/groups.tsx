@@ -1,12 +1,11 @@
 /** The first view: the summary, the charts, the filters, and the table of groups. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { GroupRow, PageState, Summary } from "../answers.ts";
+import type { GroupRow, PageState, SearchMatch, Summary } from "../answers.ts";
 import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
-import { Snippet } from "./match.tsx";
 import { linkTo, replaceQuery, useLink, usePage } from "./page-context.ts";
 import { Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
@@ -288,3 +287,11 @@ const SearchField = ({ label, isExpression = false, sought = "", search }: Searc
     </form>
   );
 };
+
+export const Snippet = ({ match: { trajectory, before, text, after } }: { readonly match: SearchMatch }) => (
+  <span class="snippet">
+    trajectory {trajectory + 1}: {before}
+    <mark>{text}</mark>
+    {after}
+  </span>
+);

@@ -1,7 +1,6 @@
-/** Markdown that is rendered on request: blocks, code, emphasis. Links are text, and nothing is loaded. */
+/** Marked texts, and Markdown on request: blocks, code, emphasis. Links are text, and nothing is loaded. */
 import { type ComponentChildren, Fragment } from "preact";
-import { MarkedText } from "./match.tsx";
-import { usePage } from "./page-context.ts";
+import { usePage, useSearchedText } from "./page-context.ts";
 
 export const MarkdownButton = () => {
   const { isMarkdownOn, toggleMarkdown } = usePage();
@@ -9,6 +8,18 @@ export const MarkdownButton = () => {
     <button type="button" aria-pressed={isMarkdownOn} onClick={toggleMarkdown}>
       render Markdown <kbd>m</kbd>
     </button>
+  );
+};
+
+/** A text with marks on the searched text. */
+export const MarkedText = ({ text }: { readonly text: string }) => {
+  const sought = useSearchedText();
+  const [first, ...others] = sought === "" ? [text] : text.split(sought);
+  return (
+    <>
+      {first}
+      {others.map((other, at) => [<mark key={at}>{sought}</mark>, other])}
+    </>
   );
 };
 

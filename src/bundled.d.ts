@@ -1,0 +1,11 @@
+/** The program of the page, bundled for a browser (build/page.ts). */
+declare module "*?page" {
+  const script: string;
+  export default script;
+}
+
+/** The text of a file (build/raw.ts). */
+declare module "*?raw" {
+  const text: string;
+  export default text;
+}
