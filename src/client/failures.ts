@@ -72,20 +72,13 @@ export const toStatusFailure = (request: RequestContext, reply: StatusReply): Fa
     new Failure(code, name, text, { hint, ...details });
   const urlSetting = urlSettings[endpoint.host];
   if (status === 401 || status === 403) return credentialRefused(request, reply, details);
+  if (status === 404 && kind === "json") {
+    const text = `cannot ${endpoint.name}: not found (404)${saying(message)}`;
+    return fail("not_found", "resource-not-found", text, `check the arguments and ${urlSetting}`);
+  }
   if (status === 404) {
-    return kind === "json"
-      ? fail(
-          "not_found",
-          "resource-not-found",
-          `cannot ${endpoint.name}: not found (404)${saying(message)}`,
-          `check the arguments and ${urlSetting}`,
-        )
-      : fail(
-          "refused",
-          "endpoint-not-found",
-          `cannot ${endpoint.name}: ${url} not found (404)${saying(message)}`,
-          `check ${urlSetting}`,
-        );
+    const text = `cannot ${endpoint.name}: ${url} not found (404)${saying(message)}`;
+    return fail("refused", "endpoint-not-found", text, `check ${urlSetting}`);
   }
   if (status >= 300 && status < 400) {
     const { location = "" } = reply.headers;
@@ -98,14 +91,11 @@ export const toStatusFailure = (request: RequestContext, reply: StatusReply): Fa
   }
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
   const text = `the service answered ${status}${formatTries(tries)}${saying(message)}`;
-  return fail(
-    "unavailable",
-    "service-unavailable",
-    text,
+  const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
-      : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`,
-  );
+      : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`;
+  return fail("unavailable", "service-unavailable", text, hint);
 };
 
 const credentialRefused = (

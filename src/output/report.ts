@@ -3,8 +3,8 @@ import { readFileSync, statSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { Failure, type Problem } from "../failure.ts";
 import { getErrorCode, writeFileAtomically, writeForReader } from "../files.ts";
+import type { TextCleaner } from "./failure.ts";
 import { reportExists, reportUnwritable } from "./failures.ts";
-import type { TextCleaner } from "./problem.ts";
 import type { Screen } from "./screen.ts";
 
 export const reportFormats = ["github", "junit"] as const;

@@ -13,9 +13,8 @@ import {
 import { checkResult } from "../send/index.ts";
 import { createAnswers, type GroupStore, selectStripRewards } from "./answer-queries.ts";
 import type { Finding, GroupRows, Summary } from "./answers.ts";
-import { readGroupDetail, type ViewInput } from "./detail.ts";
+import { readGroupDetail, readGroupHead, type ViewInput } from "./detail.ts";
 import { computeDots, countRewards, createMeasures, findUntrainableReason, summarizeFiles } from "./measures.ts";
-import { readGroupHead } from "./prompt.ts";
 
 const maxFiles = 200;
 

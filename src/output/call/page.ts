@@ -1,4 +1,4 @@
-/** The page of a traced call: facts, inputs, output, then all other fields (interface 2.4). */
+/** The page of a traced call: facts, turns of the inputs and the output, all other fields (interface 2.4). */
 import {
   type Cost,
   findCallName,
@@ -6,25 +6,36 @@ import {
   findModels,
   findState,
   listFieldNames,
+  type Media,
   omitMembers,
   omittedKey,
+  type Part,
   readCosts,
   readDollars,
   readInputs,
   readOutput,
   readStatus,
   readUsages,
+  type Turn,
   tokenKinds,
   toObject,
   toTurns,
 } from "../../calls/index.ts";
 import { addDecimals, formatDecimal, shiftDecimal, zero } from "../../decimal.ts";
-import { findValue, formatInline, membersOf, type RawJson, withoutAbsent } from "../../json/raw-json.ts";
+import {
+  findValue,
+  formatInline,
+  isAbsent,
+  membersOf,
+  type RawJson,
+  type RawMember,
+  tryParseRawJson,
+  withoutAbsent,
+} from "../../json/raw-json.ts";
 import { groupDigits } from "../page.ts";
 import type { Line, Section } from "../views.ts";
 import { findValues, formatValues } from "../wire.ts";
-import { formatSize, formatTree } from "./tree.ts";
-import { turnSections } from "./turn.ts";
+import { decodedSize, describeBinary, formatSize, formatTree } from "./tree.ts";
 
 export interface CallViewOptions {
   readonly costs: boolean;
@@ -184,4 +195,69 @@ const summaryOf = (call: RawJson, { costs }: CallViewOptions): RawJson | undefin
     return { key, value: value.kind === "object" ? withoutCosts(value) : value };
   });
   return toObject(members);
+};
+
+const turnSections = ({ role, name, toolCallId, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
+  const also = around.filter((member) => !isTitleMember(member));
+  const short = around.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
+  const about = [
+    ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
+    ...short.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(formatInline(value))}`),
+  ].join(", ");
+  const all: readonly Part[] = also.length === 0 ? parts : [...parts, { kind: "also", members: also }];
+  const [first = {}, ...rest] = mergeTexts(all.flatMap(partSections));
+  const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
+  const heading: Section = { title: about === "" ? title : `${title} (${about})`, level: 2 };
+  const [own, below] = first.title === undefined ? [{ ...first, ...heading }, rest] : [heading, [first, ...rest]];
+  return [own, ...below.map((part) => ({ title: "text", ...part }))];
+};
+
+/** True if the title of a choice has the member. Other members, such as log probabilities, are below the message. */
+const isTitleMember = ({ key, value }: RawMember): boolean =>
+  ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
+
+/** Quotes a name or id that could be mistaken for rollcall's own text. */
+const quoteName = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
+
+const formatId = (id: string | undefined): string => (id === undefined ? "" : ` (${quoteName(id)})`);
+
+const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true });
+
+const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
+  const all: Section[] = [];
+  for (const part of parts) {
+    const last = all.at(-1);
+    if (last === undefined || last.title !== undefined || part.title !== undefined) all.push(part);
+    else all.splice(-1, 1, textSection(`${last.block ?? ""}\n${part.block ?? ""}`));
+  }
+  return all;
+};
+
+const partSections = (part: Part): readonly Section[] => {
+  const titled = (title: string, text = ""): Section => ({ title, ...textSection(text) });
+  if (part.kind === "said") return [textSection(formatTree(part.value))];
+  if (part.kind === "result") return [titled(`← result${formatId(part.id)}`, flattenParts(part.parts))];
+  if (part.kind === "media") return [titled(mediaText(part))];
+  if (part.kind === "also") return [titled("other fields", formatTree(toObject(part.members)))];
+  if (part.kind !== "call") return [titled(part.kind, part.text)];
+  const { name, id, callArguments: given, result } = part;
+  const parsed = given?.kind === "text" ? (tryParseRawJson(given.text) ?? given) : given;
+  const text = isAbsent(parsed) ? "{}" : formatTree(parsed);
+  const call = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
+  const of = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
+  const answer = result && { ...titled(`← result${of}`), block: flattenParts(result.parts), isQuoted: true };
+  return [titled(call, text === "{}" ? "" : text), ...(answer === undefined ? [] : [answer])];
+};
+
+const flattenParts = (parts: readonly Part[]): string =>
+  parts
+    .flatMap(partSections)
+    .flatMap(({ title, block = "" }) => [title === undefined ? "" : `[${title}]`, block])
+    .filter(Boolean)
+    .join("\n");
+
+const mediaText = ({ mediaType, url, data, name = "", format }: Media): string => {
+  if (url !== undefined) return `${mediaType}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
+  if (data === undefined) return `${mediaType}: ${quoteName(name)}`;
+  return `${mediaType}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(decodedSize(data))}`;
 };
