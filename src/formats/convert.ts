@@ -8,8 +8,7 @@ import {
   type Source,
 } from "../input/index.ts";
 import { pluralize } from "../sentences.ts";
-import { convertFiles, type Run } from "./convert-files.ts";
-import { openDocuments } from "./documents.ts";
+import { convertFiles, openDocuments, type Run } from "./convert-files.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import type { ConvertedGroup } from "./group-lines.ts";
 import { listRecordMappings, openFiles } from "./origin.ts";
