@@ -5,7 +5,7 @@ import { parquetMetadata, type SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
-import { convertFile, turn, user } from "./rows.ts";
+import { convertFile, turn, user } from "./converting.ts";
 
 const sample = "test/samples/formats/art-v2.airline.parquet";
 const groups = "test/samples/airline.groups.jsonl";

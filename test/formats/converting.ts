@@ -1,38 +1,19 @@
 /** Converts files of other tools with the built program, and returns all results. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { runRollcall } from "../support/run.ts";
 
-export interface Conversion {
-  readonly code: number | null;
-  /** The written groups, one per line. */
-  readonly lines: readonly string[];
-  /** The same, parsed. */
-  readonly groups: readonly Group[];
-  readonly notes: readonly string[];
-  /** Errors: position and message, without the folder. */
-  readonly errors: readonly string[];
-  /** Paths of values that were left out, by the reason. */
-  readonly left: Readonly<Record<string, readonly string[]>>;
-}
-
-export interface Group {
-  readonly trajectories: readonly Trajectory[];
-  readonly exceptions?: readonly object[];
-}
-
-export interface Trajectory {
-  readonly messages_and_choices: readonly object[];
-  readonly reward: number;
-  readonly [key: string]: unknown;
+interface Group {
+  readonly trajectories: readonly object[];
 }
 
 /** Files by their names: rows that become lines, or their text. */
-export type Files = Readonly<Record<string, readonly unknown[] | string>>;
+type Files = Readonly<Record<string, readonly (object | string)[] | string>>;
 
-export const sampleText = (name: string): string => readFileSync(resolve("test/samples/formats", name), "utf8");
+const linesOf = (rows: readonly (object | string)[]): string =>
+  rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
 
 /** Writes files into a folder for this test; returns the folder. */
 export const folderOf = (files: Files): string => {
@@ -41,62 +22,51 @@ export const folderOf = (files: Files): string => {
   for (const [name, content] of Object.entries(files)) {
     const file = join(folder, name);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, typeof content === "string" ? content : content.map((row) => JSON.stringify(row)).join("\n"));
+    writeFileSync(file, typeof content === "string" ? content : linesOf(content));
   }
   return folder;
 };
 
-/** Converts the named files, or all in their order. */
-export const convertFiles = async (
-  files: Files,
-  {
-    names = Object.keys(files),
-    args = [],
-  }: { readonly names?: readonly string[]; readonly args?: readonly string[] } = {},
-): Promise<Conversion> => {
-  const folder = folderOf(files);
-  const [out, receipt] = [join(folder, "out.groups"), join(folder, "out.receipt")];
-  const given = ["convert", ...names, ...args, "--out", out, "--receipt", receipt];
-  const { code, stderr } = await runRollcall(given, { cwd: folder });
-  const lines = existsSync(out) ? readFileSync(out, "utf8").split("\n").slice(0, -1) : [];
-  const said = stderr.split("\n");
-  const after = (pattern: RegExp): readonly string[] => said.flatMap((line) => pattern.exec(line)?.[1] ?? []);
+/** Writes rows into a new file, one per line. */
+export const fileOf = (rows: readonly (object | string)[], name = "rows.jsonl"): string => {
+  const file = join(mkdtempSync(join(tmpdir(), "rows-")), name);
+  writeFileSync(file, linesOf(rows));
+  return file;
+};
+
+/** Converts files in their order. Returns the groups, and the positions and messages of errors. */
+export const convertFiles = async (files: Files, { args = [] }: { readonly args?: readonly string[] } = {}) => {
+  const ran = await runRollcall(["convert", ...Object.keys(files), ...args], { cwd: folderOf(files) });
+  const groups: readonly Group[] = ran.stdout.split("\n").flatMap((line) => (line === "" ? [] : JSON.parse(line)));
+  return { code: ran.code, groups, errors: ran.stderr.split("\n").filter((line) => line.includes(" error: ")) };
+};
+
+/** Converts a file. Returns the groups, the notes, and the values that were left out, with the reasons. */
+export const convertFile = async (file: string, args: readonly string[] = []) => {
+  const folder = mkdtempSync(join(tmpdir(), "converted-"));
+  const [out, receipt] = [join(folder, "groups.jsonl"), join(folder, "receipt.json")];
+  const rejects = args.includes("skip") ? ["--rejects", join(folder, "rejects.jsonl")] : [];
+  const { code, stderr } = await runRollcall([
+    ...["convert", file, ...args, ...rejects, "--out", out, "--receipt", receipt],
+  ]);
+  const { left_out = [] } = existsSync(receipt) ? JSON.parse(readFileSync(receipt, "utf8")) : {};
   return {
     code,
-    lines,
-    groups: lines.map((line) => JSON.parse(line)),
-    notes: after(/^note: (?!\d+ of \d+ values dropped)(.*)/),
-    errors: said.filter((line) => line.includes(" error: ")),
-    left: existsSync(receipt) ? leftIn(readFileSync(receipt, "utf8")) : {},
+    lines: existsSync(out) ? readFileSync(out, "utf8").split("\n").slice(0, -1) : [],
+    notes: stderr.split("\n").flatMap((line) => /^note: (.*)/.exec(line)?.[1] ?? []),
+    left: left_out.map(({ path, reason }: Record<string, string>) => [path, reason]),
+    stderr,
   };
 };
 
-const leftIn = (receipt: string): Readonly<Record<string, readonly string[]>> => {
-  const { left_out: left }: { left_out: readonly { path: string; reason: string }[] } = JSON.parse(receipt);
-  const reasons = new Set(left.map(({ reason }) => reason));
-  return Object.fromEntries(
-    [...reasons].sort().map((reason) => [
-      reason,
-      left
-        .filter((one) => one.reason === reason)
-        .map(({ path }) => path)
-        .sort(),
-    ]),
-  );
-};
+export const convertRows = async (rows: readonly (object | string)[], args: readonly string[] = []) =>
+  await convertFile(fileOf(rows), args);
 
 /** A choice. */
-export const sampled = (message: string | object, finish_reason = "stop") => ({
+export const turn = (content: string, finish_reason = "stop") => ({
   finish_reason,
   index: 0,
-  message: typeof message === "string" ? { role: "assistant", content: message } : message,
+  message: { role: "assistant", content },
 });
 
 export const user = (content: string) => ({ role: "user", content });
-
-/** A call in the form of the interface. */
-export const called = (id: string, name: string, args = "{}") => ({
-  id,
-  type: "function",
-  function: { name, arguments: args },
-});

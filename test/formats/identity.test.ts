@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
-import { fileOf } from "./rows.ts";
+import { fileOf } from "./converting.ts";
 
 const rows = [0, 1].flatMap((task) =>
   [0, 1].map((at) => ({

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { newFolder } from "../support/inputs.ts";
 import { runRollcall } from "../support/run.ts";
 import { archiveOf, type Member } from "./archive.ts";
-import { convertFile } from "./rows.ts";
+import { convertFile } from "./converting.ts";
 
 const byMatch = ["--reward-from", "scores.match.value"];
 

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
-import { convertFile, convertRows, fileOf, user } from "./rows.ts";
+import { convertFile, convertRows, fileOf, user } from "./converting.ts";
 
 const tool = { type: "function", function: { name: "add", parameters: {} } };
 const flat = '{"id":"c1","name":"add","arguments":{"a":2,"b":12345678901234567890}}';

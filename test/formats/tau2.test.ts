@@ -1,6 +1,6 @@
 import { truncateSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { convertFile, fileOf } from "./rows.ts";
+import { convertFile, fileOf } from "./converting.ts";
 
 describe("results of tau2-bench", () => {
   it("are refused by name if they are too long to be read", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
-import { convertFile, turn, user } from "./rows.ts";
+import { convertFile, turn, user } from "./converting.ts";
 
 describe("rows of TRL", () => {
   it("are converted from Parquet like lines, without keys that are null", async () => {
