@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { Schema } from "../../contract/endpoint.ts";
 import { describe, withNotes } from "../../contract/replies.ts";
-import { isObject, type JsonObject } from "../../json/walk.ts";
+import type { JsonObject } from "../../json/walk.ts";
 
 /** Outputs by command or document name: description, schema, and schema of a line of `-o jsonl` if it differs. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
@@ -72,36 +72,11 @@ export const toJsonSchema = (schema: Schema): JsonObject => {
     io: "input",
     unrepresentable: "any",
     override({ jsonSchema }) {
-      const read = simplifySchema(jsonSchema);
-      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
-      Object.assign(jsonSchema, read);
+      // The pattern of a date-time has 300 characters.
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+      delete jsonSchema.readOnly;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
   return own;
-};
-
-const simplifySchema = (schema: JsonObject): JsonObject => {
-  const { description, const: only, ...own } = { ...schema, ...mergeNullable(schema) };
-  const words = only === undefined ? own.enum : [only];
-  const isRedundant: Readonly<Record<string, boolean>> = {
-    anyOf: own.type !== undefined,
-    type: words !== undefined,
-    // The pattern of a date-time has 300 characters.
-    pattern: own.format !== undefined,
-    minimum: own.minimum === Number.MIN_SAFE_INTEGER,
-    maximum: own.maximum === Number.MAX_SAFE_INTEGER,
-    additionalProperties: own.properties !== undefined && own.additionalProperties !== false,
-    propertyNames: true,
-    readOnly: true,
-  };
-  const read = Object.entries({ description, ...own, ...(words === undefined ? {} : { enum: words }) });
-  return Object.fromEntries(read.filter(([key, value]) => value !== undefined && !isRedundant[key]));
-};
-
-const mergeNullable = ({ anyOf, ...own }: JsonObject): JsonObject => {
-  const [first, other, ...more]: readonly unknown[] = Array.isArray(anyOf) ? anyOf : [];
-  if (!isObject(first) || !isObject(other) || more.length > 0) return {};
-  const isPlain = Object.keys(first).length === 1 && Object.keys(other).length === 1;
-  if (typeof first.type !== "string" || !(isPlain || other.type === "null")) return {};
-  return { ...own, ...first, type: [first.type, other.type] };
 };
