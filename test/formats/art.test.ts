@@ -39,6 +39,8 @@ interface ClaimedPage {
   readonly run?: readonly number[];
   /** The bit width of positions in a dictionary, and their run. */
   readonly positions?: readonly number[];
+  /** The number of its encoding. Default: plain, or positions in a dictionary. */
+  readonly encoding?: number;
 }
 
 /** Writes rows into a Parquet file, each in its own row group; missing values are null. */
@@ -59,12 +61,11 @@ const parquetOf = (
   for (const group of file.row_groups) group.total_byte_size = claimedBytes ?? group.total_byte_size;
   if (claimed !== undefined) {
     const column = file.row_groups[0]?.columns[0]?.meta_data;
-    const { values, run = [...digitsOf(values), 0], positions } = claimed;
+    const { values, run = [...digitsOf(values), 0], positions, encoding = positions === undefined ? 0 : 8 } = claimed;
     const content = [run.length, 0, 0, 0, ...run, ...(positions ?? [])];
     // The first bytes are its type and sizes, and then its number of values and their encoding.
     const sizes = [0x15, 0, 0x15, ...digitsOf(content.length), 0x15, ...digitsOf(content.length)];
-    const encoding = positions === undefined ? 0 : 2 * 8;
-    const header = [...sizes, 0x2c, 0x15, ...digitsOf(values), 0x15, encoding, 0x15, 6, 0x15, 6, 0, 0];
+    const header = [...sizes, 0x2c, 0x15, ...digitsOf(values), 0x15, 2 * encoding, 0x15, 6, 0x15, 6, 0, 0];
     const page = Buffer.from([...header, ...content]);
     const at = BigInt(writer.offset);
     writer.appendBytes(page);
@@ -275,6 +276,11 @@ describe("a Parquet file of ART", () => {
     expect((await convertFile(many, ["--from", "art"])).stderr).toMatch(
       /format_version claims 16777216 values in \d\d bytes/,
     );
+  });
+
+  it("is refused if its texts share prefixes", async () => {
+    const { code, stderr } = await convertFile(parquetOf([rowOf(0, 0)], { page: { values: 1, encoding: 7 } }));
+    expect([code, stderr]).toEqual([3, expect.stringContaining("unsupported encoding: DELTA_BYTE_ARRAY")]);
   });
 
   it.each([
