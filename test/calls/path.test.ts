@@ -4,13 +4,11 @@ import { type CallPath, findPath, formatPath, parsePath } from "../../src/calls/
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { itHolds } from "../support/property.ts";
 
-/** The text at a path, or why it is missing. */
 const at = (json: string, path: string): unknown => {
   const found = findPath(parseRawJson(json), parsePath(path, "--path"));
   return found.kind === "found" ? found.value.json : found;
 };
 
-/** Every path into a value, with the value there. */
 const pathsOf = (value: unknown, path: CallPath = []): readonly (readonly [CallPath, unknown])[] => {
   const below = Array.isArray(value)
     ? value.flatMap((one, index) => pathsOf(one, [...path, index]))

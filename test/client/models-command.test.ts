@@ -8,7 +8,6 @@ import { listening } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { rawServer } from "./open.ts";
 
-/** A service over TLS on loopback, and the file of the authority that signed its certificate. */
 const httpsService = async (options: Parameters<typeof certificate>[0] = {}) => {
   const certified = certificate(options);
   const server = createServer(certified, (_, response) => response.end('{"data":[{"id":"m"}]}'));

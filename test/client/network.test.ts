@@ -13,7 +13,6 @@ import { bodyOf, clientAt, failureOf, type Overrides, rawServer, wireReply } fro
 const list = { parameters: {}, body: undefined };
 const whole = wireReply("200 OK", '{"data":[]}');
 
-/** Returns the failure of a list request without retries. */
 const failureAt = async (url: string, overrides: Overrides = {}) =>
   await failureOf(clientAt(url, { maxWaitMs: 0, timeoutMs: 200, ...overrides }).client.send(listModels, list));
 

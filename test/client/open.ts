@@ -16,18 +16,15 @@ import type { Host } from "../../src/host.ts";
 import { testHost } from "../support/host.ts";
 import { listening } from "../support/server.ts";
 
-/** A client, and its observable effects. */
 export interface Opened {
   readonly client: Client;
   /** The waits before each retry, in milliseconds. */
   readonly waits: readonly number[];
   /** The lines of `--debug`. */
   readonly traced: readonly string[];
-  /** Ends the run as a signal would. */
   interrupt(): void;
 }
 
-/** The options of a client that a test can override. */
 export type Overrides = Partial<Omit<ClientOptions, "host" | "address">> & {
   readonly env?: Readonly<Record<string, string>>;
   readonly random?: () => number;
@@ -38,7 +35,6 @@ export type Overrides = Partial<Omit<ClientOptions, "host" | "address">> & {
   readonly now?: number;
 };
 
-/** Opens a client for one address; closed when the test is finished. */
 export const clientAt = (
   url: string | (() => string),
   { env = {}, random = () => 0.5, now = 0, sleep, elapsed, ...options }: Overrides = {},
@@ -77,7 +73,6 @@ export const clientAt = (
   return { client, waits, traced, interrupt: () => abort.abort(interrupted({ signal: "SIGINT" })) };
 };
 
-/** Returns the failure of a promise. */
 export const failureOf = async (promise: Promise<unknown>): Promise<Failure> => {
   try {
     await promise;
@@ -88,11 +83,9 @@ export const failureOf = async (promise: Promise<unknown>): Promise<Failure> => 
   throw new Error("it did not fail");
 };
 
-/** A server of plain sockets on a free loopback port. */
 export interface RawServer {
   readonly url: string;
   readonly port: number;
-  /** How many connections came. */
   readonly connections: () => number;
 }
 
@@ -107,7 +100,6 @@ export const rawServer = async (
   return { url, port, connections: () => count };
 };
 
-/** A reply as it goes over the wire. */
 export const wireReply = (status: string, body: string, headers: readonly string[] = []): string =>
   [`HTTP/1.1 ${status}`, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, "", body].join("\r\n");
 
@@ -129,7 +121,6 @@ export const bodyOf = (count: number, size: number): StreamedBody & { readonly g
 
 export const mebibyte = 1024 * 1024;
 
-/** Sends one log request to an address. */
 export const attemptAt = async (
   url: string,
   body: StreamedBody = bodyOf(2, 5),

@@ -10,7 +10,6 @@ import {
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
-/** Nothing but the call itself is requested. */
 export const nothing: CallViewOptions = {
   costs: false,
   storageSize: false,
@@ -20,7 +19,6 @@ export const nothing: CallViewOptions = {
   vendorPrefix: "vendor",
 };
 
-/** The replies of a service with these calls. */
 export async function* repliesWith(calls: readonly string[]) {
   for (const call of calls) yield { call: parseRawJson(call), reply: Buffer.from(`{"call":${call}}`) };
 }
@@ -39,11 +37,9 @@ export const printed = async (
   return host.printed();
 };
 
-/** The page of a call in a pipe. */
 export const page = async (call: unknown, asked?: CallViewOptions): Promise<string> =>
   await printed([typeof call === "string" ? call : JSON.stringify(call)], asked === undefined ? {} : { asked });
 
-/** Lines below a title, without their indent, up to the next title of the same level or above. */
 export const under = (text: string, title: string): readonly string[] => {
   const lines = text.split("\n");
   const at = lines.findIndex((line) => line.trim() === title);
@@ -56,7 +52,6 @@ export const under = (text: string, title: string): readonly string[] => {
   return content.slice(0, content.findLastIndex((line) => line !== "") + 1);
 };
 
-/** The value next to a label. */
 export const labelled = (text: string, label: string): string | undefined =>
   text
     .split("\n")
@@ -65,11 +60,9 @@ export const labelled = (text: string, label: string): string | undefined =>
     ?.slice(label.length)
     .trim();
 
-/** The call of a sample. */
 export const sample = (name: string): string => {
   const text = readFileSync(`test/samples/${name}`, "utf8");
   return text.slice(text.indexOf(":") + 1, text.lastIndexOf("}"));
 };
 
-/** A call whose inputs are these messages. */
 export const spoken = (messages: unknown, rest: object = {}): unknown => ({ id: "c", inputs: { messages }, ...rest });

@@ -141,7 +141,6 @@ describe("a run of the built program", () => {
     "##VSO[task]owned",
   ];
   const controls = ["\u001b]0;owned\u0007", "\u009b31m", "a\u202eb\u2066c", "x\u0085y\u2028z"];
-  /** Each spelling between other words, and other text that may do harm. */
   const lines = [...spelled.map((one) => `begin ${one} end`), ...commands, ...controls];
   const text = lines.join("\n");
   const atCut = (length: number): readonly string[] =>
@@ -181,7 +180,6 @@ describe("a run of the built program", () => {
   const metadata = Object.fromEntries(lines.map((key) => [key, { nested: key }]));
   const trajectory = { messages_and_choices: [{ role: text, content: text }], reward: 1, [text]: 1, metadata };
 
-  /** Names of the spellings that appear in the text, whole or cut, also across line ends. */
   const toldIn = (written: string): readonly string[] => {
     const seen = written.replaceAll(/\u001b\[[0-9;?]*[a-zA-Z]|\s|\\n|&#10;|│/g, "").toLowerCase();
     return encodings.flatMap(([name], at) => {
@@ -192,7 +190,6 @@ describe("a run of the built program", () => {
     });
   };
 
-  /** Arguments, the answer of the service, and the files that the run writes. */
   type Run = readonly [args: readonly string[], answer: Answer | undefined, files?: readonly string[]];
   const runs: readonly Run[] = [
     [["call", "read", "c"], json(callReply)],
@@ -270,7 +267,6 @@ describe("a run of the built program", () => {
     ROLLCALL_PROJECT: "a/b",
   });
 
-  /** A call with each spelling, each cut after the given number of characters. */
   const cutCall = (most: number) => ({ call: { ...call, attributes: { lines, texts: atCut(most) } } });
 
   it.each<[tool: string, given: Readonly<Record<string, unknown>>, answer: Answer | undefined]>([

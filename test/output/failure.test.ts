@@ -10,7 +10,6 @@ const asked = `{"role":"user","content":"${"日本語 and more ".repeat(300)}"}`
 const long = (more: string, role = "assistant") =>
   `{"messages_and_choices":[${asked},{"role":"${role}","content":"ok"},${asked}],"reward":1${more}}`;
 
-/** Lines of many kinds, most of them long. */
 const odd = [
   long("", "asistant"),
   long(',"metadata":{"a":{"b":1}}'),

@@ -12,7 +12,6 @@ import {
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
-/** JSON as some service may write it: with white space, and the same without. */
 interface Spelled {
   readonly loose: string;
   readonly compact: string;
@@ -89,7 +88,6 @@ const printed = async (
   return host.printed();
 };
 
-/** One value or bracket a line, two blanks a level. */
 const isIndented = (line: string): boolean => /^( {2})*\S/.test(line) && !/^\s*[\]}].*[[{]/.test(line);
 
 describe("the service's own JSON", () => {

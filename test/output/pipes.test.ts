@@ -11,13 +11,11 @@ import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
 
-/** A catalog with a number of entries. */
 const catalogOf = (length: number): string =>
   JSON.stringify({
     data: Array.from({ length }, (_, at) => ({ id: `provider/model-${at}`, name: "x".repeat(100) })),
   });
 
-/** More entries than any pipe holds, in every form. */
 const long = 4000;
 
 const environment = async (length = long) => {

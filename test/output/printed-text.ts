@@ -2,7 +2,6 @@
 import { type Column, openScreen, parseScreenOptions, type TypedScreenOptions } from "../../src/output/index.ts";
 import type { TestHost } from "../support/host.ts";
 
-/** Opens a screen on a host. */
 export const screenOn = (host: TestHost, typed: TypedScreenOptions = {}) =>
   openScreen({ host, options: parseScreenOptions(typed) });
 

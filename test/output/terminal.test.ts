@@ -32,7 +32,6 @@ const onTerminal = async (
   );
 };
 
-/** An answer that comes so late that a spinner would appear. */
 const slowly: Answer = (_, response) => {
   setTimeout(() => response.setHeader("content-type", "application/json").end(sample), 600);
 };

@@ -5,7 +5,6 @@ import { newHome, runRollcall } from "../support/run.ts";
 import { addressOf, shownPage } from "./shown.ts";
 import { asked, groupLine, serving, type Viewing, whenRead } from "./viewing.ts";
 
-/** A home whose local service was logged to, a request for each split. */
 const logged = async (splits: Readonly<Record<string, string>>) => {
   const env = newHome();
   for (const [split, stdin] of Object.entries(splits)) {

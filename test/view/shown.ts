@@ -9,7 +9,6 @@ import { openTab, type Tab, type TabOptions } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
 import type { Viewing } from "./viewing.ts";
 
-/** A page, and what serves it. */
 export interface Shown extends Tab {
   readonly viewing: Viewing;
 }
@@ -35,7 +34,6 @@ export const addressOf = (query: object = {}): string => {
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
 };
 
-/** The views of groups, of a group and one of its trajectories, and of problems. */
 export const views = [{}, { group: 2 }, { group: 2, trajectory: 2 }, { problems: "any" }].map(addressOf);
 
 /** The address from `#` on. */
@@ -49,7 +47,6 @@ export const typed = async (page: Page, ...keys: readonly string[]): Promise<voi
 /** A file in a new folder, which does not exist. */
 export const newPageFile = (name = "page.html"): string => join(mkdtempSync(join(tmpdir(), "view-")), name);
 
-/** Writes a page; returns its file and standard error. */
 export const writtenPage = async (
   args: readonly string[],
 ): Promise<{ readonly file: string; readonly said: string }> => {
@@ -59,7 +56,6 @@ export const writtenPage = async (
   return { file, said: ran.stderr };
 };
 
-/** Opens a page from its file. */
 export const openedFile = async (file: string): Promise<Tab> => {
   const own = pathToFileURL(file).href;
   const { page, troubles } = await openTab(own, (asked) => asked.split("#")[0] === own);

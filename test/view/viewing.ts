@@ -7,37 +7,30 @@ import { onTestFinished } from "vitest";
 import type { PageState } from "../../src/view/index.ts";
 import { type Running, type RunOptions, startInTurn } from "../support/run.ts";
 
-/** A page that is served. */
 export interface Viewing {
   readonly child: Running;
-  /** The printed URL. */
   readonly address: string;
   readonly url: string;
   readonly token: string;
-  /** All of standard output, and what was said, so far. */
   readonly printed: () => string;
   readonly said: () => string;
-  /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | string | null>;
   /** Asks with the token, for a query if one is given. */
   ask(path: string, query?: object): Promise<Asked>;
 }
 
-/** An answer. */
 export interface Asked {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** A file in a new folder. */
 export const fileOf = (name: string, content: string | Uint8Array): string => {
   const file = join(mkdtempSync(join(tmpdir(), "view-")), name);
   writeFileSync(file, content);
   return file;
 };
 
-/** A group of trajectories with these rewards, on one line. */
 export const groupLine = (rewards: readonly number[], { prompt = "2 + 2?", answer = "4" } = {}): string =>
   JSON.stringify({
     trajectories: rewards.map((reward, at) => ({
@@ -86,7 +79,6 @@ export const servedBy = async (child: Running): Promise<Viewing> => {
   return { child, address, url, token, printed, said, ended, ask };
 };
 
-/** Asks with headers of any kind. */
 export const asked = (
   url: string,
   path: string,
