@@ -1,4 +1,4 @@
-/** Distributions in bounded memory as plain data, merged in any order. */
+/** Distributions in bounded memory, merged in any order. */
 
 const maxExactValues = 512;
 

@@ -7,10 +7,7 @@ const lowestExponent = -1074;
 /** Additions before the limbs must be carried to stay exact. */
 const maxAdded = 2 ** 20;
 
-/**
- * An exact sum of finite doubles as plain data: the small superaccumulator of R. M. Neal, "Fast Exact Summation Using
- * Small and Large Superaccumulators" (2015), 32 bits to a limb. Such sums merge in any order.
- */
+/** An exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015), in limbs. */
 export interface ExactSum {
   /** A multiple of 2^-1074, as every double is. */
   units: bigint;

@@ -76,17 +76,16 @@ export class Parts {
   }
 
   /** Adds later parts. */
-  append({ columns, keys }: { readonly columns: Readonly<Record<string, Column>>; readonly keys: readonly string[] }) {
+  append({ columns, keys }: Parts): void {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
-    for (const [name, column] of Object.entries<Column>(this.columns)) {
-      const later = columns[name];
-      if (later !== undefined) column.appendColumn(later);
+    const later = Object.values<Column>(columns);
+    for (const [at, column] of Object.values<Column>(this.columns).entries()) {
+      const own = later[at];
+      if (own !== undefined) column.appendColumn(own);
     }
     const { key } = this.columns;
-    for (let at = before; keys.length > 0 && at < this.count; at++) {
-      if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
-    }
+    for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
   }
 
   /** Sets the group key of the last part. */
