@@ -124,7 +124,7 @@ describe("the limit of silence", () => {
       }),
     );
     const { client } = clientAt(server.url, { timeoutMs: 1000 });
-    expect((await client.send(listModels, list)).value).toHaveLength(0);
+    expect((await client.send(listModels, list)).value.entries).toHaveLength(0);
   });
 
   it("lets a service read a log slowly", { tags: "slow" }, async () => {

@@ -64,7 +64,7 @@ describe("a read", () => {
       socket.once("data", () => socket.end(number === 0 ? whole.slice(0, -3) : whole)),
     );
     const { client, waits } = clientAt(server.url);
-    expect((await client.send(listModels, list)).value).toHaveLength(0);
+    expect((await client.send(listModels, list)).value.entries).toHaveLength(0);
     expect([waits.length, server.connections()]).toEqual([1, 2]);
   });
 
@@ -74,7 +74,7 @@ describe("a read", () => {
         number === 0 ? socket.resetAndDestroy() : socket.end(wireReply("200 OK", '{"data":[]}')),
       ),
     );
-    expect((await clientAt(server.url).client.send(listModels, list)).value).toHaveLength(0);
+    expect((await clientAt(server.url).client.send(listModels, list)).value.entries).toHaveLength(0);
   });
 });
 

@@ -140,7 +140,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("link", { name: /^trajectory 2: / }).click();
     const match = page.locator(".entry pre mark");
     await match.waitFor();
-    expect(await match.allTextContents()).toEqual([text]);
+    await expect.poll(async () => await match.allTextContents()).toEqual([text]);
     await expect.poll(async () => await page.evaluate("scrollY > 0")).toBe(true);
     await typed(page, "r");
     await page.getByRole("region", { name: "raw JSON" }).waitFor();
