@@ -49,22 +49,30 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     .map(({ row }) => row);
 
 /** A number, a text, or an empty text for an absent value. They are sorted in this order, in both directions. */
-type Key = Decimal | string;
+type Key = { readonly value: number; readonly exact: Decimal | undefined } | string;
 
 const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
-  const isNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
-  const number = isNumber ? parseDecimal(String(value).trim()) : undefined;
+  const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
+  const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
   // A negative price is not a price.
-  if (number !== undefined && (align !== "decimal" || number.digits >= 0n)) return number;
+  if (Number.isFinite(number) && (align !== "decimal" || number >= 0)) {
+    return { value: number, exact: parseDecimal(String(value).trim()) };
+  }
   return (Array.isArray(value) ? value.map(formatValue).join(";") : formatValue(value)).toLowerCase();
 };
+
+const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** JSON for objects, because an object of a reply may have a key such as `toString`. */
 const formatValue = (value: unknown): string =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
 
 const compareKeys = (a: Key, b: Key, direction: number): number => {
-  if (typeof a !== "string" && typeof b !== "string") return direction * compareDecimals(a, b);
+  if (typeof a !== "string" && typeof b !== "string") {
+    if (a.value !== b.value) return a.value < b.value ? -direction : direction;
+    // Prices can have more digits than a double.
+    return a.exact && b.exact ? direction * compareDecimals(a.exact, b.exact) : 0;
+  }
   const rank = (key: Key): number => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
