@@ -125,14 +125,11 @@ const filter = fc.subarray([...choices], { maxLength: 3 }).filter((all) => {
   return new Set(names).size === names.length;
 });
 
-/** True if a number has a larger exponent than an amount of money. It is sorted as a word. */
-const isOutOfBounds = (value: unknown): boolean => Number(/e[+-]?(\d+)$/i.exec(String(value))?.[1] ?? 0) > 40;
-
 /** The sort key of a value: numbers before words before absent values. */
 const rankOf = (value: unknown, isNumber: boolean, isPrice = false): readonly [number, number | string] => {
   if (value === undefined || value === null || value === "") return [2, 0];
   const number = typeof value === "number" ? value : isNumber && /^\d/.test(textOf(value)) ? Number(value) : Number.NaN;
-  if (!Number.isNaN(number) && !isOutOfBounds(value) && (!isPrice || number >= 0)) return [0, number];
+  if (!Number.isNaN(number) && (!isPrice || number >= 0)) return [0, number];
   const text = Array.isArray(value)
     ? value.join(";")
     : typeof value === "object"

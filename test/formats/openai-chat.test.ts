@@ -22,6 +22,23 @@ const rewardsIn = (lines: readonly string[]): readonly number[][] =>
   lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
 
 describe("rows of chat messages", () => {
+  it("give each observation of ShareGPT the id of the first call without one", async () => {
+    const call = (name: string) => ({ from: "function_call", value: JSON.stringify({ name, arguments: {} }) });
+    const conversations = [
+      ...[{ from: "human", value: "q" }, call("first"), call("second")],
+      ...["one", "two"].map((value) => ({ from: "observation", value })),
+      { from: "gpt", value: "done" },
+    ];
+    const { lines } = await convertRows([{ conversations, reward: 1 }], ["--lossy"]);
+    const messages: readonly { message?: { tool_calls?: { id: string }[] }; tool_call_id?: string }[] = JSON.parse(
+      lines[0] ?? "{}",
+    ).trajectories[0].messages_and_choices;
+    const calls = messages.flatMap(({ message }) => message?.tool_calls ?? []);
+    const ids = calls.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(2);
+    expect(messages.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(ids);
+  });
+
   it("can have their messages as JSON in a string, as the command for CSV writes them", async () => {
     const row = said(0.5);
     const inText = { ...row, messages: JSON.stringify(row.messages) };

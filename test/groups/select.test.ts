@@ -53,6 +53,14 @@ describe("a selection of trajectories", () => {
     );
   });
 
+  it("keeps a group that has only exceptions", async () => {
+    const file = fileOf(`${text}{"trajectories":[],"exceptions":[{"message":"e"}]}\n`);
+    const rateOf = async (...words: readonly string[]) =>
+      JSON.parse((await runHere(["check", file, "--json", ...words])).stdout).metrics.exception_rate;
+    expect(await rateOf()).toBe(2 / 8);
+    expect(await rateOf("--best", "1")).toBe(2 / 5);
+  });
+
   it("exits with 0 if no group falls into its shard", async () => {
     const words = ["log", "m", fileOf(text), "--split", "train", "--local", "--json", "--shard"];
     const shards = ["1/3", "2/3", "3/3", "1/9999"].map(async (shard) => {
