@@ -9,6 +9,22 @@ describe("rollcall call read --summary", () => {
   });
 });
 
+describe("rollcall call read --summary --costs", () => {
+  it("counts a call once if it used two models, and names the calls without a cost", async () => {
+    const costs = { a: { prompt_tokens_total_cost: 0.25 }, b: { prompt_tokens_total_cost: 0.5 } };
+    const calls = [found("both", { summary: { vendor: { costs } } }), found("none")];
+    const { read } = await service([...calls, ...calls]);
+    const form = ["--summary", "--costs", "--fields", "model,calls,cost"];
+    const { stdout } = await read(["both", "none", ...form, "-o", "jsonl"]);
+    expect(stdout.trim().split("\n")).toEqual([
+      '{"model":null,"calls":1,"cost":{"calls":0,"usd":null}}',
+      '{"model":"a","calls":1,"cost":{"calls":1,"usd":0.25}}',
+      '{"model":"b","calls":1,"cost":{"calls":1,"usd":0.5}}',
+    ]);
+    expect((await read(["both", "none", ...form])).stderr).toContain("the cost covers 1 of 2 calls");
+  });
+});
+
 describe("rollcall call read with filters", () => {
   const ended = { started_at: "2026-01-01T00:00:00Z", ended_at: "2026-01-01T00:00:01Z" };
 
