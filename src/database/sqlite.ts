@@ -166,6 +166,8 @@ const createDatabase = ({ connection, about }: OpenFile, isDelayed: boolean): Da
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
+      // libsql closes the file only after the collection of its statements, which a long process delays.
+      checkpointLog();
       connection.close();
     },
   };
