@@ -7,7 +7,7 @@ import {
   type DataReader,
   type FileMetaData,
   type PageHeader,
-  parquetMetadataAsync,
+  parquetMetadata,
   parquetReadObjects,
   type RowGroup,
   type SchemaElement,
@@ -155,7 +155,10 @@ const createRow = (label: string, columns: Columns): RawRecord => {
 /** Returns the metadata, or why it cannot be read. */
 const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
   try {
-    const metadata = await parquetMetadataAsync(toAsyncBuffer(bytes));
+    const end = await readEnd(bytes, 8);
+    const footer = await readEnd(bytes, 8 + end.readUInt32LE(0));
+    checkStruct(readerOf(footer));
+    const metadata = parquetMetadata(footer);
     const sizes = metadata.row_groups.map(measureRowGroup);
     const large = sizes.findIndex((size) => size > maxRowGroupBytes);
     if (large < 0) return metadata;
@@ -164,6 +167,11 @@ const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
   } catch (thrown) {
     return toReason(thrown);
   }
+};
+
+const readEnd = async (bytes: Bytes, wanted: number): Promise<Buffer> => {
+  const length = Math.min(wanted, bytes.size);
+  return await readRange(bytes, { start: bytes.size - length, length });
 };
 
 const minRowBytes = 200;
@@ -214,9 +222,9 @@ const readRows = async (
   });
 };
 
-/** A column can have 4 million values, or 1,000 for each of its bytes, because equal values compress well. */
-const minValueLimit = 2 ** 22;
-const maxValuesPerByte = 1000;
+/** A row group can have 2 million values (about 100 bytes each in memory), or 16 for each of its bytes in the file. */
+const minValueLimit = 2 ** 21;
+const maxValuesPerByte = 16;
 
 /** Checks the pages of columns, because hyparquet allocates what headers and runs claim. */
 const checkPages = async (
@@ -224,18 +232,23 @@ const checkPages = async (
   { group, schema, columns }: { group: RowGroup; schema: SchemaElement[]; columns: readonly string[] | undefined },
 ): Promise<void> => {
   const compressors = createDecompressors();
-  for (const { meta_data: column } of group.columns) {
-    const [name = ""] = column?.path_in_schema ?? [];
-    if (column === undefined || columns?.includes(name) === false) continue;
+  const read = group.columns.flatMap(({ meta_data: column }) =>
+    column === undefined || columns?.includes(column.path_in_schema[0] ?? "") === false ? [] : [column],
+  );
+  const values = read.reduce((sum, { num_values }) => sum + Number(num_values), 0);
+  const size = read.reduce((sum, column) => sum + Math.min(bytes.size, Number(column.total_compressed_size)), 0);
+  if (values > Math.max(minValueLimit, maxValuesPerByte * size))
+    throw new Error(`a row group claims ${values} values in ${size} bytes`);
+  for (const column of read) {
+    const [name] = column.path_in_schema;
     const start = Number(column.dictionary_page_offset || column.data_page_offset);
     const length = Math.min(bytes.size - start, Number(column.total_compressed_size));
     let left = Number(column.num_values);
-    if (left > Math.max(minValueLimit, maxValuesPerByte * length))
-      throw new Error(`the column ${name} claims ${left} values in ${length} bytes`);
     const decoder = { ...column, compressors, schemaPath: getSchemaPath(schema, column.path_in_schema) };
     const chunk = await readRange(bytes, { start, length });
     const reader = readerOf(chunk);
     while (reader.offset < length - 1) {
+      checkStruct(readerOf(chunk, reader.offset));
       const header = parquetHeader(reader);
       const { data_page_header: first, data_page_header_v2: second, compressed_page_size: size } = header;
       const own = Math.max(first?.num_values ?? 0, (second?.num_values ?? 0) - Math.min(0, second?.num_nulls ?? 0));
@@ -252,6 +265,48 @@ const readerOf = (bytes: Uint8Array, offset = 0): DataReader => ({
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
   offset,
 });
+
+/** Elements of all lists in a footer, each of which takes up to 200 bytes of memory. */
+const maxListElements = 2 ** 20;
+
+/** Walks over a Thrift struct as hyparquet does, which allocates lists before it reads their elements. */
+const checkStruct = (reader: DataReader, lists = { left: maxListElements }): void => {
+  while (reader.offset < reader.view.byteLength) {
+    const field = reader.view.getUint8(reader.offset++);
+    if ((field & 15) === 0) return;
+    if (field >> 4 === 0) readLength(reader);
+    checkElement(reader, field & 15, lists);
+  }
+};
+
+const checkElement = (reader: DataReader, type: number, lists: { left: number }): void => {
+  if (type === 3) reader.offset += 1;
+  else if (type >= 4 && type <= 6) readLength(reader);
+  else if (type === 7) reader.offset += 8;
+  else if (type === 8) {
+    const length = readLength(reader);
+    reader.offset += length;
+  } else if (type === 12) checkStruct(reader, lists);
+  else if (type === 9) {
+    const list = reader.view.getUint8(reader.offset++);
+    const count = list >> 4 === 15 ? readLength(reader) : list >> 4;
+    lists.left -= count;
+    if (lists.left < 0) throw new Error(`its lists claim more than ${maxListElements} elements`);
+    // Each boolean of a list is a byte.
+    for (let at = 0; at < count; at++) checkElement(reader, Math.max(3, list & 15), lists);
+  }
+};
+
+/** Reads a length, or passes a number, in the variable length of Thrift. */
+const readLength = (reader: DataReader): number => {
+  const start = reader.offset;
+  const length = readVarInt(reader) >>> 0;
+  if (reader.offset - start > maxNumberBytes) throw new Error("a number is too long");
+  return length;
+};
+
+/** Bytes of the longest number of 64 bits. */
+const maxNumberBytes = 10;
 
 interface PageDecoder extends Pick<ColumnMetaData, "type" | "codec"> {
   readonly compressors: Compressors;

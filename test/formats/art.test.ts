@@ -274,8 +274,19 @@ describe("a Parquet file of ART", () => {
     expect(stderr).toContain("(a page of the column format_version claims more values than its 1)");
     const many = parquetOf([rowOf(0, 0)], { page: { values: 2 ** 24 }, declaredValues: 2n ** 24n });
     expect((await convertFile(many, ["--from", "art"])).stderr).toMatch(
-      /format_version claims 16777216 values in \d\d bytes/,
+      /a row group claims 16777221 values in \d+ bytes/,
     );
+  });
+
+  it("is refused if the lists of its footer claim more elements than it can have", async () => {
+    // Field 1 is a list of lists of 33,554,431 elements, 100 levels deep.
+    const lists = Buffer.concat(Array.from({ length: 100 }, () => Buffer.from([0xf9, 255, 255, 255, 15])));
+    const size = Buffer.alloc(4);
+    size.writeUInt32LE(1 + lists.length);
+    const file = join(mkdtempSync(join(tmpdir(), "art-")), "rollouts.parquet");
+    writeFileSync(file, Buffer.concat([Buffer.from("PAR1"), Buffer.of(0x19), lists, size, Buffer.from("PAR1")]));
+    const { code, stderr } = await runRollcall(["check", file]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("its lists claim more than 1048576 elements")]);
   });
 
   it("is refused if its texts share prefixes", async () => {

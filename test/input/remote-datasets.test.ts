@@ -172,6 +172,14 @@ describe("a dataset on the Hub as input", () => {
     },
   );
 
+  it("is read without the hidden files and folders of a folder", async () => {
+    const hidden = ["data/.cache/1.jsonl", "data/.draft.jsonl", "data/deep/.old.jsonl", "data/deep/.tmp/1.jsonl"];
+    const files: Readonly<Record<string, string>> = Object.fromEntries(hidden.map((name) => [name, group(name)]));
+    const { env } = await hub({ files: { ...files, "data/deep/2.jsonl": group("b") } });
+    const { document } = await checked(["hf://datasets/o/n/data/"], env);
+    expect(document.groups.read).toBe(1);
+  });
+
   it("is read with the documents next to a file of another tool", async () => {
     const row =
       '{"example_id":1,"prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}],"reward":1,"metrics":{},"is_completed":true}';
