@@ -2,12 +2,12 @@
 import { Readable } from "node:stream";
 import type { Failure } from "../failure.ts";
 import { type Host, withSignal } from "../host.ts";
-import type { Connection, Connections } from "./connections.ts";
-import { isRetryable, type OutgoingRequest, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
+import type { Connections } from "./connections.ts";
+import { isRetryable, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
 import { connectionFailed, isTransientStatus } from "./failures.ts";
 import type { ClientOptions } from "./index.ts";
 import { type Headers, traceRequest, userAgent } from "./request.ts";
-import { findRoute, parseBaseUrl } from "./route.ts";
+import { findRoute, parseBaseUrl, type Route } from "./route.ts";
 import { openRetryBudget, parseRetryAfter, readSilenceMs, triesBeforeNotice } from "./send.ts";
 
 export interface DownloadOptions
@@ -29,18 +29,65 @@ export interface DownloadReply {
 export interface Downloads {
   /** Repeats a request until the reply is final, or the retry budget is spent. @throws Failure; the signal's reason */
   get(url: URL, headers: Headers): Promise<DownloadReply>;
-  endedBy(signal: AbortSignal): Downloads;
   close(): void;
 }
 
 export const openDownloads = (options: DownloadOptions): Downloads => {
-  const { maxWaitMs, waitsForHost, onRetry, setting } = options;
+  const { host, maxWaitMs, waitsForHost, onRetry, setting, trace } = options;
+  const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
   let opened: Promise<Connections> | undefined;
   let isRetryAnnounced = false;
   const reachedOrigins = new Set<string>();
-  const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
-  const createDownloads = (host: Host): Downloads => ({
-    endedBy: (signal) => createDownloads(withSignal(host, signal)),
+
+  /** Resolves with the reply when its headers are read. */
+  const request = async (
+    url: URL,
+    about: { readonly route: Route; readonly headers: Headers; readonly toFailure: (error: TransportError) => Failure },
+  ): Promise<Omit<DownloadReply, "tries"> | TransportError> => {
+    host.signal.throwIfAborted();
+    const { route, toFailure } = about;
+    const headers = [...about.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
+    opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
+    const connection = await (await opened).reuse(route);
+    const traceReply = traceRequest({ trace, host }, { method, url: withoutQuery(url), headers });
+    const stopping = new AbortController();
+    let resume = (): void => undefined;
+    const body = new Readable({
+      highWaterMark: readAheadBytes,
+      read: () => resume(),
+      destroy(error, callback) {
+        stopping.abort();
+        callback(error);
+      },
+    });
+    body.on("error", () => undefined);
+    const { signal } = withSignal(host, stopping.signal);
+    const path = `${url.pathname}${url.search}`;
+    const reply = await new Promise<Omit<DownloadReply, "tries"> | TransportError>((resolve) => {
+      const exchange = runExchange(connection, {
+        ...{ method, route, path, headers, silenceMs, signal, maxBytes: 0 },
+        onHead(status, headers) {
+          traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
+          const retryAfterMs = parseRetryAfter(headers, host.now());
+          resolve({ status, headers, retryAfterMs, chunks: () => body, cancel: () => void body.destroy() });
+        },
+        onPiece(piece, resumeReply) {
+          resume = resumeReply;
+          return body.push(piece);
+        },
+      });
+      void exchange.then(({ error }) => {
+        if (error === undefined) return body.push(null);
+        trace?.(`* ${error.code}`);
+        body.destroy(host.signal.aborted ? host.signal.reason : toFailure(error));
+        return resolve(error);
+      });
+    });
+    host.signal.throwIfAborted();
+    return reply;
+  };
+
+  return {
     close: () => void opened?.then((connections) => connections.close()),
     async get(url, headers) {
       const budget = openRetryBudget({ host, maxWaitMs });
@@ -48,15 +95,13 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
       const where = setting === undefined ? {} : { where: { setting } };
       const details = { ...where, http: { method, url: withoutQuery(url) } };
       for (let tries = 1; ; tries++) {
-        opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-        const connection = await (await opened).reuse(route);
         const toFailure = (error: TransportError) =>
           connectionFailed(error, { route, silenceMs, tries, setting: setting ?? "the URL" }, details);
-        const request = { connection, url, method, route, headers, silenceMs, tries, toFailure };
-        const reply = await requestFile({ host, trace: options.trace }, request);
+        const reply = await request(url, { route, headers, toFailure });
         if (!(reply instanceof TransportError)) {
           reachedOrigins.add(url.origin);
-          if (!isTransientStatus(reply.status) || !(await budget.wait(reply.retryAfterMs, reply.cancel))) return reply;
+          if (!isTransientStatus(reply.status) || !(await budget.wait(reply.retryAfterMs, reply.cancel)))
+            return { ...reply, tries };
           continue;
         }
         const canRetry = isRetryable(reply, waitsForHost || reachedOrigins.has(url.origin));
@@ -65,61 +110,10 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
         isRetryAnnounced ||= tries >= triesBeforeNotice;
       }
     },
-  });
-  return createDownloads(options.host);
+  };
 };
 
 const readAheadBytes = 2 ** 18;
-
-interface FileRequest extends Pick<OutgoingRequest, "method" | "route" | "headers" | "silenceMs"> {
-  readonly connection: Connection;
-  readonly url: URL;
-  readonly tries: number;
-  readonly toFailure: (error: TransportError) => Failure;
-}
-
-const requestFile = async (
-  { host, trace }: Pick<DownloadOptions, "host" | "trace">,
-  { connection, url, tries, toFailure, ...request }: FileRequest,
-): Promise<DownloadReply | TransportError> => {
-  host.signal.throwIfAborted();
-  const headers = [...request.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
-  const traceReply = traceRequest({ trace, host }, { method: request.method, url: withoutQuery(url), headers });
-  const stopping = new AbortController();
-  let resume = (): void => undefined;
-  const body = new Readable({
-    highWaterMark: readAheadBytes,
-    read: () => resume(),
-    destroy(error, callback) {
-      stopping.abort();
-      callback(error);
-    },
-  });
-  body.on("error", () => undefined);
-  const { signal } = withSignal(host, stopping.signal);
-  const reply = await new Promise<DownloadReply | TransportError>((resolve) => {
-    const exchange = runExchange(connection, {
-      ...{ ...request, path: `${url.pathname}${url.search}`, headers, signal, maxBytes: 0 },
-      onHead(status, headers) {
-        traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
-        const retryAfterMs = parseRetryAfter(headers, host.now());
-        resolve({ status, headers, tries, retryAfterMs, chunks: () => body, cancel: () => void body.destroy() });
-      },
-      onPiece(piece, resumeReply) {
-        resume = resumeReply;
-        return body.push(piece);
-      },
-    });
-    void exchange.then(({ error }) => {
-      if (error === undefined) return body.push(null);
-      trace?.(`* ${error.code}`);
-      body.destroy(host.signal.aborted ? host.signal.reason : toFailure(error));
-      return resolve(error);
-    });
-  });
-  host.signal.throwIfAborted();
-  return reply;
-};
 
 /** Removes the query, which can contain secrets. */
 const withoutQuery = ({ origin, pathname }: URL): string => `${origin}${pathname}`;

@@ -170,7 +170,8 @@ const waitForArrivedData = (): Promise<void> =>
  * A transport error. Other modules see it only as the cause of a failure. Its code is from the system, from Node, or
  * from the client: CONNECT_TIMEOUT, SILENT (`--timeout`), ENDLESS (limit of the total time), ABORTED (by the run),
  * PROXY_REFUSED (with the proxy's status), CUT (by the other side), CUT_HEADERS (within the headers, or by undici after
- * an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (by the request's body), TOO_LONG.
+ * an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (by the request's body), TOO_LONG,
+ * UNKNOWN_ENCODING.
  */
 export class TransportError extends Error {
   override readonly name = "TransportError";
@@ -186,6 +187,9 @@ export class TransportError extends Error {
 
 /** The time for name resolution, proxy, TCP and TLS together (guarantees.md). */
 export const connectTimeoutMs = 10_000;
+
+/** The largest decoded reply to a read: 1,000 times as large as today's lists, and half of V8's longest string. */
+export const maxReplyBytes = 256 * 1024 * 1024;
 
 const undiciCodes: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "CONNECT_TIMEOUT",
@@ -215,7 +219,8 @@ const toErrorCode = (thrown: unknown): string => {
   return undiciCodes[code] ?? code;
 };
 
-const permanentCodes = /^(ABORTED|TOO_LONG|ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
+const permanentCodes =
+  /^(ABORTED|TOO_LONG|UNKNOWN_ENCODING|ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
 const permanentTlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 

@@ -1,11 +1,12 @@
 /** Failures of requests to the service, of its replies, and of connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
-import { Failure, type FailureCode, type FailureDetails } from "../failure.ts";
+import { Failure, type FailureDetails } from "../failure.ts";
 import { getMember, isObject, parseJson } from "../json/walk.ts";
 import { fieldPrefix, skipRefusedHint } from "../sentences.ts";
-import { connectTimeoutMs, type ReplyHeaders, type TransportError } from "./exchange.ts";
+import { connectTimeoutMs, maxReplyBytes, TransportError } from "./exchange.ts";
 import type { RequestTarget } from "./request.ts";
 import type { ParsedUrl } from "./route.ts";
+import type { TryResult } from "./send.ts";
 
 export const invalidProxy = (variable: string): Failure =>
   new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
@@ -33,14 +34,6 @@ export interface RequestContext extends RequestTarget {
   readonly encoding?: string | undefined;
 }
 
-interface StatusReply {
-  readonly status: number;
-  readonly headers: ReplyHeaders;
-  readonly bytes: Uint8Array;
-  readonly retryAfterMs: number | undefined;
-  readonly credential: Credential | undefined;
-}
-
 /** The settings that contain the URL of a host, with the paths that follow it. */
 const urlSettings = {
   base: "base_url, the part of the URL before /call/read and /inference/…",
@@ -63,22 +56,39 @@ const formatTries = (tries: number): string => (tries > 1 ? `, ${tries} times` :
 /** True for the statuses that mean "not now" (guarantees.md). */
 export const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
-export const toStatusFailure = (request: RequestContext, reply: StatusReply): Failure => {
+/** Returns the failure for a reply that is not a success, or that is missing, incomplete or too long. */
+export const toReplyFailure = (request: RequestContext, reply: TryResult): Failure => {
+  const { status, error = new TransportError("CUT") } = reply;
+  if (status !== undefined && (status < 200 || status >= 300)) return toStatusFailure(request, { ...reply, status });
+  const details = toDetails(request, status);
+  const { endpoint, url } = request;
+  if (error.code === "TOO_LONG") {
+    const text = `the reply of ${url} is larger than ${maxReplyBytes / 1024 / 1024} MiB`;
+    const hint = `check ${urlSettingName(endpoint.host)}, or download the reply with curl -o`;
+    return new Failure("refused", "reply-too-large", text, { hint, ...details });
+  }
+  if (error.code === "UNKNOWN_ENCODING") {
+    const text = `the reply of ${url} has a compression that was not requested`;
+    return new Failure("refused", "invalid-reply", text, { hint: `check ${urlSettings[endpoint.host]}`, ...details });
+  }
+  return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
+};
+
+const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly status: number }): Failure => {
   const { endpoint, url, tries, encoding } = request;
   const { status, retryAfterMs } = reply;
   const { kind, message } = findMessage(reply.bytes);
   const details = toDetails(request, status, message);
-  const fail = (code: FailureCode, name: string, text: string, hint: string): Failure =>
-    new Failure(code, name, text, { hint, ...details });
   const urlSetting = urlSettings[endpoint.host];
-  if (status === 401 || status === 403) return credentialRefused(request, reply, details);
+  if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
     const text = `cannot ${endpoint.name}: not found (404)${saying(message)}`;
-    return fail("not_found", "resource-not-found", text, `check the arguments and ${urlSetting}`);
+    const hint = `check the arguments and ${urlSetting}`;
+    return new Failure("not_found", "resource-not-found", text, { hint, ...details });
   }
   if (status === 404) {
     const text = `cannot ${endpoint.name}: ${url} not found (404)${saying(message)}`;
-    return fail("refused", "endpoint-not-found", text, `check ${urlSetting}`);
+    return new Failure("refused", "endpoint-not-found", text, { hint: `check ${urlSetting}`, ...details });
   }
   if (status >= 300 && status < 400) {
     const { location = "" } = reply.headers;
@@ -87,7 +97,7 @@ export const toStatusFailure = (request: RequestContext, reply: StatusReply): Fa
     const target = to === undefined ? "an invalid location" : `${to.origin}${to.pathname}`;
     const text = `${url} redirects to ${target} (${status}), which rollcall does not follow`;
     const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
-    return fail("refused", "unexpected-redirect", text, hint);
+    return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
   }
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
   const text = `the service answered ${status}${formatTries(tries)}${saying(message)}`;
@@ -95,15 +105,15 @@ export const toStatusFailure = (request: RequestContext, reply: StatusReply): Fa
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
       : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`;
-  return fail("unavailable", "service-unavailable", text, hint);
+  return new Failure("unavailable", "service-unavailable", text, { hint, ...details });
 };
 
 const credentialRefused = (
   { project, endpoint }: RequestTarget,
-  { status, credential }: StatusReply,
+  credential: Credential | undefined,
   details: FailureDetails,
 ): Failure => {
-  const end = `(${status})${saying(details.http?.said)}`;
+  const end = `(${details.http?.status})${saying(details.http?.said)}`;
   if (credential === undefined) {
     const text = `the service requires a credential for an operation that has none ${end}`;
     const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
@@ -153,31 +163,23 @@ const refusalHint = (status: number, message: string | undefined): string => {
     : "fix the named cause first, because the service would refuse the same request again";
 };
 
-/** @param wrong a success that does not match the interface, and the path of the invalid value */
+/** @param at the path of the invalid value */
 export const invalidReply = (
   request: RequestTarget,
-  wrong: Pick<StatusReply, "status" | "bytes"> & Readonly<Record<"fault" | "at", string | undefined>>,
+  { status, bytes, at }: { readonly status: number; readonly bytes: Uint8Array; readonly at: string | undefined },
 ): Failure => {
-  const { status, bytes, fault, at } = wrong;
-  const { kind, message } = fault === undefined ? findMessage(bytes) : {};
+  const { kind, message } = findMessage(bytes);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
   const { url, endpoint } = request;
-  const texts = {
+  const text = {
     html: `expected JSON from ${url}, found an HTML page${title}`,
     text: `expected JSON from ${url}, found text${title}`,
     empty: `expected JSON from ${url}, found an empty reply`,
     json: `unexpected JSON from ${url}${at ? ` at ${at}` : ""}`,
-  };
-  const text = kind === undefined ? `the reply of ${url} has a compression that was not requested` : texts[kind];
+  }[kind];
   const hint = `check ${urlSettings[endpoint.host]}`;
   const details = { hint, isHtmlPage: kind === "html", ...toDetails(request, status, message) };
   return new Failure("refused", "invalid-reply", text, details);
-};
-
-export const replyTooLarge = (request: RequestTarget, status: number | undefined, maxBytes: number): Failure => {
-  const text = `the reply of ${request.url} is larger than ${maxBytes / 1024 / 1024} MiB`;
-  const hint = `check ${urlSettingName(request.endpoint.host)}, or download the reply with curl -o`;
-  return new Failure("refused", "reply-too-large", text, { hint, ...toDetails(request, status) });
 };
 
 const systemTexts: Readonly<Record<string, string>> = {
@@ -235,9 +237,6 @@ export const connectionFailed = (
   const all = { hint, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, all);
 };
-
-export const toTransportFailure = (request: RequestContext, error: TransportError, status?: number): Failure =>
-  connectionFailed(error, { ...request, setting: urlSettingName(request.endpoint.host) }, toDetails(request, status));
 
 const describeError = ({ code, status }: Pick<TransportError, "code" | "status">, silenceMs: number): string => {
   if (code === "SILENT") return `no data arrived for ${formatSeconds(silenceMs)}`;
@@ -299,10 +298,9 @@ const findText = (value: unknown, depth = 0): string | undefined => {
     return message === undefined || path === "" ? message : `${path}: ${message}`;
   }
   // An object in `error` is more specific than the members next to it.
-  const inner = isObject(error) || Array.isArray(error) ? findText(error, depth + 1) : undefined;
-  if (inner !== undefined) return inner;
-  for (const key of messageKeys) {
-    const message = findText(getMember(value, key), depth + 1);
+  const inner = typeof error === "object" ? error : undefined;
+  for (const candidate of [inner, ...messageKeys.map((key) => getMember(value, key))]) {
+    const message = findText(candidate, depth + 1);
     if (message !== undefined) return message;
   }
   return undefined;

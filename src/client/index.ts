@@ -1,13 +1,10 @@
 /** Sends the request of one endpoint to the service and reads its reply. */
-import type { Credential, CredentialUse, Endpoint, EndpointHost, Schema, SchemaInput } from "../contract/endpoint.ts";
+import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
-import type { Connections } from "./connections.ts";
-import { buildHeaders, findTarget, toShownHeaders } from "./request.ts";
-import { attemptOnce, openRetryBudget, type Session, send } from "./send.ts";
 
 export type { DownloadOptions, DownloadReply, Downloads } from "./download.ts";
-export type { RetryBudget } from "./send.ts";
+export { type Client, openClient, type RetryBudget } from "./send.ts";
 
 export const loadDownloads = () => import("./download.ts");
 
@@ -63,51 +60,3 @@ export interface RetryWait {
   readonly waitMs: number;
   readonly leftMs: number;
 }
-
-export interface EndpointRequest<P extends Schema, B extends Schema> {
-  readonly parameters: SchemaInput<P>;
-  readonly body: SchemaInput<B>;
-}
-
-export interface StreamedRequest<P extends Schema> {
-  readonly parameters: SchemaInput<P>;
-  readonly body: StreamedBody;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-}
-
-/** Opens a client. Nothing connects, and no credential is requested, before a request needs it. */
-export const openClient = (options: ClientOptions) => {
-  let connections: Promise<Connections> | undefined;
-  const session: Session = {
-    options,
-    connections: () => {
-      connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(options.host));
-      return connections;
-    },
-    announcedReasons: new Set(),
-  };
-  return {
-    send: async <P extends Schema, B extends Schema, R>(
-      endpoint: Endpoint<P, B, R>,
-      request: EndpointRequest<P, B>,
-    ): Promise<Reply<R>> => await send(session, endpoint, request),
-    attempt: async <P extends Schema>(endpoint: Endpoint<P>, request: StreamedRequest<P>): Promise<Attempt> =>
-      await attemptOnce(session, endpoint, request),
-    /** Returns the destination of a request, and its headers as `--debug` shows them. Requests no credential. */
-    target: <P extends Schema>(
-      endpoint: Endpoint<P>,
-      { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
-    ) => {
-      const { url } = findTarget(options, endpoint, parameters);
-      const headers = buildHeaders(options, endpoint, { credential: endpoint.use && placeholder, own });
-      return { method: endpoint.method, url, headers: toShownHeaders(headers, options.project?.header) };
-    },
-    retryBudget: () => openRetryBudget(options),
-    close: async () => (await connections)?.close(),
-  };
-};
-
-export type Client = ReturnType<typeof openClient>;
-
-const placeholder: Credential = { secret: "-", from: "" };

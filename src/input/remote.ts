@@ -2,6 +2,7 @@
 
 import { Readable } from "node:stream";
 import { type DownloadOptions, type DownloadReply, loadDownloads } from "../client/index.ts";
+import { withSignal } from "../host.ts";
 import { invalidRemoteUrl, type RemoteLocation } from "./failures.ts";
 import { plainUrl, rolloutFileName } from "./names.ts";
 import { isAllowed, requestFile } from "./remote-file.ts";
@@ -28,9 +29,10 @@ const maxFilesAhead = 8;
 
 /** Opens the URLs of a run, without a request. The caller closes them. */
 export const openRemotes = async (access: RemoteAccess) => {
-  const all = (await loadDownloads()).openDownloads(access);
+  const { openDownloads } = await loadDownloads();
   const abort = new AbortController();
-  const context = { downloads: all.endedBy(abort.signal), insecureHttp: access.insecureHttp };
+  const downloads = openDownloads({ ...access, host: withSignal(access.host, abort.signal) });
+  const context = { downloads, insecureHttp: access.insecureHttp };
   const names = new Map<string, string>();
   /** In the order in which the files are opened. */
   const locations = new Map<string, RemoteLocation>();
@@ -96,7 +98,7 @@ export const openRemotes = async (access: RemoteAccess) => {
     },
     close: (): void => {
       abort.abort();
-      all.close();
+      downloads.close();
     },
   };
 };

@@ -107,7 +107,6 @@ describe("a dataset on the Hub as input", () => {
         };
         return { status: 200, headers: link, retryAfterMs: undefined, tries: 1, chunks, cancel: () => undefined };
       },
-      endedBy: () => downloads,
       close: () => undefined,
     };
     const hub = await openHub(hubAccess(testHost({ env: { HF_TOKEN: "hf_secret_token" } })));
