@@ -42,34 +42,25 @@ export const parsePath = (text: string, option: string): CallPath => {
   });
 };
 
-export const findPath = (call: RawJson, path: CallPath): PathResult => findFrom(call, path, 0);
-
-const findFrom = (value: RawJson, path: CallPath, done: number): PathResult => {
-  const next = path[done];
-  if (next === undefined) return { kind: "found", value };
-  const missing = (there: readonly string[], near?: string): PathResult => ({
-    kind: "missing",
-    at: formatPath(path.slice(0, done + 1)),
-    near: near === undefined ? undefined : formatPath([...path.slice(0, done), near, ...path.slice(done + 1)]),
-    there,
-  });
-  if (value.kind !== (typeof next === "number" ? "list" : "object")) return missing([describeKind(value)]);
-  if (typeof next === "number") {
-    const item = value.items.at(next);
-    return item === undefined ? missing([`a list of ${value.items.length}`]) : findFrom(item, path, done + 1);
+export const findPath = (call: RawJson, path: CallPath): PathResult => {
+  let value = call;
+  for (const [done, next] of path.entries()) {
+    const missing = (there: readonly string[], near?: string): PathResult => ({
+      kind: "missing",
+      at: formatPath(path.slice(0, done + 1)),
+      near: near === undefined ? undefined : formatPath([...path.slice(0, done), near, ...path.slice(done + 1)]),
+      there,
+    });
+    if (value.kind !== (typeof next === "number" ? "list" : "object")) return missing([describeKind(value)]);
+    const own = typeof next === "number" ? value.items.at(next) : findMember(value, next);
+    if (own === undefined && typeof next === "number") return missing([`a list of ${value.items.length}`]);
+    if (own === undefined) {
+      const keys = [...new Set(value.members.map(({ key }) => key))];
+      return missing(keys, findNearest(String(next), keys));
+    }
+    value = own;
   }
-  let firstMissing: PathResult | undefined;
-  let key = "";
-  // A key can contain dots, so several steps are also tried as one.
-  for (let end = done; end < path.length && typeof path[end] === "string"; end++) {
-    key = end === done ? next : `${key}.${path[end]}`;
-    const own = findMember(value, key);
-    const found = own === undefined ? undefined : findFrom(own, path, end + 1);
-    if (found?.kind === "found") return found;
-    firstMissing ??= found;
-  }
-  const keys = [...new Set(value.members.map((member) => member.key))];
-  return firstMissing ?? missing(keys, findNearest(next, keys));
+  return { kind: "found", value };
 };
 
 const describeKind = ({ kind, text }: RawJson): string => {

@@ -18,9 +18,6 @@ const pathsOf = (value: unknown, path: CallPath = []): readonly (readonly [CallP
   return path.length === 0 ? below : [[path, value], ...below];
 };
 
-/** True if no key on the path could be read as several keys. */
-const isPlain = (path: CallPath): boolean => path.every((one) => typeof one === "number" || !one.includes("."));
-
 describe("a path into a call", () => {
   itHolds(
     "finds every value that JSON.parse finds, and reads back from its text",
@@ -29,7 +26,6 @@ describe("a path into a call", () => {
       for (const [path, there] of pathsOf(JSON.parse(json))) {
         const read = parsePath(formatPath(path), "--path");
         expect(read).toEqual(path);
-        if (!isPlain(path)) continue;
         const found = findPath(parseRawJson(json), read);
         expect(found.kind).toBe("found");
         if (found.kind === "found") {
@@ -46,7 +42,7 @@ describe("a path into a call", () => {
     ["a[-1]", '{"a":[0,1,2]}', "2"],
     ['["a.b"].c', '{"a.b":{"c":"x"}}', '"x"'],
     ["['a[0]']", '{"a[0]":7}', "7"],
-    ["costs.gpt-4.1.usd", '{"costs":{"gpt-4":{},"gpt-4.1":{"usd":1}}}', "1"],
+    ['costs["gpt-4.1"].usd', '{"costs":{"gpt-4":{},"gpt-4.1":{"usd":1}}}', "1"],
     ["a", '{"a":1,"a":2}', "2"],
     ["a", '{"a":null}', "null"],
     [".a.b", '{"a":{"b":3}}', "3"],
