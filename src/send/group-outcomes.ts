@@ -16,12 +16,12 @@ export class GroupOutcomes {
     this.extendTo(groups);
   }
 
-  extendTo(groups: number): void {
-    this.#codes.length = Math.max(this.count, groups);
-  }
-
   get count(): number {
     return this.#codes.length;
+  }
+
+  extendTo(groups: number): void {
+    this.#codes.length = Math.max(this.count, groups);
   }
 
   outcomeOf(group: number): GroupOutcome {
@@ -42,7 +42,7 @@ export class GroupOutcomes {
     const found = new Uint32Array(codes.length);
     let count = 0;
     for (let group = 0; group < codes.length; group++) if (codes[group] === code) found[count++] = group;
-    return count === found.length ? found : found.slice(0, count);
+    return found.subarray(0, count);
   }
 
   countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {

@@ -32,9 +32,9 @@ export interface RequestChange {
 }
 
 export interface SendResult {
-  readonly replies: readonly Reply[];
+  readonly replies: Reply[];
   /** The unreadable replies to logged requests: true for a reply that was cut off, false if it is not JSON. */
-  readonly unreadableReplies: readonly boolean[];
+  readonly unreadableReplies: boolean[];
   readonly firstCall: string | undefined;
   /** Attempted requests, and the bytes of their bodies. */
   readonly tried: number;
@@ -44,13 +44,13 @@ export interface SendResult {
   readonly divided: number;
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
-  readonly refused: readonly RefusedGroup[];
+  readonly refused: RefusedGroup[];
   readonly unknown: (SentRequest & { readonly isHonored: boolean }) | undefined;
   readonly stop: Failure | undefined;
   readonly problems: readonly Problem[];
 }
 
-export const emptySendResult = (stop?: Failure): SendResult => ({
+export const emptySendResult = (stop?: Failure): { -readonly [Key in keyof SendResult]: SendResult[Key] } => ({
   ...{ replies: [], unreadableReplies: [], refused: [], problems: [] },
   ...{ tried: 0, triedBytes: 0, of: 0, divided: 0 },
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, stop },

@@ -7,7 +7,7 @@ import { findFault } from "../json/reader.ts";
 import { findGroups, type RecordedRequest } from "../ledger/index.ts";
 import { verifySource } from "./body.ts";
 import type { SendOptions } from "./delivery.ts";
-import { handleRefusal, handleTooLarge, type RefusedGroup } from "./handle-refusal.ts";
+import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
 import { cutRequests, type PlannedRequest, planRequest } from "./plan.ts";
 import * as requests from "./request.ts";
 import * as results from "./send-result.ts";
@@ -23,10 +23,7 @@ export type Sender = ReturnType<typeof openSender>;
 /** Opens the sender of a run. Errors of the network or the service, and signals, are part of its result. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
-  const sent: { -readonly [Key in keyof results.SendResult]: results.SendResult[Key] } = results.emptySendResult();
-  const replies: results.Reply[] = [];
-  const unreadableReplies: boolean[] = [];
-  const refused: RefusedGroup[] = [];
+  const sent = results.emptySendResult();
   const progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
   let replyBytes = 0;
   let inFlightBytes = 0;
@@ -50,14 +47,13 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
-  const findStop = (attempt: Attempt) => toSignalFailure(host) ?? attempt.failure;
-  const queueFirst = (requests: readonly PlannedRequest[]) => {
-    queue.unshift(...requests.map((request) => ({ request })));
-  };
+  const stopAfter = (attempt: Attempt) => stopWith(toSignalFailure(host) ?? attempt.failure);
+  const queueFirst = (requests: readonly PlannedRequest[]) =>
+    void queue.unshift(...requests.map((request) => ({ request })));
   /** Cuts the groups of a request and of the queue again, because the limit is smaller now. */
   const recutRequests = (groups: Uint32Array) => {
     const planned = queue.filter(({ recorded }) => recorded === undefined);
-    const all = Uint32Array.from([groups, ...planned.map(({ request }) => request.groups)].flatMap((own) => [...own]));
+    const all = Uint32Array.from([...groups, ...planned.flatMap(({ request }) => [...request.groups])]);
     queue = queue.filter(({ recorded }) => recorded !== undefined);
     queueFirst(cutRequests(dataset, { envelope, groups: all, limit }));
   };
@@ -119,10 +115,9 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (earlier !== undefined && !(await runLedger.recordRetry(recorded))) return false;
     sent.tried++;
     sent.triedBytes += bytes;
-    const own: requests.SentRequest = {
-      ...{ request, recorded, number: sent.tried, mayBeLogged: earlier !== undefined, unknownFailure: undefined },
-      lastOutcome: { status: null, cause: null, calls: results.emptyCallList },
-    };
+    const lastOutcome = { status: null, cause: null, calls: results.emptyCallList };
+    const state = { number: sent.tried, mayBeLogged: earlier !== undefined, unknownFailure: undefined, lastOutcome };
+    const own: requests.SentRequest = { request, recorded, ...state };
     await finishRequest(own, await attemptRequest(own));
     return true;
   };
@@ -178,7 +173,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (outcome === "too-large") await runLedger.recordSize(request.bytes, "refused");
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
-    if (isUnknown || !requests.isFinalOutcome(outcome)) return stopWith(findStop(attempt));
+    if (isUnknown || !requests.isFinalOutcome(outcome)) return stopAfter(attempt);
     const refusal = { ...options, request, attempt };
     const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
     const next =
@@ -186,22 +181,25 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
         ? handleTooLarge(dataset, { ...refusal, knownLimit })
         : await handleRefusal(dataset, refusal);
     for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
-    refused.push(...(next.refused ?? []));
+    sent.refused.push(...(next.refused ?? []));
     limit = Math.min(limit, next.limit ?? limit);
     queueFirst(next.requests ?? []);
     if (next.requests !== undefined || next.refused !== undefined) return;
     sent.problems = next.problems ?? sent.problems;
-    stopWith(next.stop ?? findStop(attempt));
+    stopWith(next.stop);
+    stopAfter(attempt);
   };
 
   const addReply = ({ status, body, isCut }: Extract<Attempt, { kind: "answered" }>, calls: string) => {
     replyBytes += body.length;
-    replies.push({ status, bytes: body.length, body });
-    if (replyBytes > results.maxKeptBytes) for (const reply of replies) reply.body = undefined;
+    sent.replies.push({ status, bytes: body.length, body });
+    if (replyBytes > results.maxKeptBytes) for (const reply of sent.replies) reply.body = undefined;
     if (status < 200 || status >= 300) return;
     const hasCalls = calls !== results.emptyCallList;
     if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
-    if (isCut || (!hasCalls && body.length > 0 && findFault(body) !== undefined)) unreadableReplies.push(isCut);
+    if (isCut || (!hasCalls && body.length > 0 && findFault(body) !== undefined)) {
+      sent.unreadableReplies.push(isCut);
+    }
   };
 
   const sendUntaken = (request: PlannedRequest, taken: Uint8Array) => {
@@ -217,7 +215,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   return {
     result: (): results.SendResult => ({
       ...sent,
-      ...{ replies, unreadableReplies, refused, of: sent.tried + queue.length },
+      of: sent.tried + queue.length,
       divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? loggedCount : 0,
       // A reply in another lane may have shown that keys are honored.
       unknown: unknown && { ...unknown, isHonored: requests.isKeyHonored(unknown.recorded, options) },
