@@ -1,6 +1,6 @@
 /** Failures of logging groups. */
 
-import { Failure, type FailureDetails, type HttpFacts, isFailure } from "../failure.ts";
+import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { combineHints } from "../groups/failures.ts";
 import * as sentences from "../sentences.ts";
 
@@ -53,9 +53,8 @@ export const rejectsPathMissing = (isRemote: boolean): Failure =>
   });
 
 export const rejectsUnwritable = (file: string, code: string, cause: unknown): Failure =>
-  new Failure("storage", "rejects-unwritable", `cannot write ${file} (${code})`, {
+  new Failure("storage", "rejects-unwritable", `cannot write ${file}: ${sentences.describeSystemCode(code)}`, {
     hint: otherRejectsHint,
-    subject: `cannot write ${file}: ${sentences.describeSystemCode(code)}`,
     cause,
   });
 
@@ -68,10 +67,11 @@ interface LogCounts {
   readonly ledger: boolean;
 }
 
-export const logPartial = ({ logged, notSent, ledger }: LogCounts, details: FailureDetails): Failure => {
+/** @param stop the failure that stopped the run */
+export const logPartial = ({ logged, notSent, ledger }: LogCounts, stop: Failure, details: FailureDetails): Failure => {
   const rest = ledger ? "rerun the same command to send only what is left" : sentences.resendAloneHint;
-  const first = findFirstStep(details);
-  const message = `${sentences.pluralize(logged, "group")} logged, ${notSent} not sent: ${describeStop(details)}`;
+  const first = findFirstStep(stop, details);
+  const message = `${sentences.pluralize(logged, "group")} logged, ${notSent} not sent: ${stop.message}`;
   const hint = first === undefined ? rest : `${first}, then ${rest}`;
   return new Failure("partial", "log-partial", message, { ...details, hint });
 };
@@ -139,42 +139,22 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });
 };
 
-const findFirstStep = ({ cause, problems = [], retryable }: FailureDetails): string | undefined => {
-  if (!(cause instanceof Failure)) return retryable === false ? unchangedHint : undefined;
-  if (kindsWithHintFirst.has(cause.kind)) return cause.details.hint;
-  if (cause.kind === "input-changed") return "wait until no program writes to the file";
-  if (cause.kind === "invalid-input") {
+const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetails): string | undefined => {
+  if (kindsWithHintFirst.has(stop.kind)) return stop.details.hint;
+  if (stop.kind === "input-changed") return "wait until no program writes to the file";
+  if (stop.kind === "invalid-input") {
     const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? fixNamedHint;
-    return combineHints(fix, cause.details.validGroups);
+    return combineHints(fix, stop.details.validGroups);
   }
-  if (cause.kind === "request-refused" && problems.length > 0)
-    return `${fixNamedHint}, or ${sentences.skipRefusedHint}`;
-  return retryable === false && !cause.retryable ? unchangedHint : undefined;
+  if (stop.kind === "request-refused" && problems.length > 0) return `${fixNamedHint}, or ${sentences.skipRefusedHint}`;
+  return retryable === false && !stop.retryable ? "fix what stopped the run" : undefined;
 };
 
 const fixNamedHint = "fix the reported problems";
 
-const unchangedHint = "fix what stopped the run";
-
 const kindsWithHintFirst = new Set(
   "credential-refused endpoint-not-found resource-not-found unexpected-redirect request-too-large".split(" "),
 );
-
-const describeStop = ({ stoppedBy = "internal", http, problems = [], cause }: FailureDetails): string => {
-  const [first] = problems;
-  if (first === undefined) {
-    const isBusy = stoppedBy === "unavailable" && http?.status !== undefined;
-    const text = isBusy ? "the service is busy" : describeCause(cause);
-    return `${text ?? stopTexts[stoppedBy] ?? "the run stopped"}${formatReply(http)}`;
-  }
-  const status = http?.status === undefined ? "" : ` (${http.status})`;
-  const reasons =
-    problems.length === 1
-      ? `: ${sentences.fieldPrefix(first)}${first.message} [${first.rule}]`
-      : `, for ${problems.length} reasons`;
-  const text = isFailure(cause, "invalid-input") ? "the input has errors" : stopTexts[stoppedBy];
-  return `${text ?? "the run stopped"}${status}${reasons}`;
-};
 
 const describeEnd = (thrown: unknown): string => {
   if (isFailure(thrown, "interrupted")) return "the run was interrupted before the reply arrived";
@@ -182,33 +162,4 @@ const describeEnd = (thrown: unknown): string => {
   if (endedBy !== undefined) return endedBy;
   if (http?.status === undefined) return "the reply does not say";
   return `the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
-};
-
-const formatReply = (http: HttpFacts | undefined): string => {
-  if (http?.status === undefined) return "";
-  return http.said === undefined ? ` (${http.status})` : ` (${http.status}): ${http.said}`;
-};
-
-const describeCause = (cause: unknown): string | undefined => {
-  if (!(cause instanceof Failure)) return undefined;
-  const { credentialSource: from } = cause.details;
-  if (from !== undefined) return `the service refused the credential from ${from}`;
-  if (cause.kind === "ledger-busy") return cause.message;
-  if (cause.kind === "rejects-unwritable") return cause.details.subject;
-  return {
-    "lease-lost": "the run lost its lease of the ledger, so other runs may now send these groups",
-    "database-unavailable": "the ledger database did not answer",
-    "database-refused": "authentication failed for the ledger database",
-  }[cause.kind];
-};
-
-const stopTexts: Readonly<Record<string, string>> = {
-  storage: "rollcall cannot use one of its own files",
-  usage: "a setting is missing or invalid",
-  auth: "the service refused the credential",
-  refused: "the service refused a request",
-  unavailable: "the service is unreachable",
-  not_found: "the service does not know the model",
-  invalid_input: "the input changed or cannot be read",
-  interrupted: "the run was interrupted",
 };

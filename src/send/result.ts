@@ -122,11 +122,12 @@ const findFailure = (
   run: LogResultParts & { readonly groups: OutcomeCounts },
 ): Failure | undefined => {
   const { sent, groups, rejectsFailure, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
-  const { stop = rejectsFailure, problems, unknown } = sent;
+  const { problems, unknown } = sent;
+  const stop = sent.stop === undefined ? rejectsFailure : nameProblems(sent.stop, problems);
   const { logged, not_sent: notSent, rejected } = groups;
   const ledger = run.ledger !== null;
   const facts = { logged, notSent, unknown: groups.unknown, requests: sent.of, ledger };
-  const about = stop === undefined ? {} : toStopDetails(stop, problems);
+  const about = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
     const canResolve = ledger && unknown.isHonored && run.resendLogged !== true;
     const { request, number, unknownFailure, retryFailure } = unknown;
@@ -151,14 +152,16 @@ const findFailure = (
   }
   // Without a ledger, a rerun would log everything again.
   if (logged + groups.already_logged + rejected > 0)
-    return logPartial(facts, { ...about, retryable: ledger && stop.retryable });
-  const unsent = sent.tried === 0 && stop.code === "storage" ? { unsent: true } : {};
-  if (problems.length === 0) return stop.withDetails(unsent);
+    return logPartial(facts, stop, { ...about, retryable: ledger && stop.retryable });
+  return sent.tried === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
+};
+
+const nameProblems = (stop: Failure, problems: readonly Problem[]): Failure => {
   const { status } = stop.details.http ?? {};
-  // The message of this failure names the problems.
+  if (problems.length === 0) return stop;
   return stop.kind === "request-refused" && status !== undefined
     ? requestRefused(status, { ...stop.details, problems })
-    : stop.withDetails({ problems, ...unsent });
+    : stop.withDetails({ problems });
 };
 
 const toObstacleDetails = (obstacle: Failure | undefined): FailureDetails => {
@@ -167,9 +170,9 @@ const toObstacleDetails = (obstacle: Failure | undefined): FailureDetails => {
   return { http, where, stoppedBy: obstacle.code, cause: obstacle };
 };
 
-const toStopDetails = (stop: Failure, problems: readonly Problem[]): FailureDetails => {
-  const all = problems.length > 0 ? problems : (stop.details.problems ?? []);
-  return { ...toObstacleDetails(stop), ...(all.length === 0 ? {} : { problems: all }), retryable: stop.retryable };
+const toStopDetails = (stop: Failure): FailureDetails => {
+  const { problems } = stop.details;
+  return { ...toObstacleDetails(stop), ...(problems?.length ? { problems } : {}), retryable: stop.retryable };
 };
 
 /** Returns the warnings of reading and of sending. `--strict` cannot make the latter errors. */

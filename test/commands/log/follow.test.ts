@@ -116,13 +116,13 @@ describe("rollcall log --follow", () => {
     [
       `${line(1)}{"reward": NaN}\n`,
       7,
-      /^1 group logged, 1 not sent: the input has errors: \S+:2:12: NaN/,
+      /^1 group logged, 1 not sent: \S+:2:12: NaN/,
       /^write a finite reward.*; or send .* with --on-invalid skip.*, then rerun the same command to send only what is left/,
     ],
     [
       `${line(1)}{"reward": NaN}\n{\n`,
       7,
-      /the input has errors, for 2 reasons$/,
+      /the input has 2 errors \(1 json-nan, 1 json-truncated\)$/,
       /^fix the reported problems; or send the valid groups with --on-invalid skip/,
     ],
     [`${line(1)}{"split":"eval","trajectory_groups":[]}\n`, 7, /split-mismatch/, /^(?!.*--on-invalid)/],
