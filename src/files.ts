@@ -38,57 +38,48 @@ export const requireSafeOwnership = (path: string): void => {
   const user = currentUser();
   if (user === undefined) return;
   // In a user namespace, the system's root has another uid, which owns `/`.
-  const trusted = new Set([user, 0, fs.statSync("/").uid]);
-  requireSafePart(resolve(path), { path, user, trusted });
+  const trusted = [user, 0, fs.statSync("/").uid];
+  const requireSafePart = (part: string, links: number): void => {
+    const above = dirname(part);
+    if (above !== part) requireSafePart(above, links);
+    const facts = tryStat(part, fs.lstatSync);
+    if (facts === undefined) return;
+    const { uid: owner, mode } = facts;
+    const isLink = facts.isSymbolicLink();
+    const format = (...words: readonly string[]): string =>
+      `\`${formatCommandLine(user === 0 || owner === user ? words : ["sudo", ...words])}\``;
+    if (!trusted.includes(owner) && isLink) {
+      const message = `${part} is a link of another user (uid ${owner}), so rollcall does not follow it`;
+      throw unsafeOwnership(part, message, `remove the link: ${format("rm", part)}`);
+    }
+    if (!trusted.includes(owner)) {
+      const effect = part === path ? "" : `, so rollcall does not use ${path}`;
+      // A folder that may contain more than rollcall's files should keep its owner.
+      const isOwn = part === path || (part === dirname(path) && basename(part) === "rollcall");
+      const fix = isOwn
+        ? `check its contents, then take ownership: ${format("chown", String(user), part)}`
+        : `run rollcall as user ${owner}`;
+      throw unsafeOwnership(part, `${part} belongs to another user (uid ${owner})${effect}`, fix);
+    }
+    if (facts.isDirectory() && isWritableByOthers(facts)) {
+      const message = `other users can write to ${part} (mode ${formatMode(mode & 0o7777)}) and could replace ${path}`;
+      throw unsafeOwnership(part, message, `deny them access: ${format("chmod", "go-w", part)}`);
+    }
+    if (isLink && links < maxLinks) requireSafePart(resolve(fs.realpathSync(above), fs.readlinkSync(part)), links + 1);
+  };
+  requireSafePart(resolve(path), 0);
 };
 
-interface Ownership {
-  readonly path: string;
-  readonly user: number;
-  readonly trusted: ReadonlySet<number>;
-}
+const maxLinks = 40;
 
 const unsafeOwnership = (part: string, message: string, fix: string): Failure => {
   const hint = `${fix}, or choose another location with ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR or --ledger`;
   return new Failure("storage", "unsafe-ownership", message, { hint, where: { file: part } });
 };
 
-const maxLinks = 40;
-
-/** @throws Failure `unsafe-ownership` */
-const requireSafePart = (part: string, ownership: Ownership, links = 0): void => {
-  const { path, user, trusted } = ownership;
-  const above = dirname(part);
-  if (above !== part) requireSafePart(above, ownership, links);
-  const facts = tryStat(part);
-  if (facts === undefined) return;
-  const { uid: owner, mode } = facts;
-  const command = (isOwn: boolean, ...words: readonly string[]): string =>
-    `\`${formatCommandLine([...(isOwn || user === 0 ? [] : ["sudo"]), ...words])}\``;
-  if (!trusted.has(owner) && facts.isSymbolicLink()) {
-    const message = `${part} is a link of another user (uid ${owner}), so rollcall does not follow it`;
-    throw unsafeOwnership(part, message, `remove the link: ${command(false, "rm", part)}`);
-  }
-  if (!trusted.has(owner)) {
-    const effect = part === path ? "" : `, so rollcall does not use ${path}`;
-    // A folder that may contain more than rollcall's files should keep its owner.
-    const isOwn = part === path || (part === dirname(path) && basename(part) === "rollcall");
-    const fix = isOwn
-      ? `check its contents, then take ownership: ${command(false, "chown", String(user), part)}`
-      : `run rollcall as user ${owner}`;
-    throw unsafeOwnership(part, `${part} belongs to another user (uid ${owner})${effect}`, fix);
-  }
-  if (facts.isDirectory() && isWritableByOthers(facts)) {
-    const message = `other users can write to ${part} (mode ${formatMode(mode & 0o7777)}) and could replace ${path}`;
-    throw unsafeOwnership(part, message, `deny them access: ${command(owner === user, "chmod", "go-w", part)}`);
-  }
-  if (!facts.isSymbolicLink() || links === maxLinks) return;
-  requireSafePart(resolve(fs.realpathSync(above), fs.readlinkSync(part)), ownership, links + 1);
-};
-
 const formatMode = (mode: number): string => mode.toString(8).padStart(4, "0");
 
-const tryStat = (path: string, read: typeof fs.lstatSync = fs.lstatSync): fs.Stats | undefined => {
+const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats | undefined => {
   try {
     return read(path, { throwIfNoEntry: false });
   } catch {
@@ -102,7 +93,7 @@ const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
 
 /** Returns a warning if other users can access a file or folder. Windows has no modes. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
-  const mode = currentUser() === undefined ? 0 : (tryStat(path, fs.statSync)?.mode ?? 0);
+  const mode = currentUser() === undefined ? 0 : (tryStat(path)?.mode ?? 0);
   return (mode & 0o077) === 0 ? undefined : makeLooseModeProblem(path, mode, wanted);
 };
 
@@ -125,33 +116,40 @@ export interface Draft {
 /** Opens a draft; root keeps the owner of the file. A pipe or a device is written directly. @param mode of a new file */
 export const openDraft = (path: string, mode = 0o600): Draft => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
-  if (before !== undefined && !before.isFile()) {
-    const { write, close } = openForWriting(path, "w");
-    return { path, write, commit: close, discard: close };
-  }
-  const target = before === undefined ? path : fs.realpathSync(path);
-  const draft = `${target}.${crypto.randomUUID().slice(0, 8)}.draft`;
-  const { file, write, close } = openForWriting(draft, "wx", mode);
+  const isReplaced = before?.isFile() !== false;
+  const target = before === undefined || !isReplaced ? path : fs.realpathSync(path);
+  const draft = isReplaced ? `${target}.${crypto.randomUUID().slice(0, 8)}.draft` : path;
+  let file: number | undefined = fs.openSync(draft, isReplaced ? "wx" : "w", mode);
+  const close = (): void => {
+    if (file !== undefined) fs.closeSync(file);
+    file = undefined;
+  };
+  const replace = (written: number): void => {
+    fs.fsyncSync(written);
+    if (before !== undefined && before.uid !== fs.fstatSync(written).uid) {
+      ignoreErrors(() => fs.fchownSync(written, before.uid, before.gid));
+    }
+    close();
+    fs.renameSync(draft, target);
+    // Not every system can sync a folder. The bytes of the file are on disk already.
+    ignoreErrors(() => {
+      const folder = fs.openSync(dirname(target), "r");
+      fs.fsyncSync(folder);
+      fs.closeSync(folder);
+    });
+  };
   return {
     path: draft,
-    write,
+    write: (piece) => {
+      if (file !== undefined) fs.writeFileSync(file, piece);
+    },
     commit: () => {
-      fs.fsyncSync(file);
+      if (isReplaced && file !== undefined) replace(file);
       close();
-      if (before !== undefined && before.uid !== fs.statSync(draft).uid) {
-        ignoreErrors(() => fs.chownSync(draft, before.uid, before.gid));
-      }
-      fs.renameSync(draft, target);
-      // Not every system can sync a folder. The bytes of the file are on disk already.
-      ignoreErrors(() => {
-        const folder = fs.openSync(dirname(target), "r");
-        fs.fsyncSync(folder);
-        fs.closeSync(folder);
-      });
     },
     discard: () => {
       close();
-      fs.rmSync(draft, { force: true });
+      if (isReplaced) fs.rmSync(draft, { force: true });
     },
   };
 };
@@ -160,21 +158,6 @@ const ignoreErrors = (work: () => void): void => {
   try {
     work();
   } catch {}
-};
-
-const openForWriting = (path: string, flags: "w" | "wx", mode?: number) => {
-  const file = fs.openSync(path, flags, mode);
-  let isOpen = true;
-  return {
-    file,
-    write: (piece: string | Uint8Array): void => {
-      if (isOpen) fs.writeFileSync(file, piece);
-    },
-    close: (): void => {
-      if (isOpen) fs.closeSync(file);
-      isOpen = false;
-    },
-  };
 };
 
 /** Writes all of a file, or leaves the old file unchanged. @param mode of a new file @throws as the file system does */
@@ -235,100 +218,84 @@ export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\/
 
 /** Returns a warning if other users can access a database's file. An empty one gets mode 0600 when it is opened. */
 export const checkDatabaseMode = (location: string): Problem | undefined =>
-  isDatabaseUrl(location) || !tryStat(location, fs.statSync)?.size ? undefined : checkFileMode(location, "600");
+  isDatabaseUrl(location) || !tryStat(location)?.size ? undefined : checkFileMode(location, "600");
 
-/** Reads all of a stream; undefined for more than `maxBytes`. @throws the stream's errors */
+/**
+ * Reads all of a stream, or of a file, a pipe or a device; undefined for more than `maxBytes`.
+ * @throws the signal's reason, or what `toError` returns for the code of a system's error
+ */
 export const readUpTo = async (
-  stream: Readable,
+  from: string | Readable,
   maxBytes: number,
-  { signal }: Pick<Host, "signal">,
+  host: Pick<Host, "signal" | "sleep">,
+  toError: (code: string, cause: unknown) => unknown = (_, cause) => cause,
 ): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = [];
   let length = 0;
+  let waiting: ReturnType<typeof unblockOnAbort> | undefined;
   try {
-    for await (const chunk of addAbortSignal(signal, stream)) {
+    if (typeof from === "string" && fs.statSync(from).isFIFO()) waiting = unblockOnAbort(from, host);
+    const stream = typeof from === "string" ? fs.createReadStream(from, { end: maxBytes }) : from;
+    for await (const chunk of addAbortSignal(host.signal, stream)) {
       chunks.push(Buffer.from(chunk));
       length += chunk.length;
       if (length > maxBytes) return undefined;
     }
+    return Buffer.concat(chunks);
   } catch (thrown) {
-    signal.throwIfAborted();
-    throw thrown;
-  }
-  return Buffer.concat(chunks);
-};
-
-/** Reads a file, a pipe or a device; undefined for more than `maxBytes`. @throws the system's errors */
-export const readFileUpTo = async (
-  file: string,
-  maxBytes: number,
-  host: Pick<Host, "signal" | "sleep">,
-): Promise<Buffer | undefined> => {
-  const writer = fs.statSync(file).isFIFO() ? unblockOnAbort(file, host) : undefined;
-  try {
-    return await readUpTo(fs.createReadStream(file, { end: maxBytes }), maxBytes, host);
+    host.signal.throwIfAborted();
+    throw toError(getErrorCode(thrown), thrown);
   } finally {
-    writer?.end();
+    waiting?.end();
   }
 };
 
 /** Opening or reading a named pipe cannot be aborted. At a signal, this writes to the pipe to end its wait. */
 export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {
   signal.throwIfAborted();
-  let isWaiting = true;
-  const write = async () => {
-    let pipe: number | undefined;
-    while (isWaiting && pipe === undefined) {
-      pipe = tryOpenPipe(name);
-      if (pipe === undefined) await sleep(pipePollMs);
-    }
-    if (pipe === undefined) return;
-    try {
-      fs.writeSync(pipe, "\n");
-    } finally {
-      fs.closeSync(pipe);
-    }
+  const ended = new AbortController();
+  const unblock = async () => {
+    const pipe = await openPipe(name, sleep, ended.signal);
+    fs.writeSync(pipe, "\n");
+    fs.closeSync(pipe);
   };
-  const listener = () => void write().catch(() => undefined);
-  signal.addEventListener("abort", listener, { once: true });
-  return {
-    end() {
-      isWaiting = false;
-      signal.removeEventListener("abort", listener);
-    },
-  };
+  const listener = () => void unblock().catch(() => undefined);
+  signal.addEventListener("abort", listener, { once: true, signal: ended.signal });
+  return { end: () => ended.abort() };
 };
 
 const pipePollMs = 10;
 
-const tryOpenPipe = (name: string): number | undefined => {
-  try {
-    return fs.openSync(name, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
-  } catch (thrown) {
-    if (getErrorCode(thrown) === "ENXIO") return undefined;
-    throw thrown;
+/** Opens a named pipe for writing as soon as it has a reader. Waiting in the system would block signals. */
+const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal): Promise<number> => {
+  for (;;) {
+    try {
+      return fs.openSync(name, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
+    } catch (thrown) {
+      if (getErrorCode(thrown) !== "ENXIO") throw thrown;
+    }
+    await sleep(pipePollMs, signal);
+    signal.throwIfAborted();
   }
 };
 
-/** Writes to a file. If it is a named pipe, waits for its reader, because opening the pipe would block signals. */
+/** Writes to a file. If it is a named pipe, waits for its reader. */
 export const writeForReader = async <Result>(
   file: string,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,
   write: () => Result | Promise<Result>,
 ): Promise<Result> => {
-  if (tryStat(file, fs.statSync)?.isFIFO() !== true) return await write();
-  let pipe = tryOpenPipe(file);
-  for (; pipe === undefined; pipe = tryOpenPipe(file)) await sleep(pipePollMs, signal);
+  const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
     return await write();
   } finally {
-    fs.closeSync(pipe);
+    if (pipe !== undefined) fs.closeSync(pipe);
   }
 };
 
 /** Reads a file, but no pipe or device, because no signal could end the wait for it. @throws the system's errors */
 export const readRegularFile = (path: string): Buffer => {
   const facts = fs.statSync(path);
-  if (!facts.isFile() && !facts.isDirectory()) throw Object.assign(new Error(), { code: "not a file" });
+  if (!facts.isFile() && !facts.isDirectory()) throw Object.assign(new Error(), { code: "not-a-file" });
   return fs.readFileSync(path);
 };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { type CatalogModel, readCatalogReply } from "../contract/catalog.ts";
 import { type ReplyList, typedValue } from "../contract/replies.ts";
-import { getErrorCode, makeFolder, readFileUpTo, readUpTo, writeFileAtomically } from "../files.ts";
+import { makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
 import { bomLength, locateOffset, openBracket, skipWhite } from "../json/walk.ts";
@@ -114,11 +114,9 @@ export const parseCatalog = (bytes: Uint8Array): ReplyList<CatalogModel> | undef
 
 /** Reads a catalog from a file or `-`: a JSON document, a JSON array of entries, or an entry per line. */
 export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList<CatalogModel>> => {
-  const reading = file === "-" ? readUpTo(host.stdin, maxReplyBytes, host) : readFileUpTo(file, maxReplyBytes, host);
-  const bytes = await reading.catch((cause: unknown) => {
-    host.signal.throwIfAborted();
-    throw catalogFileUnreadable({ file, code: getErrorCode(cause), cause });
-  });
+  const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
+    catalogFileUnreadable({ file, code, cause }),
+  );
   if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
   const own = bytes.subarray(bomLength(bytes));
   const text = own.toString("utf8").trim();

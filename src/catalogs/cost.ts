@@ -1,14 +1,6 @@
 /** The cost of a usage at a model's prices, in exact decimals. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import {
-  addDecimals,
-  compareDecimals,
-  type Decimal,
-  formatDecimal,
-  multiplyDecimals,
-  parseDecimal,
-  zero,
-} from "../decimal.ts";
+import * as decimals from "../decimal.ts";
 import { getMember, getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
@@ -69,7 +61,7 @@ export const computeCost = (
   { usage, areUnitsGiven }: { readonly usage: Usage; readonly areUnitsGiven: boolean },
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
-  let known = zero;
+  let known = decimals.zero;
   for (const [names, count, isNeeded] of [
     [["prompt"], usage.prompt_tokens - usage.cached_tokens, true],
     [["input_cache_read", "input_cache_reads"], usage.cached_tokens, true],
@@ -80,18 +72,22 @@ export const computeCost = (
     const price = names.find((one) => readPrice(pricing, one) !== undefined) ?? names[0];
     const unit = readPrice(pricing, price);
     if (count === 0 || (unit === undefined && !isNeeded)) continue;
-    const cost = unit && multiplyDecimals(unit, { digits: BigInt(count), places: 0 });
-    if (cost !== undefined) known = addDecimals(known, cost);
-    const format = (amount: Decimal | undefined) => (amount === undefined ? null : formatDecimal(amount));
+    const cost = unit && decimals.multiplyDecimals(unit, { digits: BigInt(count), places: 0 });
+    if (cost !== undefined) known = decimals.addDecimals(known, cost);
+    const format = (amount: decimals.Decimal | undefined) =>
+      amount === undefined ? null : decimals.formatDecimal(amount);
     items.push({ price, count, unit_price: format(unit), cost: format(cost) });
   }
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
-  const at_least = formatDecimal(known);
+  const at_least = decimals.formatDecimal(known);
   return { items, total: not_stated.length === 0 ? at_least : null, at_least, not_stated };
 };
 
 /** Compares costs. An unknown total comes last. */
 export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a): number => {
   if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
-  return compareDecimals(parseDecimal(a.at_least) ?? zero, parseDecimal(b.at_least) ?? zero);
+  return decimals.compareDecimals(
+    decimals.parseDecimal(a.at_least) ?? decimals.zero,
+    decimals.parseDecimal(b.at_least) ?? decimals.zero,
+  );
 };

@@ -52,21 +52,21 @@ const words = {
   print: (value: unknown, spelled: () => string) => (Array.isArray(value) ? value.join(", ") : spelled()),
 };
 
-/** The last second of the year 9999. */
-const maxSeconds = 253_402_300_799;
+/** The last millisecond whose year has four digits. */
+const maxMs = Date.UTC(10_000, 0) - 1;
 
 /** The column of a time in Unix seconds. Services send 0 for an unknown time, which is shown as 0. */
 const createdColumn = <Row extends JsonObject>(rank: number): FieldColumn<Row> =>
   field<Row>("created", {
     rank,
     print: (value, spelled) =>
-      typeof value === "number" && value > 0 && value <= maxSeconds ? utcDay(value * 1000) : spelled(),
+      typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
   });
 
 export const dayMs = 86_400_000;
 
 /** Returns the day of a time as `YYYY-MM-DD`. */
-export const utcDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+export const utcDay = (ms: number): string => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
 /** The fields of models that can be called (interface 2.3). Their order is a promise (output.md). */
 export const modelFields: readonly FieldColumn<InferenceModel>[] = [

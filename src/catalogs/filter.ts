@@ -34,27 +34,24 @@ export type Filter = Readonly<Partial<Record<WordsName, Strings | undefined>>> &
   readonly createdSince?: RelativeTime | undefined;
 };
 
-interface WordsOption {
-  readonly name: WordsName | "maxPrice";
-  readonly of: (model: CatalogModel) => Strings;
-  /** Assumed: services use these words. Other words of a catalog are accepted, too. */
-  readonly usual: Strings;
-}
-
 type Holds = (own: Strings, wanted: ReadonlySet<string>) => boolean;
 const hasAll: Holds = (own, wanted) => [...wanted].every((word) => own.includes(word));
 const hasSome: Holds = (own, wanted) => own.some((word) => wanted.has(word));
 const hasOnly: Holds = (own, wanted) => own.length > 0 && own.every((word) => wanted.has(word));
 
-interface MatchedWords extends WordsOption {
-  readonly name: WordsName;
+interface WordsOption {
+  readonly name: WordsName | "maxPrice";
   readonly column: string;
-  readonly holds: Holds;
+  readonly of: (model: CatalogModel) => Strings;
+  /** Undefined for prices, which are compared as numbers. */
+  readonly holds?: Holds;
+  /** Assumed: services use these words. Other words of a catalog are accepted, too. */
+  readonly usual: Strings;
 }
 
 type ListColumn = "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters";
 
-const listOption = (name: WordsName, column: ListColumn, usual: string): MatchedWords => {
+const listOption = (name: WordsName, column: ListColumn, usual: string): WordsOption => {
   const of = (model: CatalogModel) => typedValue(model[column]) ?? [];
   return { name, column, of, holds: hasAll, usual: usual.split(" ") };
 };
@@ -73,7 +70,7 @@ const countryCodes: Strings = [
 ].flatMap((line) => line.split(" "));
 
 /** The words are the country of each data center; an empty text for a data center without a country. */
-const countryOption = (name: WordsName, holds: Holds): MatchedWords => ({
+const countryOption = (name: WordsName, holds: Holds): WordsOption => ({
   ...{ name, holds, column: "datacenters.country_code" },
   of: ({ datacenters }) => (typedValue(datacenters) ?? []).map(({ country_code: code }) => typedValue(code) ?? ""),
   usual: ["EU", ...countryCodes],
@@ -84,7 +81,7 @@ const features = "tools json_mode structured_outputs web_search reasoning logpro
 const parameters =
   "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias";
 
-const matchedWords: readonly MatchedWords[] = [
+const wordsOptions: readonly WordsOption[] = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),
   listOption("feature", "supported_features", features),
@@ -96,12 +93,14 @@ const matchedWords: readonly MatchedWords[] = [
   },
   countryOption("country", hasSome),
   countryOption("onlyCountry", hasOnly),
+  {
+    ...{ name: "maxPrice", column: "pricing", usual: knownPriceNames },
+    of: ({ pricing }) => [...statedPrices(pricing).keys()],
+  },
 ];
 
-const wordsOptions: readonly WordsOption[] = [
-  ...matchedWords,
-  { name: "maxPrice", of: ({ pricing }) => [...statedPrices(pricing).keys()], usual: knownPriceNames },
-];
+const listWords = (filter: Filter, name: WordsOption["name"]): Strings | undefined =>
+  name === "maxPrice" ? filter.maxPrice?.map(([price]) => price) : filter[name];
 
 const normalizeWord = (word: string): string => word.trim().toLowerCase();
 
@@ -114,9 +113,9 @@ const listCriteria = (filter: Filter, now: number) => {
     const matches = compilePattern(pattern);
     add([], ({ id, name }) => matches({ id: typedValue(id) ?? "", name: typedValue(name) ?? "" }));
   }
-  for (const { name, column, of, holds } of matchedWords) {
-    const words = filter[name]?.map(normalizeWord);
-    if (words === undefined) continue;
+  for (const { name, column, of, holds } of wordsOptions) {
+    const words = listWords(filter, name)?.map(normalizeWord);
+    if (words === undefined || holds === undefined) continue;
     const isUnion = column === "datacenters.country_code" && words.includes("eu");
     const wanted = new Set([...words, ...(isUnion ? europeanUnion.map(normalizeWord) : [])]);
     add([column], (model) => holds(of(model).map(normalizeWord), wanted));
@@ -148,7 +147,7 @@ const listCriteria = (filter: Filter, now: number) => {
     [deprecatedWithin?.(now), true],
   ] as const) {
     if (ms === undefined) continue;
-    const day = utcDay(Math.min(ms, lastDay));
+    const day = utcDay(ms);
     // An unreadable date is neither past nor future.
     add(["deprecation_date"], (model) => {
       const end = deprecationDay(model);
@@ -157,9 +156,6 @@ const listCriteria = (filter: Filter, now: number) => {
   }
   return found;
 };
-
-/** The last day whose year has four digits. */
-const lastDay = Date.UTC(9999, 11, 31);
 
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
 
@@ -183,9 +179,8 @@ export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[])
   if (models.length === 0) return undefined;
   for (const option of wordsOptions) {
     const { name, usual } = option;
-    const words = name === "maxPrice" ? filter.maxPrice?.map(([price]) => price) : filter[name];
     const isIn = (list: Strings, word: string) => list.some((one) => normalizeWord(one) === normalizeWord(word));
-    const unusual = (words ?? []).filter((word) => !isIn(usual, word));
+    const unusual = (listWords(filter, name) ?? []).filter((word) => !isIn(usual, word));
     if (unusual.length === 0) continue;
     const occurring = [...new Set(models.flatMap(option.of))].filter((one) => one.trim() !== "").sort();
     const word = unusual.find((one) => !isIn(occurring, one));

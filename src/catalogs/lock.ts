@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";
-import { type Field, typedValue } from "../contract/replies.ts";
+import { MistypedValue, typedValue } from "../contract/replies.ts";
 import type { Failure } from "../failure.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
@@ -35,29 +35,20 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-export const toLockedModel = (catalog: CatalogName, id: string, model: CatalogModel): LockedModel => ({
-  catalog,
-  id,
-  quantization: typedValue(model.quantization) || undefined,
-  context_length: toPositive(model.context_length),
-  max_output_length: toPositive(model.max_output_length),
-  pricing: toLockedPrices(model),
-  input_modalities: sortUnique(model.input_modalities),
-  output_modalities: sortUnique(model.output_modalities),
-  supported_features: sortUnique(model.supported_features),
-  supported_sampling_parameters: sortUnique(model.supported_sampling_parameters),
-  countries: sortUnique(typedValue(model.datacenters)?.flatMap(({ country_code }) => typedValue(country_code) ?? [])),
-  deprecation_date: typedValue(model.deprecation_date) || undefined,
-});
-
-/** Assumed: 0 means "not stated". Negative numbers are invalid. */
-const toPositive = (field: Field<number>): number | undefined => {
-  const number = typedValue(field) ?? 0;
-  return number > 0 ? number : undefined;
+/** Returns the facts of a model; undefined without an id. */
+export const toLockedModel = (catalog: CatalogName, model: CatalogModel): LockedModel | undefined => {
+  const countries = typedValue(model.datacenters)?.flatMap(({ country_code: code }) => typedValue(code) ?? []);
+  const facts = Object.entries({ ...model, countries, pricing: toLockedPrices(model) });
+  const stated = facts.map(([name, fact]): readonly unknown[] => [name, toStatedFact(fact)]);
+  return LockedModel.safeParse({ ...Object.fromEntries(stated), catalog }).data;
 };
 
-const sortUnique = (list: Field<readonly string[]>): string[] | undefined =>
-  typedValue(list)?.length ? [...new Set(typedValue(list))].sort() : undefined;
+/** Assumed: 0, "" and an empty list mean "not stated". Negative numbers are invalid. */
+const toStatedFact = (fact: unknown): unknown => {
+  if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
+  const isStated = typeof fact === "number" ? fact > 0 : fact !== "" && fact !== null;
+  return isStated && !(fact instanceof MistypedValue) ? fact : undefined;
+};
 
 const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {
   const prices = statedPrices(pricing);
@@ -69,7 +60,7 @@ const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | und
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
 };
 
-/** Keys and positions from a model to one of its values. */
+/** From a model to one of its values. */
 export type LockPath = readonly (string | number)[];
 
 /** `positionOf` returns the line and column of a fact, from 1. */

@@ -1,6 +1,5 @@
 /** Compares locked models with the catalogs. Finds regressions by a table of rules, and replacements. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { typedValue } from "../contract/replies.ts";
 import * as decimals from "../decimal.ts";
 import type { Severity } from "../failure.ts";
 import type { CatalogName } from "./catalog-files.ts";
@@ -196,10 +195,16 @@ export const verifyLock = (
   catalogs: ReadonlyMap<CatalogName, readonly CatalogModel[]>,
   policy: LockPolicy,
 ) => {
-  const served = new Map(Array.from(catalogs, ([name, models]) => [name, toLockedModels(name, models)]));
+  const served = new Map(
+    Array.from(catalogs, ([name, models]) => [name, models.flatMap((model) => toLockedModel(name, model) ?? [])]),
+  );
   return lock.models.flatMap((locked, at) => {
     const models = served.get(locked.catalog) ?? [];
-    const regressions = findFewestRegressions(locked, models, policy);
+    // Of several entries with this id, the most similar one counts. A deprecation only breaks a tie.
+    const [regressions = findRegressions(locked, undefined, policy)] = models
+      .filter(({ id }) => id === locked.id)
+      .map((model) => findRegressions(locked, model, policy))
+      .sort((a, b) => countChanges(a) - countChanges(b) || a.length - b.length);
     const errors = regressions.filter(({ rule }) => rules[rule].severity === "error");
     // If only prices rose, only a cheaper model helps.
     const isCheaper = errors.every(({ rule }) => rule === "price-increased");
@@ -223,26 +228,8 @@ export const verifyLock = (
   });
 };
 
-const toLockedModels = (catalog: CatalogName, models: readonly CatalogModel[]): readonly LockedModel[] =>
-  models.flatMap((model) => {
-    const id = typedValue(model.id);
-    return id === undefined ? [] : [toLockedModel(catalog, id, model)];
-  });
-
-/** Compares with the model of this id that has the fewest regressions. A deprecation only breaks a tie. */
-const findFewestRegressions = (
-  locked: LockedModel,
-  models: readonly LockedModel[],
-  policy: LockPolicy,
-): readonly Regression[] => {
-  const count = (found: readonly Regression[]): number =>
-    found.filter(({ rule }) => !deprecationRules.includes(rule)).length;
-  const [fewest = findRegressions(locked, undefined, policy)] = models
-    .filter(({ id }) => id === locked.id)
-    .map((model) => findRegressions(locked, model, policy))
-    .sort((a, b) => count(a) - count(b) || a.length - b.length);
-  return fewest;
-};
+const countChanges = (found: readonly Regression[]): number =>
+  found.filter(({ rule }) => !deprecationRules.includes(rule)).length;
 
 /** Finds the cheapest model that breaks only replaceable rules. Its prices are in US dollars per million tokens. */
 const findReplacement = (

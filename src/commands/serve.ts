@@ -120,7 +120,7 @@ const openKeys = async (
 
 const parseProjectOption = (typed: string): string => {
   const parsed = parseProject(typed);
-  if (parsed.ok) return parsed.value;
+  if (typeof parsed === "string") return parsed;
   throw cli.wrongValue("--project", typed, parsed.wanted);
 };
 

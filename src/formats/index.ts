@@ -1,7 +1,7 @@
 /** Converts files of other tools to groups. It is loaded only if a file may have the format of another tool. */
 import type { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { getErrorCode, readFileUpTo } from "../files.ts";
+import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import {
   type ConvertedInputs,
@@ -43,10 +43,7 @@ const haveOwnFormat = async (sources: readonly Source[]): Promise<boolean> => {
 export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap<string, string>> => {
   const wrong = (why: string): Failure =>
     invalidOptionValue({ option: "--rewards", value: file, wanted: `a file of rewards: ${why}` });
-  const bytes = await readFileUpTo(file, Number.POSITIVE_INFINITY, host).catch((thrown: unknown) => {
-    host.signal.throwIfAborted();
-    throw wrong(`it cannot be read (${getErrorCode(thrown)})`);
-  });
+  const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) => wrong(`it cannot be read (${code})`));
   const rewards = new Map<string, string>();
   for (const [at, line] of (bytes?.toString("utf8") ?? "").split("\n").entries()) {
     if (line.trim() === "") continue;

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { readFileUpTo } from "../files.ts";
+import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 import { invalidRemoteUrl, type RemoteLocation, unsafeRedirect } from "./failures.ts";
@@ -82,7 +82,7 @@ const findToken = async (host: Host): Promise<{ readonly value: string; readonly
   const folder = env.HF_HOME || (cache === undefined ? undefined : join(cache, "huggingface"));
   const from = env.HF_TOKEN_PATH || (folder === undefined ? undefined : join(folder, "token"));
   if (from === undefined) return undefined;
-  const bytes = await readFileUpTo(from, maxTokenBytes, host).catch(() => host.signal.throwIfAborted());
+  const bytes = await readUpTo(from, maxTokenBytes, host).catch(() => host.signal.throwIfAborted());
   const value = bytes?.toString("utf8").trim() ?? "";
   return value === "" ? undefined : { value, from };
 };

@@ -1,8 +1,8 @@
 /** Shows and changes what is saved: settings, and profiles with their credentials. */
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { Failure, type FailureLocation, type Problem } from "../failure.ts";
+import { Failure, type Problem } from "../failure.ts";
 import { conflictingOptions } from "../failures.ts";
-import { getErrorCode, readFileUpTo, readUpTo } from "../files.ts";
+import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
@@ -10,8 +10,8 @@ import { didYouMean } from "../sentences.ts";
 import { credentialUses, findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
 import * as lookup from "./layers.ts";
-import { addMembers, changeSaved, parseDocument, readSaved } from "./saved.ts";
-import { isSettingName, redactSetting, type SettingName, settingNames, settings, toVariableName } from "./values.ts";
+import { addMembers, changeSaved, parseDocument, readSaved, type SavedChange } from "./saved.ts";
+import * as values from "./values.ts";
 
 type ChangeSources = Pick<lookup.SettingsSources, "host" | "flags" | "warn">;
 
@@ -20,7 +20,7 @@ export type SettingRow = ReturnType<typeof toSettingRow>;
 
 export const listSettings = (sources: ChangeSources) => {
   const layers = lookup.findLayers(sources);
-  const rows = settingNames.map((name) => toSettingRow(layers, name));
+  const rows = values.settingNames.map((name) => toSettingRow(layers, name));
   return { profile: layers.profile, rows, unknown: findUnknownNames(layers) };
 };
 
@@ -31,40 +31,26 @@ export const showSetting = (sources: ChangeSources, typed: string) => {
   return { row: toSettingRow(layers, name), profile: layers.profile };
 };
 
-const toSettingRow = (layers: lookup.Layers, name: SettingName) => {
+const toSettingRow = (layers: lookup.Layers, name: values.SettingName) => {
   const found = lookup.resolveSetting(layers, name);
   if (found === undefined) return { name, value: null, source: null, from: null, problem: null };
   const { text, source, where } = found;
-  const invalid = findInvalidValue(name, text, layers);
-  const problem: Problem | null = invalid ? { ...toPosition(where), ...invalid, severity: "warning" } : null;
+  const invalid = findSettingProblem(name, text, layers);
+  const position = source === "profile" ? layers.where(name) : {};
+  const problem: Problem | null = invalid ? { ...position, ...invalid, severity: "warning" } : null;
   const from = where.option ?? where.environment ?? where.file ?? null;
-  return { name, value: redactSetting(name, text), source, from, problem };
+  return { name, value: values.redactSetting(name, text), source, from, problem };
 };
-
-const toPosition = ({ file, line, column }: FailureLocation) => ({
-  ...(file !== undefined && { file }),
-  ...(line !== undefined && { line }),
-  ...(column !== undefined && { column }),
-});
 
 const makeProblem = (rule: string, message: string, advice: string | undefined): Problem => {
   return { rule, severity: "error", message, advice };
 };
 
-const findInvalidValue = (
-  name: SettingName,
-  text: string,
-  machine: Pick<lookup.Layers, "windows">,
-): Problem | undefined => {
-  const parsed = settings[name].parse(text, machine);
-  if (parsed.ok) return undefined;
-  const message = `invalid ${name} "${redactSetting(name, text)}": expected ${parsed.wanted}`;
-  const fix = `correct the value, or run \`rollcall config set ${name} …\``;
-  return makeProblem("setting-invalid", message, didYouMean(parsed.suggestion, fix).hint);
-};
+const toUsageFailure = ({ rule, message, advice }: Problem, setting?: values.SettingName): Failure =>
+  new Failure("usage", rule, message, { hint: advice, ...(setting && { where: { setting } }) });
 
 const findUnknownNames = ({ saved }: lookup.Layers): readonly string[] =>
-  Object.keys(saved).filter((name) => !isSettingName(name));
+  Object.keys(saved).filter((name) => !values.isSettingName(name));
 
 const secretNames = ["api_key", "token", "password", "key", "apikey", "secret", "username"];
 
@@ -79,34 +65,44 @@ const describeUnknownName = (name: string): Problem => {
     const advice = "save a key with `rollcall auth login`";
     return makeProblem("secret-in-settings", `${name} is a secret, not a setting`, advice);
   }
-  const near = findNearest(name.replaceAll("-", "_"), settingNames);
+  const near = findNearest(name.replaceAll("-", "_"), values.settingNames);
   const { hint } = didYouMean(near, "list the settings with `rollcall config list`");
   return makeProblem("setting-unknown", `unknown setting "${name}"`, hint);
 };
 
-const findSetting = (typed: string): SettingName => {
-  const name = [typed, normalizeName(typed)].find(isSettingName);
+const findSetting = (typed: string): values.SettingName => {
+  const name = [typed, normalizeName(typed)].find(values.isSettingName);
   if (name !== undefined) return name;
-  const { rule, message, advice } = describeUnknownName(typed);
-  throw new Failure("usage", rule, message, { hint: advice });
+  throw toUsageFailure(describeUnknownName(typed));
 };
 
-/** Returns the problem of a setting to save. It does not show a value that may be secret. */
-export const findSettingProblem = (
+const checkSetting = (
   name: string,
   value: unknown,
   layers: Pick<lookup.Layers, "local" | "windows">,
 ): Problem | undefined => {
-  if (!isSettingName(name)) return describeUnknownName(name);
-  if (layers.local && settings[name].isOfService) {
-    const message = `the local service has its own ${name}`;
-    return makeProblem("built-in-setting", message, "choose another profile with --profile <name>");
+  if (!values.isSettingName(name)) return describeUnknownName(name);
+  const { isOfService, parse } = values.settings[name];
+  if (layers.local && isOfService) {
+    const advice = "choose another profile with --profile <name>";
+    return makeProblem("built-in-setting", `the local service has its own ${name}`, advice);
   }
-  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
-    return findInvalidValue(name, lookup.toSettingText(value), layers);
+  if (typeof value === "object") {
+    const advice = "write it as a string, as `rollcall config export` does";
+    return makeProblem("setting-invalid", `${name} is not a string, a number, true or false`, advice);
   }
-  const message = `${name} is not a string, a number, true or false`;
-  return makeProblem("setting-invalid", message, "write it as a string, as `rollcall config export` does");
+  const text = String(value);
+  const parsed = parse(text, layers);
+  if (!values.isRejected(parsed)) return undefined;
+  const message = `invalid ${name} "${values.redactSetting(name, text)}": expected ${parsed.wanted}`;
+  return makeProblem("setting-invalid", message, didYouMean(parsed.suggestion).hint);
+};
+
+/** Returns the problem of a setting in a file. It does not show a value that may be secret. */
+export const findSettingProblem: typeof checkSetting = (name, value, layers) => {
+  const found = checkSetting(name, value, layers);
+  const advice = found?.advice ?? `correct the value, or run \`rollcall config set ${name} …\``;
+  return found && { ...found, advice };
 };
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
@@ -121,14 +117,10 @@ export const setSetting = async (
 ) =>
   await saveSettings(sources, confirm, (layers) => {
     const name = findSetting(typed);
-    const problem = findSettingProblem(name, text, layers);
-    const parsed = settings[name].parse(text, layers);
-    if (problem !== undefined) {
-      const { rule, message, advice } = problem;
-      const hint = parsed.ok || rule !== "setting-invalid" ? advice : didYouMean(parsed.suggestion).hint;
-      throw new Failure("usage", rule, message, { hint, where: { setting: name } });
-    }
-    return { [name]: parsed.ok && typeof parsed.value === "boolean" ? parsed.value : text };
+    const problem = checkSetting(name, text, layers);
+    if (problem !== undefined) throw toUsageFailure(problem, name);
+    const value = values.settings[name].parse(text, layers);
+    return { [name]: typeof value === "boolean" ? value : text };
   });
 
 export const importSettings = async (sources: ChangeSources, from: string, confirm?: Confirm) =>
@@ -145,24 +137,24 @@ const saveSettings = async (
   const added = await read(layers);
   const file = await changeSaved(sources.host, "settings", addMembers(profile, added));
   const after = { ...layers, saved: added, flags: {} };
-  const overriding = settingNames.filter(
+  const overriding = values.settingNames.filter(
     (name) => Object.hasOwn(added, name) && lookup.resolveSetting(after, name)?.source === "environment",
   );
-  return { profile, isNew, file, names: Object.keys(added), overriding: overriding.map(toVariableName) };
+  return { profile, isNew, file, names: Object.keys(added), overriding: overriding.map(values.toVariableName) };
 };
 
-const omit = (members: JsonObject = {}, keys: readonly string[]): JsonObject =>
-  Object.fromEntries(Object.entries(members).filter(([name]) => !keys.includes(name)));
+const omitMembers = (profile: string, keys: readonly string[]): SavedChange => {
+  return (profiles) => {
+    const members = Object.entries(profiles.get(profile) ?? {}).filter(([name]) => !keys.includes(name));
+    profiles.set(profile, Object.fromEntries(members));
+  };
+};
 
 export const unsetSettings = async (sources: ChangeSources, typed: readonly string[]) => {
   const { profile, saved } = lookup.findLayers(sources);
   const all = typed.map((name) => (Object.hasOwn(saved, name) ? name : findSetting(name)));
   const names = all.filter((name) => Object.hasOwn(saved, name));
-  if (names.length > 0) {
-    await changeSaved(sources.host, "settings", (profiles) =>
-      profiles.set(profile, omit(profiles.get(profile), names)),
-    );
-  }
+  if (names.length > 0) await changeSaved(sources.host, "settings", omitMembers(profile, names));
   return { profile, names, absent: all.filter((name) => !names.includes(name)) };
 };
 
@@ -170,7 +162,7 @@ export const unsetSettings = async (sources: ChangeSources, typed: readonly stri
 export const exportSettings = (sources: ChangeSources) => {
   const layers = lookup.findLayers(sources);
   const { profile, saved } = layers;
-  const names = settingNames.filter((name) => (saved[name] ?? null) !== null);
+  const names = values.settingNames.filter((name) => (saved[name] ?? null) !== null);
   for (const name of names) lookup.findValue({ ...layers, flags: {}, env: {} }, name);
   const exported = Object.fromEntries(names.map((name) => [name, saved[name]]));
   return { profile, settings: exported, unknown: findUnknownNames(layers) };
@@ -180,16 +172,14 @@ const maxImportBytes = 1024 * 1024;
 
 const readImport = async (host: Host, from: string, layers: lookup.Layers): Promise<JsonObject> => {
   const name = from === "-" ? "(standard input)" : from;
-  const reading = from === "-" ? readUpTo(host.stdin, maxImportBytes, host) : readFileUpTo(from, maxImportBytes, host);
-  const bytes = await reading.catch((cause: unknown) => {
-    host.signal.throwIfAborted();
-    throw failures.unreadableImport(name, getErrorCode(cause), cause);
-  });
+  const bytes = await readUpTo(from === "-" ? host.stdin : from, maxImportBytes, host, (code, cause) =>
+    failures.unreadableImport(name, code, cause),
+  );
   if (bytes === undefined) throw failures.unreadableImport(name, "EFBIG");
   const { members, where } = parseDocument(bytes, name, failures.invalidImportFile);
   const problems = Object.entries(members).flatMap(([key, value]): readonly Problem[] => {
     const problem = findSettingProblem(key, value, layers);
-    return problem === undefined ? [] : [{ ...toPosition(where([key])), ...problem, path: [key] }];
+    return problem === undefined ? [] : [{ ...where([key]), ...problem, path: [key] }];
   });
   if (problems.length > 0) throw failures.invalidImportSettings(name, problems);
   return members;
@@ -200,7 +190,7 @@ export const listProfiles = ({ host, flags, warn }: ChangeSources) => {
   const { profile } = lookup.findProfileName(flags, host.env, file);
   return lookup.knownProfiles(file, credentials).map((name) => {
     const saved = file.profiles.get(name) ?? {};
-    const url = typeof saved.base_url === "string" ? redactSetting("base_url", saved.base_url) : null;
+    const url = typeof saved.base_url === "string" ? values.redactSetting("base_url", saved.base_url) : null;
     const keys = findSavedUses(credentials.profiles.get(name));
     return { name, in_use: name === profile, base_url: url, keys, settings: Object.keys(saved) };
   });
@@ -241,13 +231,7 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
   const { profile } = lookup.findLayers(sources);
   const saved = findSavedUses(readSaved(host, "credentials", warn).profiles.get(profile));
   const removed = saved.filter((use) => only === undefined || use === only);
-  if (removed.length > 0) {
-    await changeSaved(host, "credentials", (profiles) => {
-      const kept = omit(profiles.get(profile), removed);
-      if (Object.keys(kept).length > 0) profiles.set(profile, kept);
-      else profiles.delete(profile);
-    });
-  }
+  if (removed.length > 0) await changeSaved(host, "credentials", omitMembers(profile, removed));
   return { profile, removed, left: findSecretVariables(host, only === undefined ? credentialUses : [only]) };
 };
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
-import { getErrorCode, readFileUpTo } from "../files.ts";
+import { getErrorCode, readUpTo } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { describeSystemCode } from "../sentences.ts";
@@ -40,12 +40,10 @@ interface FoundCredential {
   readonly secret?: () => string | Promise<string>;
 }
 
-export const openCredentials = (sources: SettingsSources, layers: Layers) => {
+export const openCredentials = (sources: SettingsSources, layers: Layers, readVariable: VariableReader) => {
   const { host, hide, notice, warn } = sources;
   const { profile, isNamed } = layers;
   const commandVariable = toVariableName("credential_command");
-  // A file may be a pipe, which can be read only once.
-  const secrets = new Map<SecretVariable, Promise<Secret | undefined>>();
   const findUsername = (use: CredentialUse, saved?: string): string | undefined => {
     if (use !== "calls") return undefined;
     const fromEnvironment = host.env.ROLLCALL_USERNAME || undefined;
@@ -55,9 +53,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
   const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
-      const reading = secrets.get(variable) ?? readVariable(variable, host);
-      secrets.set(variable, reading);
-      const secret = await reading;
+      const secret = await readVariable(variable);
       if (secret === undefined) continue;
       hide(secret.text);
       checkSecret(secret, [use]);
@@ -104,28 +100,26 @@ export const openCredentials = (sources: SettingsSources, layers: Layers) => {
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
     return found ?? { state: "missing", failure: failures.credentialMissing({ use, origin, profile }) };
   };
-  const resolveCredential = async (use: CredentialUse, origin: string): Promise<Credential> => {
-    const { secret, from = "", username, failure } = await find(use, origin);
-    if (secret === undefined) throw failure;
-    return { secret: await secret(), from, username };
-  };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
-  return {
-    /** `refused` runs a `credential_command` once more. @throws Failure `auth`, `usage` */
-    async credential(
-      use: CredentialUse,
-      { origin, refused }: { readonly origin: string; readonly refused: boolean },
-    ): Promise<Credential> {
-      const id = `${use} ${origin}`;
-      const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
-      const credential = (isRerun ? undefined : resolved.get(id)) ?? resolveCredential(use, origin);
-      if (isRerun) rerunIds.add(id);
-      resolved.set(id, credential);
-      return await credential;
-    },
-    credentialSource: find,
+  /** `refused` runs a `credential_command` once more. @throws Failure `auth`, `usage` */
+  const credential = async (
+    use: CredentialUse,
+    { origin, refused }: { readonly origin: string; readonly refused: boolean },
+  ): Promise<Credential> => {
+    const resolve = async (): Promise<Credential> => {
+      const { secret, from = "", username, failure } = await find(use, origin);
+      if (secret === undefined) throw failure;
+      return { secret: await secret(), from, username };
+    };
+    const id = `${use} ${origin}`;
+    const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
+    const resolving = (isRerun ? undefined : resolved.get(id)) ?? resolve();
+    if (isRerun) rerunIds.add(id);
+    resolved.set(id, resolving);
+    return await resolving;
   };
+  return { credential, credentialSource: find };
 };
 
 /** Checks a user name, which ends at the first colon in Basic (interface 5). @throws Failure `setting-invalid` */
@@ -147,8 +141,20 @@ interface Secret {
 /** A larger file is not a secret. */
 export const maxSecretBytes = 64 * 1024;
 
+export type VariableReader = ReturnType<typeof openVariables>;
+
+/** Reads variables once each, because a file in `…_FILE` may be a pipe. */
+export const openVariables = (host: Host) => {
+  const secrets = new Map<string, Promise<Secret | undefined>>();
+  return async (variable: string): Promise<Secret | undefined> => {
+    const reading = secrets.get(variable) ?? readVariable(variable, host);
+    secrets.set(variable, reading);
+    return await reading;
+  };
+};
+
 /** Reads a variable, or the file in its `…_FILE`, unchecked; undefined if both are empty. @throws Failure `usage` */
-export const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
+const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
   if (value && file) throw failures.duplicateCredential(variable, fileVariable);
@@ -156,10 +162,9 @@ export const readVariable = async (variable: string, host: Host): Promise<Secret
   if (!file) return undefined;
   const from = `the file in ${fileVariable}`;
   const where = { environment: fileVariable, file };
-  const bytes = await readFileUpTo(file, maxSecretBytes, host).catch((cause: unknown) => {
-    host.signal.throwIfAborted();
-    throw failures.unreadableCredentialFile(fileVariable, file, { code: getErrorCode(cause), where, cause });
-  });
+  const bytes = await readUpTo(file, maxSecretBytes, host, (code, cause) =>
+    failures.unreadableCredentialFile(fileVariable, file, { code, where, cause }),
+  );
   if (bytes === undefined) throw failures.invalidCredential(from, "long", where);
   return { text: withoutLineEnd(bytes.toString("utf8")), from, where };
 };

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { decodePercent, type Host } from "../host.ts";
-import { readVariable, runCredentialCommand } from "./credentials.ts";
+import { runCredentialCommand, type VariableReader } from "./credentials.ts";
 import { passwordFileNotPrivate } from "./failures.ts";
 import { findValue, type Layers, type SettingsSources } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved.ts";
@@ -22,14 +22,8 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
 };
 
 /** Opens the locations of one run. They throw `database-address`, `unreadable-credential-file`. */
-export const openLocations = ({ host, hide }: SettingsSources, layers: Layers) => {
-  // A file may be a pipe, which can be read only once.
-  const texts = new Map<string, Promise<string | undefined>>();
-  const readText = async (variable: string): Promise<string | undefined> => {
-    const reading = texts.get(variable) ?? readVariable(variable, host).then((found) => found?.text.trim());
-    texts.set(variable, reading);
-    return await reading;
-  };
+export const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVariable: VariableReader) => {
+  const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
   /** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
   const findDatabase = async (use: keyof typeof kinds, typed?: string): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;

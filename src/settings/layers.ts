@@ -110,12 +110,11 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
     isNew,
     toUnknownFailure: (create: string) => unknownProfile(profile, { known, where, create }),
     windows: host.platform === "win32",
-    where: (name: string): FailureLocation => file.where(["profiles", profile, name]),
+    where: (name: string) => file.where(["profiles", profile, name]),
   };
 };
 
-export const toSettingText = (value: unknown): string =>
-  typeof value === "object" ? JSON.stringify(value) : String(value);
+const toSettingText = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
 
 type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: FailureLocation }>;
 
@@ -155,7 +154,7 @@ export const findValue = <Name extends values.SettingName>(
   // A default is invalid only if the setting that it is derived from is: the failure names that setting.
   if (source === "default" && derivedFrom !== undefined) findValue(layers, derivedFrom);
   const parsed = parse(text, layers);
-  if (parsed.ok) return parsed.value;
+  if (!values.isRejected(parsed)) return parsed;
   const profile = source === "profile" ? layers.profile : undefined;
   throw invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where, profile });
 };

@@ -10,7 +10,7 @@ import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts"
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings } from "./read.ts";
 import { addMembers, changeSaved, readSaved } from "./saved.ts";
-import { type SettingName, settings as table, urlSettingName, urlSettingNames } from "./values.ts";
+import { isRejected, type SettingName, settings as table, urlSettingName, urlSettingNames } from "./values.ts";
 
 export const canAsk = (host: Host): boolean => host.terminal.stdin;
 
@@ -148,8 +148,8 @@ const promptForSetting = async (
     const answer = await askLine(host, `${name} (${about}${form}${isRequired ? "" : "; Enter skips"}): `);
     if (answer === undefined || (answer === "" && !isRequired)) return undefined;
     const parsed = parse(answer, { windows: host.platform === "win32" });
-    if (parsed.ok && answer !== key) return answer;
-    const why = parsed.ok ? "this is the key, which was already entered" : `expected ${parsed.wanted}`;
+    if (!isRejected(parsed) && answer !== key) return answer;
+    const why = isRejected(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
     host.stderr.write(`${why}${key === undefined ? " (the key comes later)" : ""}\n`);
   }
 };

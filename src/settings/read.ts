@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../files.ts";
-import { credentialUses, findSecretVariables, openCredentials } from "./credentials.ts";
+import { credentialUses, findSecretVariables, openCredentials, openVariables } from "./credentials.ts";
 import { openLocations } from "./database-locations.ts";
 import { folderUnknown } from "./failures.ts";
 import { defaultProfile, findLayers, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
@@ -31,7 +31,8 @@ export const readSettings = async (given: SettingsSources) => {
     if (value === undefined) throw settingMissing(name, profile);
     return value;
   };
-  const locations = openLocations(sources, layers);
+  const readVariable = openVariables(host);
+  const locations = openLocations(sources, layers, readVariable);
   return {
     profile,
     local,
@@ -45,7 +46,7 @@ export const readSettings = async (given: SettingsSources) => {
       // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
     },
-    ...openCredentials(sources, layers),
+    ...openCredentials(sources, layers, readVariable),
     /** Returns the folder of rollcall's files; undefined if there is none. @throws Failure `unsafe-ownership` */
     dataFolder(): string | undefined {
       const folder = findDataFolder(host);

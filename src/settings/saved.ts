@@ -2,8 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import { accessSync, constants, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { Failure, type FailureLocation, type Problem } from "../failure.ts";
-import { checkFileMode, getErrorCode, makeFolder, requireSafeOwnership } from "../files.ts";
+import { Failure, type Problem } from "../failure.ts";
+import { checkFileMode, getErrorCode, makeFolder, readRegularFile, requireSafeOwnership } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
 import { bomLength, findSpan, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
@@ -86,17 +86,15 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
 
 const readIfExists = (file: string): Buffer | undefined => {
   try {
-    const isFile = statSync(file).isFile();
+    statSync(file);
     requireSafeOwnership(file);
-    // A device or a pipe may never end.
-    if (isFile) return readFileSync(file);
+    return readRegularFile(file);
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
     const code = getErrorCode(cause);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw inaccessibleFile("read", file, code, cause);
   }
-  throw inaccessibleFile("read", file, "not-a-file");
 };
 
 /** Parses a JSON object from a file's bytes. @throws the failure that `toFailure` returns */
@@ -104,33 +102,31 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   if (!isUtf8(bytes)) throw toFailure("it is not UTF-8", { file });
   const content = Buffer.from(bytes.subarray(bomLength(bytes)));
   const text = content.toString("utf8");
-  const locate = (offset: number): FailureLocation => ({ file, ...locateOffset(content, offset) });
+  const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
   // JSON.parse would quote the text in its message, which may have keys.
   const fault = findFault(content);
   if (fault !== undefined) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
   if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
-  const where = (path: readonly string[]): FailureLocation => {
+  const where = (path: readonly string[]): Pick<Problem, "file" | "line" | "column"> => {
     const span = findSpan(content, path);
     return span === undefined ? { file } : locate(span.start);
   };
   return { members, where };
 };
 
+export type SavedChange = (profiles: Map<string, JsonObject>, others: Record<string, unknown>) => void;
+
 export const addMembers =
-  (profile: string, added: JsonObject) =>
-  (profiles: Map<string, JsonObject>): void =>
+  (profile: string, added: JsonObject): SavedChange =>
+  (profiles) =>
     void profiles.set(profile, { ...profiles.get(profile), ...added });
 
 /** Other writers take milliseconds each. */
 const maxWaitMs = 20_000;
 
 /** Changes a saved file and returns its path. What other processes write stays. A failure leaves the file unchanged. */
-export const changeSaved = async (
-  host: Host,
-  kind: SavedKind,
-  change: (profiles: Map<string, JsonObject>, others: Record<string, unknown>) => void,
-): Promise<string> => {
+export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange): Promise<string> => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
   // conf requires a home folder when it is loaded.
@@ -148,7 +144,9 @@ export const changeSaved = async (
       const { members, profiles } = readSaved(host, kind);
       const [changed, { profiles: _, ...others }] = [new Map(profiles), members];
       change(changed, others);
-      writeSaved(Conf, file, { ...others, profiles: Object.fromEntries(changed) });
+      // A profile without settings exists, but a profile without credentials has nothing to log in with.
+      const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
+      writeSaved(Conf, file, { ...others, profiles: Object.fromEntries(kept) });
     } finally {
       lock.release();
     }

@@ -3,13 +3,16 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-type ParseResult<Value> = { readonly ok: true; readonly value: Value } | ReturnType<typeof reject>;
+export interface Rejected {
+  readonly wanted: string;
+  readonly suggestion: string | undefined;
+}
 
-type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => ParseResult<Value>;
+type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Value | Rejected;
 
-const accept = <Value>(value: Value) => ({ ok: true, value }) as const;
+const reject = (wanted: string, suggestion?: string): Rejected => ({ wanted, suggestion });
 
-const reject = (wanted: string, suggestion?: string) => ({ ok: false, wanted, suggestion }) as const;
+export const isRejected = (parsed: unknown): parsed is Rejected => typeof parsed === "object";
 
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>): number => {
   const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
@@ -19,12 +22,12 @@ const parseQuantity = (text: string, factors: Readonly<Record<string, number>>):
 /** Timers count milliseconds in 31 bits: about 24 days and 20 hours. */
 const maxTimerMs = 2 ** 31 - 1;
 
-export const parseDuration = (text: string, minMs = 0): ParseResult<number> => {
+export const parseDuration = (text: string, minMs = 0): number | Rejected => {
   const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
   const wanted = "a duration such as 500ms, 30s, 2m or 1h";
   if (Number.isNaN(ms)) return /^[\d.]+$/.test(text) ? reject(`${wanted}, with its unit`, `${text}s`) : reject(wanted);
   if (ms < minMs) return reject(`a duration of at least ${minMs}ms`);
-  return ms > maxTimerMs ? reject("a duration of at most 596h") : accept(ms);
+  return ms > maxTimerMs ? reject("a duration of at most 596h") : ms;
 };
 
 const sizeUnits = {
@@ -32,15 +35,15 @@ const sizeUnits = {
   ...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 },
 };
 
-const parseSize = (text: string): ParseResult<number> => {
+const parseSize = (text: string): number | Rejected => {
   const bytes = Math.floor(parseQuantity(text.toLowerCase(), sizeUnits));
   if (Number.isNaN(bytes)) return reject("a size such as 500KB, 8MiB or plain bytes");
   if (bytes < 1) return reject("a size of at least 1 byte");
-  return Number.isSafeInteger(bytes) ? accept(bytes) : reject("a size below 8192TiB");
+  return Number.isSafeInteger(bytes) ? bytes : reject("a size below 8192TiB");
 };
 
 /** Parses a base URL without user, password, query and fragment. Removes its trailing slash. */
-const parseUrl = (text: string): ParseResult<string> => {
+const parseUrl = (text: string): string | Rejected => {
   if (/[\s\p{Cc}\\]/u.test(text)) return reject("a URL without white space, control characters and backslashes");
   if (!/^https?:\/\//i.test(text)) return reject("a URL that begins with https:// or http://", addScheme(text));
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -51,7 +54,7 @@ const parseUrl = (text: string): ParseResult<string> => {
   if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
     return reject("a URL without a user or a password", suggestion);
   }
-  return /[?#]/.test(text) ? reject("a URL without a query or a fragment", suggestion) : accept(plain);
+  return /[?#]/.test(text) ? reject("a URL without a query or a fragment", suggestion) : plain;
 };
 
 const addScheme = (text: string): string | undefined => {
@@ -60,7 +63,7 @@ const addScheme = (text: string): string | undefined => {
   const plain = `http://${rest}`;
   const guess = URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${rest}`;
   const url = URL.canParse(guess) ? parseUrl(guess) : undefined;
-  return url?.ok ? url.value : undefined;
+  return isRejected(url) ? undefined : url;
 };
 
 /** Removes the parts of a URL that can be secret: user, password, query and fragment. */
@@ -69,15 +72,15 @@ const redactUrl = (text: string): string =>
 
 const matchPattern =
   (pattern: RegExp, wanted: string) =>
-  (text: string): ParseResult<string> =>
-    pattern.test(text) ? accept(text) : reject(wanted);
+  (text: string): string | Rejected =>
+    pattern.test(text) ? text : reject(wanted);
 
 const parseName = matchPattern(
   /^(?!\s)\P{Cc}+(?<!\s)$/u,
   "a name without control characters and without white space around it",
 );
 
-const parseSegment = (text: string): ParseResult<string> =>
+const parseSegment = (text: string): string | Rejected =>
   text === "." || text === ".." ? reject("a provider's name") : parseName(text);
 
 const namePart = "[^/\\s\\p{Cc}](?:[^/\\p{Cc}]*[^/\\s\\p{Cc}])?";
@@ -88,29 +91,27 @@ const reservedHeaders =
   `accept-encoding authorization connection content-encoding content-length content-type cookie host expect idempotency-key
   keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent`.split(/\s+/);
 
-const parseHeaderName = (text: string): ParseResult<string> => {
+const parseHeaderName = (text: string): string | Rejected => {
   if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return reject("the name of a header, such as Vendor-Project");
-  return reservedHeaders.includes(text.toLowerCase())
-    ? reject("a header that requests do not use otherwise")
-    : accept(text);
+  return reservedHeaders.includes(text.toLowerCase()) ? reject("a header that requests do not use otherwise") : text;
 };
 
-const parseBoolean = (text: string): ParseResult<boolean> => {
-  if (/^(true|1|yes|on)$/i.test(text)) return accept(true);
-  return /^(false|0|no|off)$/i.test(text) ? accept(false) : reject("true or false");
+const parseBoolean = (text: string): boolean | Rejected => {
+  if (/^(true|1|yes|on)$/i.test(text)) return true;
+  return /^(false|0|no|off)$/i.test(text) ? false : reject("true or false");
 };
 
 const oneOf =
   <const Word extends string>(...words: readonly Word[]) =>
-  (text: string): ParseResult<Word> => {
+  (text: string): Word | Rejected => {
     const word = words.find((each) => each === text);
-    return word === undefined ? reject(words.join(", ").replace(/, (?!.*, )/, " or ")) : accept(word);
+    return word === undefined ? reject(words.join(", ").replace(/, (?!.*, )/, " or ")) : word;
   };
 
 const parseCommand: Parse<string> = (text, machine) => {
   const words = text.includes("\0") ? undefined : splitCommandLine(text, machine);
   if (words === undefined) return reject("a command line whose quotes are closed");
-  return words[0] ? accept(text) : reject("a command line: a program and its arguments");
+  return words[0] ? text : reject("a command line: a program and its arguments");
 };
 
 interface Setting<Value> {
@@ -193,10 +194,7 @@ export type SettingName = keyof typeof definitions;
 
 /** Each setting's type. Durations are in milliseconds, sizes in bytes. */
 export type SettingValues = {
-  readonly [Name in SettingName]: Extract<
-    ReturnType<(typeof definitions)[Name]["parse"]>,
-    { readonly ok: true }
-  >["value"];
+  readonly [Name in SettingName]: Exclude<ReturnType<(typeof definitions)[Name]["parse"]>, Rejected>;
 };
 
 export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = definitions;

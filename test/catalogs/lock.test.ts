@@ -11,9 +11,7 @@ const policy = { maxRise: zero, withinMs: 0, now: Date.parse("2026-01-01T00:00:0
 
 const lockFileOf = async (data: readonly unknown[]) => {
   const file = join(mkdtempSync(join(tmpdir(), "lock-")), "lock.json");
-  const models = modelsOf(data).flatMap((model) =>
-    typeof model.id === "string" ? [toLockedModel("router", model.id, model)] : [],
-  );
+  const models = modelsOf(data).flatMap((model) => toLockedModel("router", model) ?? []);
   writeLock(file, models, (json) => json);
   return {
     file,

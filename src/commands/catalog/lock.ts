@@ -2,7 +2,6 @@
 import * as catalogs from "../../catalogs/index.ts";
 import { wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { typedValue } from "../../contract/replies.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, printDocument, printList, printReport, textColumn } from "../../output/index.ts";
@@ -38,9 +37,9 @@ const selectLockedModels = async (context: Context, typed: TypedLock): Promise<r
   if (missing.length > 0) throw modelsMissing(missing, names);
   const keys = new Set<string>();
   for (const { catalog, entry } of selected) {
-    const id = typedValue(entry.id);
-    const key = JSON.stringify([catalog, id]);
-    if (id !== undefined && !keys.has(key)) locked.push(catalogs.toLockedModel(catalog, id, entry));
+    const model = catalogs.toLockedModel(catalog, entry);
+    const key = JSON.stringify([catalog, model?.id]);
+    if (model !== undefined && !keys.has(key)) locked.push(model);
     keys.add(key);
   }
   return locked;

@@ -254,6 +254,6 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
 
 const parseDurationOption = (option: string, value: string): number => {
   const parsed = parseDuration(value);
-  if (parsed.ok) return parsed.value;
+  if (typeof parsed === "number") return parsed;
   throw wrongValue(option, value, parsed.wanted, parsed.suggestion);
 };
