@@ -1,68 +1,75 @@
 /** Answers queries from a store of groups: the input of the server, or the data of an exported page. */
 import { listSpellings } from "../json/spellings.ts";
-import type { Answers, Charts, Findings, GroupRow, GroupRows, PageState, SearchMatch, StoredGroup } from "./answers.ts";
+import type {
+  Answers,
+  Charts,
+  Findings,
+  GroupContent,
+  GroupFacts,
+  GroupRow,
+  GroupRows,
+  PageState,
+  SearchMatch,
+} from "./answers.ts";
 import { allGroups, type Query, type Range, rowsPerPage, type SortKey } from "./query.ts";
 
-export interface GroupStore {
-  /** Number of groups of the input. An exported page can lack some of them. */
+export interface GroupStore<Facts extends GroupFacts> {
+  /** Number of groups of the input. */
   readonly count: number;
-  readonly groupsInPage: number;
+  /** The groups of the page. An exported page can lack some. */
+  readonly groups: readonly Facts[];
   /** All problems that are listed, and the number of the others. */
   readonly findings: Findings;
   state(): PageState;
   charts(): Charts;
-  value(key: Exclude<SortKey, "group">, group: number): number;
-  rewardsOf(group: number): Iterable<number>;
-  rulesOf(group: number): readonly string[];
-  fileOf(group: number): string;
   /** @throws Failure `invalid-filter`, `input-changed` */
   search(query: Query): Promise<{ readonly has: (group: number) => boolean; readonly searched: GroupRows["searched"] }>;
-  readRow(group: number): Promise<GroupRow | undefined>;
-  readDetail(group: number): Promise<StoredGroup | undefined>;
+  readRow(facts: Facts): Promise<GroupRow>;
+  readContent(group: number): Promise<GroupContent>;
   readTrajectories(group: number): Promise<readonly string[]>;
 }
 
 const maxFindings = 500;
 
-export const createAnswers = (store: GroupStore): Answers => {
-  const { count, groupsInPage } = store;
-  const orderOf = async (query: Query) => {
+export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>): Answers => {
+  const { count, groups } = store;
+  const findFacts = (query: Query) => groups.find(({ group }) => group + 1 === query.group);
+  const select = async (query: Query) => {
     const { has, searched } = await store.search(query);
-    return { searched, order: selectGroups(store, query, has) };
+    return { searched, selected: selectGroups(groups, query, has) };
   };
   const matches = new Map<string, SearchMatch | null>();
-  /** Finds the match of a searched text. The page polls, so matches stay in memory. */
-  const matchOf = async (group: number, { text }: Query): Promise<{ readonly match?: SearchMatch | null }> => {
-    if (text === undefined) return {};
-    const key = `${group} ${text}`;
-    const match = matches.get(key) ?? findMatch(await store.readTrajectories(group), text);
+  /** Reads a row with the match of a searched text. The page polls, so matches stay in memory. */
+  const readRow = async (facts: Facts, { text }: Query): Promise<GroupRow> => {
+    const row = await store.readRow(facts);
+    if (text === undefined) return row;
+    const key = `${facts.group} ${text}`;
+    const match = matches.get(key) ?? findMatch(await store.readTrajectories(facts.group), text);
     matches.set(key, match);
-    return { match };
+    return { ...row, match };
   };
   return {
     state: async () => store.state(),
     charts: async () => store.charts(),
     problems: async ({ problems }) => listFindings(store.findings, problems ?? "any", maxFindings),
     async rows(query) {
-      const { searched, order } = await orderOf(query);
+      const { searched, selected } = await select(query);
       const rows: GroupRow[] = [];
       const from = (query.page - 1) * rowsPerPage;
-      for (const group of order.subarray(from, from + rowsPerPage)) {
-        const row = await store.readRow(group);
-        if (row !== undefined) rows.push({ ...row, ...(await matchOf(group, query)) });
-      }
-      return { selected: order.length, of: groupsInPage, rows, searched };
+      for (const facts of selected.slice(from, from + rowsPerPage)) rows.push(await readRow(facts, query));
+      return { selected: selected.length, of: groups.length, rows, searched };
     },
     async group(query) {
-      const group = (query.group ?? 0) - 1;
-      if (group < 0 || group >= count) return undefined;
-      const detail = await store.readDetail(group);
-      const { order } = await orderOf(query).catch(async () => await orderOf(allGroups));
-      return detail && { ...detail, ...(await matchOf(group, query)), ...findNeighbors(order, group, count) };
+      const facts = findFacts(query);
+      if (facts === undefined) return undefined;
+      const { group } = facts;
+      const { selected } = await select(query).catch(async () => await select(allGroups));
+      const [row, content] = [await readRow(facts, query), await store.readContent(group)];
+      return { ...row, ...content, of: count, ...findNeighbors(selected, group, count) };
     },
-    async trajectory({ group = 0, trajectory = 0 }) {
-      if (group < 1 || group > count) return undefined;
-      return (await store.readTrajectories(group - 1))[trajectory - 1];
+    async trajectory(query) {
+      const facts = findFacts(query);
+      return facts && (await store.readTrajectories(facts.group))[(query.trajectory ?? 0) - 1];
     },
   };
 };
@@ -73,14 +80,21 @@ export const listFindings = ({ findings, others }: Findings, rule: string, max: 
   return { findings: wanted.slice(0, max), others: Math.max(0, wanted.length - max) + others };
 };
 
-const selectGroups = (store: GroupStore, query: Query, isMatch: (group: number) => boolean): Uint32Array => {
+const selectGroups = <Facts extends GroupFacts>(
+  groups: readonly Facts[],
+  query: Query,
+  isMatch: (group: number) => boolean,
+): readonly Facts[] => {
   const { sort, descending } = query;
-  const selected = new Uint32Array(store.count)
-    .map((_, group) => group)
-    .filter((group) => isMatch(group) && isSelected(store, query, group));
-  if (sort === "group") return descending ? selected.reverse() : selected;
-  const value = (group: number) => store.value(sort, group);
-  return selected.sort((a, b) => compareNumbers(value(a), value(b), descending) || a - b);
+  const selected = groups.filter((facts) => isMatch(facts.group) && isSelected(facts, query));
+  const value = (facts: Facts) => sortValue(facts, sort);
+  return selected.sort((a, b) => compareNumbers(value(a), value(b), descending) || a.group - b.group);
+};
+
+const sortValue = (facts: GroupFacts, key: SortKey): number => {
+  if (key === "problems") return facts.rules.length;
+  if (key === "trainable") return facts.untrainable === null ? 1 : 0;
+  return facts[key] ?? Number.NaN;
 };
 
 /** Compares numbers. NaN is last in both directions. */
@@ -89,36 +103,23 @@ export const compareNumbers = (a: number, b: number, isDescending: boolean): num
   return isDescending ? b - a : a - b;
 };
 
-const isSelected = (store: GroupStore, query: Query, group: number): boolean => {
-  const { reward, mean, spread, trainable, rule, file } = query;
-  return (
-    (reward === undefined || Array.from(store.rewardsOf(group)).some((one) => isWithin(one, reward))) &&
-    (mean === undefined || isWithin(store.value("mean", group), mean)) &&
-    (spread === undefined || isWithin(store.value("spread", group), spread)) &&
-    (trainable === undefined || (store.value("trainable", group) === 1) === trainable) &&
-    (rule === undefined || store.rulesOf(group).some((one) => rule === "any" || one === rule)) &&
-    (file === undefined || store.fileOf(group) === file)
-  );
-};
+const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, file }: Query): boolean =>
+  (reward === undefined || facts.rewards.some((one) => isWithin(one, reward))) &&
+  (mean === undefined || isWithin(facts.mean, mean)) &&
+  (spread === undefined || isWithin(facts.spread, spread)) &&
+  (trainable === undefined || (facts.untrainable === null) === trainable) &&
+  (rule === undefined || facts.rules.some((one) => rule === "any" || one === rule)) &&
+  (file === undefined || facts.file === file);
 
-const isWithin = (value: number, [from, to, end]: Range): boolean =>
-  value >= from && (end === undefined ? value <= to : value < to);
+const isWithin = (value: number | null, [from, to, end]: Range): boolean =>
+  value !== null && value >= from && (end === undefined ? value <= to : value < to);
 
-/** Finds a group and the adjacent groups in an order. A group outside the order has its neighbors in the input. */
-const findNeighbors = (order: Uint32Array, group: number, count: number) => {
-  const at = order.indexOf(group);
-  const [before, after] = at < 0 ? [group - 1, group + 1] : [order[at - 1] ?? -1, order[at + 1] ?? count];
+/** Finds the groups next to a group. A group that is not selected has its neighbors in the input. */
+const findNeighbors = (selected: readonly GroupFacts[], group: number, count: number) => {
+  const at = selected.findIndex((facts) => facts.group === group);
+  const [before, after] =
+    at < 0 ? [group - 1, group + 1] : [selected[at - 1]?.group ?? -1, selected[at + 1]?.group ?? count];
   return { at: at < 0 ? null : at, before: before < 0 ? null : before, after: after < count ? after : null };
-};
-
-const maxStripRewards = 16;
-
-/** Returns the rewards that a strip draws: all of them in ascending order, or an even selection. */
-export const selectStripRewards = (rewards: ArrayLike<number>): readonly number[] => {
-  const sorted = Float64Array.from(rewards).filter(Number.isFinite).sort();
-  const count = Math.min(sorted.length, maxStripRewards);
-  const step = (sorted.length - 1) / Math.max(1, count - 1);
-  return Array.from({ length: count }, (_, at) => sorted[Math.round(at * step)] ?? 0);
 };
 
 /** The position of a number between two others, from 0 to 1; 0.5 if these are equal. */

@@ -66,28 +66,39 @@ export interface GroupRows {
   readonly selected: number;
   readonly of: number;
   readonly rows: readonly GroupRow[];
-  /** The progress of a search from 0 to 1, and its number of groups; null without a search. */
-  readonly searched: { readonly share: number; readonly found: number } | null;
+  /** The progress of a search from 0 to 1; null without a search. */
+  readonly searched: { readonly share: number } | null;
 }
 
-/** Numbers are null before they are measured, or if the group is invalid. */
+/** The facts that sort and filter groups. Before a group is measured, and if it is invalid, it has no rewards. */
 export interface GroupFacts {
   readonly group: number;
-  /** Its name in the data, such as a task id. */
-  readonly key: string | null;
-  readonly words: string;
+  readonly file: string;
+  readonly size: number;
+  readonly untrainable: UntrainableReason | null;
+  /** The rule of each problem. */
+  readonly rules: readonly string[];
+  readonly rewards: readonly number[];
   readonly mean: number | null;
   readonly spread: number | null;
-  readonly untrainable: UntrainableReason | null;
-  readonly match?: SearchMatch | null;
 }
 
 export interface GroupRow extends GroupFacts {
-  readonly size: number;
-  /** Its rewards in ascending order, or an even selection of them. */
-  readonly rewards: readonly number[];
-  readonly problems: number;
-  readonly split: string | null;
+  /** Its name in the data, such as a task id. */
+  readonly key: string | null;
+  readonly words: string;
+  /** Only in the local service. */
+  readonly logged: LoggedGroup | null;
+  readonly match?: SearchMatch | null;
+}
+
+export interface LoggedGroup {
+  readonly model: string;
+  readonly split: string;
+  /** Milliseconds since 1970. */
+  readonly loggedAt: number;
+  /** The ids of its trajectories. */
+  readonly callIds: readonly string[];
 }
 
 export interface SearchMatch {
@@ -116,10 +127,8 @@ export interface Finding {
   readonly message_at: number | null;
 }
 
-/** A trajectory of a group. From the local service, it has the id of its call instead of a position. */
 export interface TrajectorySummary {
-  readonly place: SourcePosition | null;
-  readonly call: string | null;
+  readonly place: SourcePosition;
   readonly bytes: number;
   readonly reward: number | null;
   /** The reward minus the mean of the group, divided by their standard deviation; null if all rewards are equal. */
@@ -128,11 +137,9 @@ export interface TrajectorySummary {
   readonly messages: number;
 }
 
-export interface StoredGroup extends GroupFacts {
-  readonly of: number;
-  readonly place: SourcePosition | null;
-  readonly logged: { readonly model: string; readonly split: string; readonly at: string } | null;
-  readonly valid: boolean;
+/** The content of a group that is not in the table. */
+export interface GroupContent {
+  readonly place: SourcePosition;
   /** False if it is not JSON. Its bytes are then its only trajectory. */
   readonly isReadable: boolean;
   readonly members: readonly TrajectorySummary[];
@@ -143,24 +150,20 @@ export interface StoredGroup extends GroupFacts {
   readonly command: string | null;
 }
 
-export interface GroupDetail extends StoredGroup {
+export interface GroupDetail extends GroupRow, GroupContent {
+  readonly of: number;
+  /** Its position in the table, and the adjacent groups; null if there are none. */
   readonly at: number | null;
   readonly before: number | null;
   readonly after: number | null;
 }
 
-/** The data of an exported page, except its groups. */
+/** The data of an exported page, except the content of its groups. */
 export interface PageData {
   readonly state: PageState;
   readonly charts: Charts;
   readonly findings: Findings;
-  /** Rows, with the values that filter them. */
-  readonly rows: readonly {
-    readonly row: GroupRow;
-    readonly file: string;
-    readonly rewards: readonly (number | null)[];
-    readonly rules: readonly string[];
-  }[];
+  readonly rows: readonly GroupRow[];
 }
 
-export type GroupData = { readonly detail: StoredGroup; readonly trajectories: readonly string[] };
+export type GroupData = { readonly content: GroupContent; readonly trajectories: readonly string[] };

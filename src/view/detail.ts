@@ -11,6 +11,7 @@ import {
 import { elementsOf, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
 import { formatCommandLine } from "../shell-words.ts";
+import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export interface ViewInput {
   readonly dataset: Dataset;
@@ -27,32 +28,16 @@ export interface ViewInput {
 
 export type ReadInput = () => Promise<ViewInput>;
 
-export interface LoggedGroup {
-  readonly model: string;
-  readonly split: string;
-  /** Milliseconds since 1970. */
-  readonly loggedAt: number;
-  readonly callIds: readonly string[];
-}
-
-/** Reads a group, except its facts in the table, its neighbors and its problems. @throws Failure `input-changed` */
-export const readGroupDetail = async (shown: ViewInput, group: number) => {
-  const { dataset, logged: all } = shown;
-  const { groups, found } = dataset;
-  const logged = all?.[group];
-  const trajectories = (await readGroupTrajectories(dataset, group)).map(parseTrajectory);
-  const rewards = trajectories.flatMap(({ reward }) => reward ?? []);
-  const { mean, deviation } = rewards.length === 0 ? { mean: 0, deviation: 0 } : computeMoments(rewards);
+/** @throws Failure `input-changed` */
+export const readGroupContent = async (shown: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
+  const { groups, found } = shown.dataset;
+  const trajectories = (await readGroupTrajectories(shown.dataset, group)).map(parseTrajectory);
+  const { mean, deviation } = computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
   return {
-    of: groups.count,
-    place: all === undefined ? locateGroup(dataset, group) : null,
-    logged: logged ? { model: logged.model, split: logged.split, at: new Date(logged.loggedAt).toISOString() } : null,
-    valid: groups.isValid(group),
+    place: locateGroup(shown.dataset, group),
     isReadable: found.parts.kindOf(groups.firstOf(group)) !== "unreadable",
-    members: trajectories.map(({ place, messages, ...own }, at) => ({
+    members: trajectories.map(({ messages, ...own }) => ({
       ...own,
-      place: all === undefined ? place : null,
-      call: logged?.callIds[at] ?? null,
       advantage: own.reward === null || deviation === 0 ? null : (own.reward - mean) / deviation,
       messages: messages.length,
     })),

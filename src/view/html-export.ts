@@ -7,7 +7,7 @@ import { invalidOptionValue } from "../failures.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
 import { checkResult } from "../send/index.ts";
 import { listFindings } from "./answer-queries.ts";
-import type { GroupData, PageData, PageState } from "./answers.ts";
+import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";
 import type { ViewInput } from "./detail.ts";
 import pageScript from "./page/main.tsx?page";
 import pageStyle from "./page/page.css?raw";
@@ -53,28 +53,26 @@ export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportO
   const { dataset } = shown;
   const { store, measure } = openSession(shown);
   await measure(signal);
-  const state = store.state();
   const block = (id: string, value: PageData | GroupData): string =>
     // Without `<`, no text can end its script element.
     `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
   const blocks: string[] = [];
-  const rows: PageData["rows"][number][] = [];
+  const rows: GroupRow[] = [];
   let bytes = 0;
-  for (let group = 0; group < dataset.groups.count && rows.length < exportLimits.groups; group++) {
+  for (const facts of store.groups) {
     signal.throwIfAborted();
+    const { group } = facts;
     const size = dataset.groups.bytesOf(group);
-    if (bytes + size > exportLimits.bytes) continue;
-    const [row, detail] = [await store.readRow(group), await store.readDetail(group)];
-    if (row === undefined || detail === undefined) continue;
+    if (rows.length === exportLimits.groups || bytes + size > exportLimits.bytes) continue;
     bytes += size;
-    const rules = [...new Set(store.rulesOf(group))];
-    rows.push({ row, file: store.fileOf(group), rewards: [...store.rewardsOf(group)], rules });
-    blocks.push(block(`group-${group}`, { detail, trajectories: await store.readTrajectories(group) }));
+    rows.push(await store.readRow(facts));
+    const [content, trajectories] = [await store.readContent(group), await store.readTrajectories(group)];
+    blocks.push(block(`group-${group}`, { content, trajectories }));
   }
-  const written: PageState = { ...state, written: { at: new Date(at).toISOString(), groups: rows.length } };
+  const state: PageState = { ...store.state(), written: { at: new Date(at).toISOString(), groups: rows.length } };
   const { groups, trajectories } = checkResult(dataset);
   const findings = listFindings(store.findings, "any", exportLimits.findings);
-  const data = { state: written, charts: store.charts(), findings, rows };
+  const data = { state, charts: store.charts(), findings, rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -83,7 +81,7 @@ export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportO
   return {
     pieces: formatDocument(head, [block("data", data), ...blocks, `<script>${script}</script>`]),
     groups: { read: groups.read, written: rows.length },
-    trajectories: { read: trajectories.read, written: rows.reduce((sum, { row }) => sum + row.size, 0) },
+    trajectories: { read: trajectories.read, written: rows.reduce((sum, { size }) => sum + size, 0) },
   };
 };
 

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { type Host, waitForAbort } from "../host.ts";
 import { type Bindings, foreignRequestReason, isAuthorized, listen } from "../service/index.ts";
 import type { Answers, Progress } from "./answers.ts";
 import type { ReadInput } from "./detail.ts";
@@ -11,8 +11,8 @@ import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-expo
 import { maxSearchLength, parseQuery, type Query } from "./query.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
-export type { Charts, Findings, GroupDetail, GroupRows, PageState } from "./answers.ts";
-export type { LoggedGroup, ReadInput, ViewInput } from "./detail.ts";
+export type { Charts, Findings, GroupDetail, GroupRows, LoggedGroup, PageState } from "./answers.ts";
+export type { ReadInput, ViewInput } from "./detail.ts";
 export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html-export.ts";
 
 interface ViewerOptions {
@@ -31,20 +31,17 @@ const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
 /** Serves the page, which shows progress until the input was read. @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
-  const ending = new AbortController();
+  const [ending, opened] = [new AbortController(), new AbortController()];
   let progress: Progress | undefined = openingProgress;
   let session: ViewSession | undefined;
   let measured: Promise<void> = Promise.resolve();
-  let onAsked = (): void => undefined;
-  const firstRequest = new Promise<void>((resolve) => {
-    onAsked = resolve;
-  });
-  let onLoaded = async (): Promise<void> => undefined;
-  const app = createApp({
-    token,
-    answer: (name, query) => (name === "state" && progress !== undefined ? { progress } : session?.[name](query)),
-    onRequest: onAsked,
-    onPageLoad: async () => await onLoaded(),
+  let onPageLoad = async (): Promise<void> => undefined;
+  const app = createApp(token, {
+    answer: (name, query) => {
+      opened.abort();
+      return name === "state" && progress !== undefined ? { progress } : session?.[name](query);
+    },
+    onPageLoad: async () => await onPageLoad(),
   });
   const own = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
   const server = await listen({ ...own, serverName: "the page", address: "127.0.0.1" });
@@ -52,7 +49,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     /** The page's URL, with the token after `#`, which browsers do not send and no trace contains. */
     url: `${server.url}/#token=${token}`,
     /** Resolves at the first request with the token, when the page is open. */
-    firstRequest,
+    firstRequest: waitForAbort(opened.signal),
     showProgress: (done: number, of: number): void => {
       progress = { phase: "reading", done, of };
     },
@@ -65,13 +62,12 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
         session = openSession(shown);
         measured = session.measure(ending.signal);
         progress = undefined;
-        before?.end();
-        await before?.dataset.close();
+        await before?.close();
         await measured.catch((thrown: unknown) => {
           if (!ending.signal.aborted) throw thrown;
         });
         await new Promise<void>((resolve) => {
-          onLoaded = async () => {
+          onPageLoad = async () => {
             if (progress !== undefined || !(await shown.hasChanged())) return;
             progress = openingProgress;
             resolve();
@@ -82,19 +78,16 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     /** Answers the requests in flight, then closes the input. */
     async close(): Promise<void> {
       ending.abort();
-      session?.end();
       await server.close();
       await measured.catch(() => undefined);
-      await session?.dataset.close();
+      await session?.close();
     },
   };
 };
 
 interface AppOptions {
-  readonly token: string;
   /** Returns an answer; undefined if the requested thing does not exist yet. */
   readonly answer: (name: keyof Answers, query: Query) => unknown;
-  readonly onRequest: () => void;
   readonly onPageLoad: () => Promise<void>;
 }
 
@@ -113,7 +106,7 @@ const html = ["<!doctype html>\n", ...formatDocument(styleLink, [scriptLink])].j
 
 const answers = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
 
-const createApp = ({ token, answer, onRequest, onPageLoad }: AppOptions): Hono<Bindings> => {
+const createApp = (token: string, { answer, onPageLoad }: AppOptions): Hono<Bindings> => {
   const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
@@ -135,7 +128,6 @@ const createApp = ({ token, answer, onRequest, onPageLoad }: AppOptions): Hono<B
     if (!isAuthorized(req.header("authorization"), "bearer", token)) {
       return refuse(401, "the token is missing or wrong; open the URL that rollcall view printed");
     }
-    onRequest();
     return await next();
   });
   for (const name of answers) {

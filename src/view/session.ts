@@ -3,118 +3,119 @@ import type { Problem } from "../failure.ts";
 import {
   checkFilter,
   collectDistributions,
+  computeMoments,
   type Dataset,
   findProblemSubject,
+  hasNoSampledTurn,
+  hasZeroVariance,
   locateGroup,
   readGroupTrajectories,
+  readRewards,
   type SearchQuery,
   searchGroups,
 } from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
-import { createAnswers, type GroupStore, selectStripRewards } from "./answer-queries.ts";
-import type { Finding, GroupRows, Summary } from "./answers.ts";
-import { readGroupDetail, readGroupHead, type ViewInput } from "./detail.ts";
-import { computeDots, countRewards, createMeasures, findUntrainableReason, summarizeFiles } from "./measures.ts";
+import { createAnswers, type GroupStore } from "./answer-queries.ts";
+import type { Finding, GroupFacts, GroupRows, Summary, UntrainableReason } from "./answers.ts";
+import { drawCharts } from "./charts.ts";
+import { readGroupContent, readGroupHead, type ViewInput } from "./detail.ts";
 
 const maxFiles = 200;
 
 export type ViewSession = ReturnType<typeof openSession>;
 
 export const openSession = (shown: ViewInput) => {
-  const { dataset, logged } = shown;
-  const { groups, problems, sources } = dataset;
-  const { count } = groups;
-  const measures = createMeasures(dataset);
+  const { dataset, logged, inputOptions } = shown;
+  const { problems, sources } = dataset;
+  const { count } = dataset.groups;
   const findings = problems.sorted(sources.map(({ name }) => name)).map((problem) => toFinding(dataset, problem));
-  const findingsByGroup = new Map<number | null, Finding[]>();
-  for (const finding of findings) {
-    const own = findingsByGroup.get(finding.group) ?? [];
-    findingsByGroup.set(finding.group, own);
-    own.push(finding);
-  }
-  const findingsOf = (group: number): readonly Finding[] => findingsByGroup.get(group) ?? [];
-  const files = Array.from({ length: count }, (_, group) => locateGroup(dataset, group).file);
+  const groups = listGroups(dataset, findings);
   const searches = openSearches(dataset);
-  const summary = summarizeDataset(dataset, [...new Set(files)]);
+  const summary = summarizeDataset(dataset, groups);
+  let measured = 0;
   let isMeasured = false;
-  const readFacts = async (group: number) => ({
-    group,
-    ...(await readGroupHead(dataset, group, shown.inputOptions.groupBy)),
-    // In JSON, NaN is null.
-    mean: measures.mean[group] ?? null,
-    spread: measures.spread[group] ?? null,
-    untrainable: findUntrainableReason(dataset, group),
-  });
-  const store: GroupStore = {
+  const store: GroupStore<GroupFacts> = {
     count,
-    groupsInPage: count,
+    groups,
     findings: { findings, others: problems.counts.reduce((sum, own) => sum + own.count, 0) - findings.length },
-    state: () => ({
-      progress: { phase: isMeasured ? "read" : "measuring", done: measures.done(), of: count },
-      summary,
-    }),
-    charts: () => ({
-      files: summarizeFiles(dataset, files, measures),
-      rewards: countRewards(measures.rewards),
-      dots: computeDots(measures),
-    }),
-    value: (key, group) => {
-      if (key === "size") return groups.trajectoriesOf(group);
-      if (key === "problems") return findingsOf(group).length;
-      if (key === "trainable") return findUntrainableReason(dataset, group) === null ? 1 : 0;
-      return measures[key][group] ?? Number.NaN;
-    },
-    rewardsOf: measures.rewardsOf,
-    rulesOf: (group) => findingsOf(group).map(({ rule }) => rule),
-    fileOf: (group) => files[group] ?? "",
+    state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
+    charts: () => drawCharts(groups),
     async search(query) {
       if (query.where !== undefined) await checkFilter(query.where);
       const search = searches.for(query);
       return { has: (group) => search?.has(group) ?? true, searched: search?.readProgress() ?? null };
     },
-    readRow: async (group) => ({
-      ...(await readFacts(group)),
-      size: groups.trajectoriesOf(group),
-      rewards: selectStripRewards(measures.rewardsOf(group)),
-      problems: findingsOf(group).length,
-      split: logged?.[group]?.split ?? null,
+    readRow: async (facts) => ({
+      ...facts,
+      ...(await readGroupHead(dataset, facts.group, inputOptions.groupBy)),
+      logged: logged?.[facts.group] ?? null,
     }),
-    readDetail: async (group) => ({
-      ...(await readFacts(group)),
-      ...(await readGroupDetail(shown, group)),
-      findings: findingsOf(group),
+    readContent: async (group) => ({
+      ...(await readGroupContent(shown, group)),
+      findings: findings.filter((finding) => finding.group === group),
     }),
     readTrajectories: async (group) =>
       (await readGroupTrajectories(dataset, group)).map(({ bytes }) => bytes.toString("utf8")),
   };
   return {
     ...createAnswers(store),
-    dataset,
     store,
     /** Measures the groups. @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal): Promise<void> {
-      await measures.measure(signal);
+      for await (const { group, rewards } of readRewards(dataset, signal)) {
+        measured = group + 1;
+        const [facts, finite] = [groups[group], rewards.filter(Number.isFinite)];
+        if (facts === undefined || finite.length === 0) continue;
+        const { mean, deviation } = computeMoments(finite);
+        const moments = finite.length === rewards.length ? { mean, spread: deviation } : {};
+        groups[group] = { ...facts, rewards: finite, ...moments };
+      }
+      measured = count;
       isMeasured = true;
     },
-    end: searches.end,
+    async close(): Promise<void> {
+      searches.end();
+      await dataset.close();
+    },
   };
 };
 
-const summarizeDataset = (dataset: Dataset, groupFiles: readonly string[]): Summary => {
+const listGroups = (dataset: Dataset, findings: readonly Finding[]): GroupFacts[] => {
+  const rules: string[][] = Array.from({ length: dataset.groups.count }, () => []);
+  for (const { group, rule } of findings) if (group !== null) rules[group]?.push(rule);
+  return rules.map((own, group) => ({
+    group,
+    file: locateGroup(dataset, group).file,
+    size: dataset.groups.trajectoriesOf(group),
+    untrainable: findUntrainableReason(dataset, group),
+    rules: own,
+    rewards: [],
+    mean: null,
+    spread: null,
+  }));
+};
+
+const findUntrainableReason = (dataset: Dataset, group: number): UntrainableReason | null => {
+  if (!dataset.groups.isValid(group)) return "invalid";
+  const trajectories = dataset.groups.trajectoriesOf(group);
+  if (trajectories === 0) return "no trajectories";
+  if (trajectories === 1) return "one trajectory";
+  if (hasZeroVariance(dataset, group)) return "equal rewards";
+  return hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
+};
+
+const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summary => {
   const { groups, trajectories } = checkResult(dataset);
   const { mean, spread, least, most } = collectDistributions(dataset).rewards;
   const read = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
-  let trainable = 0;
-  for (let group = 0; group < dataset.groups.count; group++) {
-    if (findUntrainableReason(dataset, group) === null) trainable++;
-  }
+  const groupFiles = [...new Set(facts.map(({ file }) => file))];
   return {
     files: (groupFiles.length > read.length ? groupFiles : read).slice(0, maxFiles),
     groupFiles: groupFiles.length,
     groups,
     trajectories,
     rules: dataset.problems.counts,
-    trainable,
+    trainable: facts.filter(({ untrainable }) => untrainable === null).length,
     reward: { mean, spread, least, most },
     leftOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, left]) =>
       left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],
@@ -160,28 +161,26 @@ const startSearch = (dataset: Dataset, sought: SearchQuery) => {
   const groups = new Set<number>();
   let share = 0;
   let failure: { readonly thrown: unknown } | undefined;
-  const search = searchGroups(dataset, sought, {
-    signal: ending.signal,
-    onFound: (group) => groups.add(group),
-    onProgress: (done) => {
-      // 1 means that the search has ended.
-      share = Math.min(done, 0.999);
-    },
+  const run = async (): Promise<void> => {
+    await searchGroups(dataset, sought, {
+      signal: ending.signal,
+      onFound: (group) => groups.add(group),
+      onProgress: (done) => {
+        share = done;
+      },
+    });
+    // Less until here, so 1 means that the search has ended.
+    share = 1;
+  };
+  run().catch((thrown: unknown) => {
+    failure = { thrown };
   });
-  void search.then(
-    () => {
-      share = 1;
-    },
-    (thrown: unknown) => {
-      failure = { thrown };
-    },
-  );
   return {
     has: (group: number): boolean => groups.has(group),
     /** @throws its failure: `invalid-filter`, `input-changed` */
     readProgress(): NonNullable<GroupRows["searched"]> {
       if (failure !== undefined) throw failure.thrown;
-      return { share, found: groups.size };
+      return { share };
     },
     end: () => ending.abort(),
   };

@@ -130,7 +130,7 @@ describe("the API of the page for groups", () => {
     expect(group).toMatchObject({
       group: 1,
       of: 2,
-      valid: true,
+      untrainable: null,
       common: 1,
       place: { file, line: 2 },
       members: [

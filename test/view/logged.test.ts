@@ -31,14 +31,14 @@ describe("rollcall view --local", () => {
       trajectories: { read: 5, rejected: 0 },
     });
     const { rows } = await rowsOf(page);
-    expect(rows.map(({ words, split, mean }) => [words, split, mean])).toEqual([
+    expect(rows.map(({ words, logged, mean }) => [words, logged?.split, mean])).toEqual([
       ["third", "eval", 3],
       ["first", "train", 0.5],
       ["second", "train", 0.5],
     ]);
     const group = await groupOf(page, 2);
-    expect(group).toMatchObject({ place: null, logged: { model: "gpt-4o", split: "train" } });
-    const ids = group.members.map(({ call }) => call ?? "");
+    expect(group).toMatchObject({ logged: { model: "gpt-4o", split: "train" } });
+    const ids = group.logged?.callIds ?? [];
     expect(group.command).toBe(`rollcall call read ${ids.join(" ")} --local`);
     const read = await runRollcall(["call", "read", ids[1] ?? "", "--local", "--json"], { env });
     expect(JSON.parse(read.stdout).call).toMatchObject({ id: ids[1], attributes: { reward: 1, split: "train" } });

@@ -23,16 +23,21 @@ const CopyableText = ({ text, name }: { readonly text: string; readonly name: st
   </span>
 );
 
-export const Position = ({ place, call = null }: { place: SourcePosition | null; call?: string | null }) => {
-  if (place !== null) return <CopyableText text={`${place.file}:${place.line}`} name="the file and line" />;
-  return call === null ? null : <CopyableText text={call} name="the id of the call" />;
-};
+/** The position in the input, or the id of a call of the local service. */
+export const Position = ({ place: { file, line }, call }: { place: SourcePosition; call?: string | undefined }) =>
+  call === undefined ? (
+    <CopyableText text={`${file}:${line}`} name="the file and line" />
+  ) : (
+    <CopyableText text={call} name="the id of the call" />
+  );
 
-export const Command = ({ detail: { command, logged, valid } }: { readonly detail: GroupDetail }) => (
+export const Command = ({ detail: { command, logged, untrainable } }: { readonly detail: GroupDetail }) => (
   <>
     <h2>{logged === null ? "log this group" : "read the calls of this group"}</h2>
     {command === null ? (
-      <p>no command, because {valid ? "standard input cannot be read again" : "the group is invalid"}</p>
+      <p>
+        no command, because {untrainable === "invalid" ? "the group is invalid" : "standard input cannot be read again"}
+      </p>
     ) : (
       <CopyableText text={command} name="the command" />
     )}

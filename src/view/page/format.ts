@@ -28,3 +28,6 @@ export const formatSize = (bytes: number): string => {
   if (bytes < 1000) return `${bytes} B`;
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 };
+
+/** Formats a time in UTC, to the second. */
+export const formatTime = (time: Date): string => time.toISOString().slice(0, 19).replace("T", " ");

@@ -1,11 +1,11 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { compareNumbers, selectStripRewards } from "../answer-queries.ts";
+import { compareNumbers } from "../answer-queries.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
 import { Conversation, LongText, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
-import { counted, formatMeasure, formatSize } from "./format.ts";
+import { counted, formatMeasure, formatSize, formatTime } from "./format.ts";
 import { rememberGroup, Snippet } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { MarkdownButton } from "./markdown.tsx";
@@ -58,7 +58,7 @@ const GroupView = ({ detail }: GroupProps) => {
         <p class="way">
           <a href={link({ group: undefined })}>groups</a> › <b>{`group ${group + 1} of ${of}`}</b>
         </p>
-        <RewardStrip rewards={selectStripRewards(members.flatMap(({ reward }) => reward ?? []))} />
+        <RewardStrip rewards={members.flatMap(({ reward }) => reward ?? [])} />
         {mean !== null && (
           <span>
             <span class="quiet">mean</span> {formatMeasure(mean)} ± {formatMeasure(spread)}
@@ -69,10 +69,11 @@ const GroupView = ({ detail }: GroupProps) => {
         {words !== "" && <>{words} </>}
         <span class="quiet">{[kind, untrainable ?? [], key === null ? [] : `key ${key}`].flat().join(" · ")}</span>
       </h1>
-      <Position place={detail.place} />
-      {logged !== null && (
+      {logged === null ? (
+        <Position {...detail} />
+      ) : (
         <p class="quiet">
-          logged to {logged.model} as {logged.split}, {logged.at.slice(0, 19).replace("T", " ")} UTC
+          logged to {logged.model} as {logged.split}, {formatTime(new Date(logged.loggedAt))} UTC
         </p>
       )}
       {match && (
@@ -123,7 +124,7 @@ const MemberTable = ({ detail, placed, body }: MembersProps & Pick<Parameters<ty
     column("size", one("bytes"), ({ bytes }) => formatSize(bytes)),
     column("problems", problemsOf, (member) => problemsOf(member) || ""),
   ];
-  const call = { name: "call", cell: (member: RankedMember) => <code>{member.call}</code> };
+  const call = { name: "call", cell: ({ at }: RankedMember) => <code>{logged?.callIds[at]}</code> };
   const { value = one("reward") } = columns.find(({ name }) => name === by) ?? {};
   const rank = (member: RankedMember): number => value(member) ?? Number.NaN;
   const rows = placed.toSorted((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);

@@ -62,7 +62,7 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
     </div>
   );
   const key = { name: "key", class: "why", cell: (row: GroupRow) => <span title={row.key ?? ""}>{row.key}</span> };
-  const split = { name: "split", class: "n", cell: (row: GroupRow) => row.split };
+  const split = { name: "split", class: "n", cell: (row: GroupRow) => row.logged?.split };
   return [
     column("group", ({ group }) => formatCount(group + 1)),
     { name: "prompt", class: "words", cell: prompt },
@@ -71,9 +71,9 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
     column("spread", ({ spread }) => formatMeasure(spread)),
     column("size", ({ size }) => formatCount(size)),
     ...(rows.some((row) => row.key !== null) ? [key] : []),
-    ...(rows.some((row) => row.split !== null) ? [split] : []),
+    ...(rows.some((row) => row.logged !== null) ? [split] : []),
     column("trainable", ({ untrainable }) => untrainable ?? "yes", "why"),
-    column("problems", ({ problems }) => (problems === 0 ? "" : formatCount(problems))),
+    column("problems", ({ rules }) => (rules.length === 0 ? "" : formatCount(rules.length))),
   ];
 };
 

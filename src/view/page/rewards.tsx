@@ -19,12 +19,19 @@ export const Reward = ({ value }: { readonly value: number | null | undefined })
   );
 };
 
+const maxStripRewards = 16;
+
+/** Draws rewards in ascending order, or an even selection of them. */
 export const RewardStrip = ({ rewards }: { readonly rewards: readonly number[] }) => {
   const styleOf = useRewardStyle();
-  const text = `rewards ${rewards.map(formatMeasure).join(", ")}`;
-  return rewards.length === 0 ? null : (
+  const sorted = rewards.toSorted((a, b) => a - b);
+  const count = Math.min(sorted.length, maxStripRewards);
+  const step = (sorted.length - 1) / Math.max(1, count - 1);
+  const shown = Array.from({ length: count }, (_, at) => sorted[Math.round(at * step)] ?? 0);
+  const text = `rewards ${shown.map(formatMeasure).join(", ")}`;
+  return shown.length === 0 ? null : (
     <span class="strip" role="img" aria-label={text} title={text}>
-      {rewards.map((reward, at) => (
+      {shown.map((reward, at) => (
         <i key={at} style={styleOf(reward)} />
       ))}
     </span>

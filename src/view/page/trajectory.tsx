@@ -76,7 +76,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
       <div class="reader">
         <Outline turns={turns} show={show} />
         <div class="talk" ref={talk}>
-          {member !== undefined && <Position {...member} />}
+          {member !== undefined && <Position {...member} call={detail.logged?.callIds[at]} />}
           {metrics.length > 0 && (
             <dl class="metrics">
               {metrics.map(([name, value]) => (

@@ -1,0 +1,84 @@
+/** The charts: rewards as bars, groups by mean and spread as dots, and the means of files. */
+import { computeMoments } from "../groups/index.ts";
+import { relativePosition } from "./answer-queries.ts";
+import type { Charts, Dot, FileSummary, GroupFacts, RewardCount } from "./answers.ts";
+
+/** Bars of a histogram, maximum distinct values with their own bar, and cells of the plot in each direction. */
+const barCount = 24;
+const maxValues = 16;
+const cells = { mean: 36, spread: 16 };
+
+const maxFiles = 1000;
+
+export const drawCharts = (groups: readonly GroupFacts[]): Charts => ({
+  files: summarizeFiles(groups),
+  rewards: countRewards(groups.flatMap(({ rewards }) => rewards)),
+  dots: computeDots(groups),
+});
+
+/** Counts rewards, by value or in ranges of equal width, in ascending order. */
+const countRewards = (rewards: readonly number[]): readonly RewardCount[] => {
+  const values = new Map<number, number>();
+  for (const reward of rewards) {
+    values.set(reward, (values.get(reward) ?? 0) + 1);
+    if (values.size > maxValues) return countInRanges(rewards);
+  }
+  const sorted = [...values].sort(([a], [b]) => a - b);
+  return sorted.map(([value, count]) => ({ range: [value, value], count }));
+};
+
+const countInRanges = (rewards: readonly number[]): readonly RewardCount[] => {
+  const { least, most } = computeMoments(rewards);
+  // Smaller numbers, because the multiple of a wide range exceeds a double.
+  const [from, to] = [least / 64, most / 64];
+  const edge = (at: number) => (at === barCount ? most : 64 * (from + ((to - from) * at) / barCount));
+  const edges = Array.from({ length: barCount }, (_, at) => edge(at));
+  const counts = edges.map(() => 0);
+  for (const reward of rewards) {
+    const at = edges.findLastIndex((start) => reward >= start);
+    counts[at] = (counts[at] ?? 0) + 1;
+  }
+  return counts.map((count, at) => ({
+    range: at === barCount - 1 ? [edge(at), most] : [edge(at), edge(at + 1), "below"],
+    count,
+  }));
+};
+
+const computeDots = (groups: readonly GroupFacts[]): readonly Dot[] => {
+  const measured = groups.flatMap(({ mean, spread }) => (mean === null || spread === null ? [] : { mean, spread }));
+  const axes = {
+    mean: computeMoments(measured.map(({ mean }) => mean)),
+    spread: computeMoments(measured.map(({ spread }) => spread)),
+  };
+  const cellOf = (value: number, axis: "mean" | "spread"): number =>
+    Math.min(cells[axis] - 1, Math.floor(relativePosition(value, axes[axis].least, axes[axis].most) * cells[axis]));
+  const dots = new Map<number, Dot>();
+  for (const { mean: x, spread: y } of measured) {
+    const key = cellOf(x, "mean") * cells.spread + cellOf(y, "spread");
+    const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
+    dots.set(key, {
+      mean: [Math.min(mean[0], x), Math.max(mean[1], x)],
+      spread: [Math.min(spread[0], y), Math.max(spread[1], y)],
+      groups: count + 1,
+    });
+  }
+  return [...dots.values()];
+};
+
+/** Summarizes several files with groups in the order of their names, `step-9` before `step-10`. */
+const summarizeFiles = (groups: readonly GroupFacts[]): readonly FileSummary[] => {
+  const groupsByFile = new Map<string, GroupFacts[]>();
+  for (const facts of groups) {
+    const own = groupsByFile.get(facts.file);
+    if (own === undefined) groupsByFile.set(facts.file, [facts]);
+    else own.push(facts);
+  }
+  if (groupsByFile.size < 2) return [];
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const sorted = [...groupsByFile].sort(([a], [b]) => compare(a, b)).slice(0, maxFiles);
+  return sorted.map(([file, own]) => {
+    const means = own.flatMap(({ mean }) => mean ?? []);
+    const trainable = own.filter(({ untrainable }) => untrainable === null).length;
+    return { file, groups: own.length, trainable, mean: means.length === 0 ? null : computeMoments(means).mean };
+  });
+};
