@@ -1,5 +1,4 @@
 /** A conversation, with tool results next to their calls. Long texts and reasoning are folded. */
-import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
 import { findValue, formatIndented, isAbsent, itemsOf, type RawJson, tryParseRawJson } from "../../json/raw-json.ts";
@@ -151,33 +150,15 @@ interface ConversationProps {
   readonly compared?: { readonly turns: readonly Turn[]; readonly name: string } | undefined;
 }
 
-const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
-
-export const Conversation = ({ turns, findings = [], isTinted = false, compared }: ConversationProps) => (
+export const Conversation = ({ turns, compared, ...shown }: ConversationProps) => (
   <ol class="conversation">
-    {turns.map((turn, position) => {
-      const about = [turn.at, ...turn.parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
-      const { role = "?" } = turn;
-      const other = compared?.turns[position];
-      const isEqual =
-        other !== undefined && other.role === turn.role && textOfParts(other.parts) === textOfParts(turn.parts);
-      return (
-        <li
-          key={turn.at}
-          tabIndex={-1}
-          onKeyDown={toggleDetails}
-          class={`entry ${roles.includes(role) ? role : "other"}${isEqual ? " equal" : ""}`}
-          aria-label={`message ${turn.at + 1}, ${role}`}
-        >
-          <Message turn={turn} isTinted={isTinted} other={isEqual ? undefined : other}>
-            {isEqual && <span class="same">equal to {compared?.name}</span>}
-          </Message>
-          <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && about.includes(at))} />
-        </li>
-      );
-    })}
+    {turns.map((turn, position) => (
+      <Message key={turn.at} {...shown} turn={turn} other={compared?.turns[position]} otherName={compared?.name} />
+    ))}
   </ol>
 );
+
+const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
 
 const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
   if (event.key !== "Enter" || event.target !== event.currentTarget) return;
@@ -186,35 +167,42 @@ const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElem
   for (const one of folded) one.open = isAnyClosed;
 };
 
-interface MessageProps {
+interface MessageProps extends Omit<ConversationProps, "turns" | "compared"> {
   readonly turn: Turn;
-  readonly isTinted: boolean;
   readonly other: Turn | undefined;
-  readonly children: ComponentChildren;
+  readonly otherName: string | undefined;
 }
 
-const Message = ({ turn, isTinted, other, children }: MessageProps) => {
-  const { role = "?", name, isSampled, parts, around } = turn;
+const Message = ({ turn, findings = [], isTinted = false, other, otherName }: MessageProps) => {
+  const { at: position, role = "?", name, isSampled, parts, around } = turn;
+  const about = [position, ...parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
+  const isEqual = other !== undefined && other.role === turn.role && textOfParts(other.parts) === textOfParts(parts);
   const recorded = isTinted ? tokensOf(turn) : [];
   const said = parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
   const tokens = recorded.length > 0 && said.length === 1 ? alignTokens(recorded, said.join("")) : [];
   const finish = around.find(({ key }) => key === "finish_reason")?.value;
-  const others = around.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
+  const members = around.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
   const isPrompt = role === "system" || role === "developer";
   const lines = isPrompt ? maxLines.prompt : role === "tool" ? maxLines.result : maxLines.text;
   return (
-    <>
+    <li
+      tabIndex={-1}
+      onKeyDown={toggleDetails}
+      class={`entry ${roles.includes(role) ? role : "other"}${isEqual ? " equal" : ""}`}
+      aria-label={`message ${position + 1}, ${role}`}
+    >
       <p class="who">
         <b>{role}</b>
         {name !== undefined && <span>{name}</span>}
         {isSampled && <span>sampled{finish !== undefined && ` · ${formatIndented(finish)}`}</span>}
-        {children}
-        <span class="at">{turn.at + 1}</span>
+        {isEqual && <span class="same">equal to {otherName}</span>}
+        <span class="at">{position + 1}</span>
       </p>
-      <Parts parts={parts} tokens={tokens} lines={lines} others={other?.parts} />
+      <Parts parts={parts} tokens={tokens} lines={lines} others={isEqual ? [] : other?.parts} />
       {tokens === undefined && <p class="quiet">not tinted, because the tokens do not match the text</p>}
-      {others.length > 0 && <Parts parts={[{ kind: "also", members: others }]} />}
-    </>
+      {members.length > 0 && <Parts parts={[{ kind: "also", members }]} />}
+      <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && about.includes(at))} />
+    </li>
   );
 };
 
@@ -222,31 +210,28 @@ interface PartsProps {
   readonly parts: readonly Part[];
   readonly tokens?: readonly Token[] | undefined;
   readonly lines?: number;
+  /** The parts of another trajectory, from which differences are marked. */
   readonly others?: readonly Part[] | undefined;
 }
 
-const Parts = ({ parts, tokens = [], lines = maxLines.text, others = [] }: PartsProps) => (
+const Parts = ({ parts, others = [], ...shown }: PartsProps) => (
   <>
-    {parts.map((part, at) => {
-      const other = others[at]?.kind === part.kind ? others[at] : undefined;
-      return <PartView key={at} {...{ part, tokens, lines, other }} />;
-    })}
+    {parts.map((part, at) => (
+      <PartView key={at} {...shown} part={part} other={others[at]?.kind === part.kind ? others[at] : undefined} />
+    ))}
   </>
 );
 
-interface PartProps {
-  readonly part: Part;
-  readonly tokens: readonly Token[];
-  readonly lines: number;
-  readonly other: Part | undefined;
-}
+type PartProps = Pick<PartsProps, "tokens" | "lines"> & { readonly part: Part; readonly other: Part | undefined };
 
-const PartView = ({ part, tokens, lines, other }: PartProps) => {
-  if (part.kind === "call") return <Call call={part} other={other?.kind === "call" ? other : undefined} />;
-  if (part.kind === "result") return <Result parts={part.parts} />;
+const PartView = ({ part, tokens = [], lines = maxLines.text, other }: PartProps) => {
   const text = textOfPart(part);
   const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
+    case "call":
+      return <Call call={part} other={other?.kind === "call" ? other : undefined} />;
+    case "result":
+      return <Result parts={part.parts} />;
     case "said": {
       const json = tokens.length === 0 ? parseText(part.value) : undefined;
       if (json !== undefined) return <LongText text={formatIndented(json)} lines={lines} />;
