@@ -29,10 +29,10 @@ export const printHistograms = async (screen: Screen, found: Distributions): Pro
     ...shareLine("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => foldSentence(line, width));
   const rows = [...lengths, ...metrics.slice(0, maxMetrics)];
-  const table = drawTable({ columns, rows, width, paint, clean: safe.line })?.pieces ?? [];
+  const table = drawTable({ columns, rows, width, paint, clean: safe.line });
   const omitted = metrics.length > maxMetrics ? [`and ${metrics.length - maxMetrics} more\n`] : [];
   const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(rewards, width, glyphs), ...shares];
-  const pieces = [`\n${lines.join("\n")}\n\n`, ...table, ...omitted];
+  const pieces = [`\n${lines.join("\n")}\n\n`, ...("pieces" in table ? table.pieces : []), ...omitted];
   await screen.print(pieces, { kind: "lines", isPaged: false });
 };
 

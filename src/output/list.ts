@@ -34,13 +34,9 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   }
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(linePieces(screen, shown, rows), { kind: "lines" });
-  const { drawTable, recordSections } = await import("./table.ts");
+  const { drawTable } = await import("./table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
-  if (table === undefined)
-    return await printPage(screen, {
-      sections: recordSections({ columns: shown, rows, width, clean: safe.line }),
-      isFolded: true,
-    });
+  if ("sections" in table) return await printPage(screen, { sections: table.sections, isFolded: true });
   await screen.print(table.pieces, { kind: "lines" });
   const { omitted } = table;
   if (omitted.length === 0) return;
