@@ -2,9 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
 import type { Dot, FileSummary, RewardCount } from "../answers.ts";
-import { formatQuery, type Query, type Range } from "../query.ts";
+import type { Query, Range } from "../query.ts";
 import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
-import { linkTo, usePage } from "./page-context.ts";
+import { useFilter, usePage } from "./page-context.ts";
 import { useRewardStyle } from "./rewards.tsx";
 
 interface ChartProps {
@@ -46,12 +46,9 @@ interface FilterLinkProps {
 }
 
 const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
-  const { query } = usePage();
-  const isActive = formatQuery({ ...query, ...filter }) === formatQuery(query);
-  const cleared: Partial<Query> = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
-  const url = linkTo({ ...query, page: 1, ...(isActive ? cleared : filter) });
+  const { href, ...link } = useFilter(filter);
   return (
-    <a href={url} aria-label={name} class={isActive ? "on" : ""}>
+    <a href={href} {...link} aria-label={name}>
       <title>{name}</title>
       {children}
     </a>

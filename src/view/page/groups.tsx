@@ -6,7 +6,7 @@ import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type 
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { counted, formatCount, formatMeasure, formatPercent, formatRange } from "./format.ts";
 import { moveFocus, useKeys } from "./keys.tsx";
-import { linkTo, replaceQuery, useLink, usePage } from "./page-context.ts";
+import { linkTo, replaceQuery, useFilter, useLink, usePage } from "./page-context.ts";
 import { Reward, RewardStrip } from "./rewards.tsx";
 import { Table, type TableColumn } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -15,10 +15,11 @@ export const Groups = ({ state, summary }: { readonly state: PageState; readonly
   const edition = editionOf(state);
   const { latest: charts = { files: [], rewards: [], dots: [] } } = useAnswer("charts", allGroups, { edition });
   const { groups, groupFiles, trajectories } = summary;
+  const { written } = state;
   return (
     <>
       <SummaryFacts summary={summary} />
-      <FilteredOut summary={summary} groupsInPage={state.written?.groups ?? groups.read} />
+      <FilteredOut summary={summary} groupsInPage={written?.groups ?? groups.read} />
       {groups.read === 0 ? (
         <p class="quiet">the input contains no groups</p>
       ) : (
@@ -31,7 +32,7 @@ export const Groups = ({ state, summary }: { readonly state: PageState; readonly
             </div>
           )}
           <div>
-            <Filters hasWhere={state.written === undefined} />
+            <Filters hasWhere={written === undefined} />
             <GroupTable state={state} />
           </div>
         </div>
@@ -211,39 +212,34 @@ const FilteredOut = ({ summary, groupsInPage }: { summary: Summary; groupsInPage
   return left.length === 0 ? null : <p class="quiet">{left.join(", ")}</p>;
 };
 
+const Filter = ({ name, filter }: { readonly name: string; readonly filter: Partial<Query> }) => (
+  <a {...useFilter(filter)}>{name}</a>
+);
+
 /** An exported page has no filter by an expression. */
 const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
   const { query } = usePage();
-  const { reward, mean, spread, trainable, rule, file, text, where } = query;
-  const change = (changed: Partial<Query>): Query => ({ ...query, page: 1, ...changed });
-  const link = (name: string, changed: Partial<Query>, isOn = true) => (
-    <a class={isOn ? "on" : ""} href={linkTo(change(changed))}>
-      {name}
-    </a>
-  );
+  const { reward, mean, spread, file, text, where } = query;
+  const search = (sought: Partial<Query>): void => replaceQuery({ ...query, page: 1, ...sought });
   return (
     <nav class="filters" aria-label="filters">
-      {link("trainable", { trainable: trainable === true ? undefined : true }, trainable === true)}
-      {link("not trainable", { trainable: trainable === false ? undefined : false }, trainable === false)}
-      {link("with problems", { rule: rule === "any" ? undefined : "any" }, rule === "any")}
-      <SearchField
-        label="search text"
-        sought={text}
-        search={(typed) => replaceQuery(change({ text: typed || undefined }))}
-      />
+      <Filter name="trainable" filter={{ trainable: true }} />
+      <Filter name="not trainable" filter={{ trainable: false }} />
+      <Filter name="with problems" filter={{ rule: "any" }} />
+      <SearchField label="search text" sought={text} search={(typed) => search({ text: typed || undefined })} />
       {hasWhere && (
         <SearchField
           label="where (CEL), such as reward > 0.5, then Enter"
           isExpression
           sought={where}
-          search={(typed) => replaceQuery(change({ where: typed || undefined }))}
+          search={(typed) => search({ where: typed || undefined })}
         />
       )}
-      {file !== undefined && link(`${file.split("/").at(-1)} ×`, { file: undefined })}
-      {reward !== undefined && link(`a reward of ${formatRange(reward)} ×`, { reward: undefined })}
-      {mean !== undefined &&
-        spread !== undefined &&
-        link(`mean ${formatRange(mean)}, spread ${formatRange(spread)} ×`, { mean: undefined, spread: undefined })}
+      {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
+      {reward !== undefined && <Filter name={`a reward of ${formatRange(reward)} ×`} filter={{ reward }} />}
+      {mean !== undefined && spread !== undefined && (
+        <Filter name={`mean ${formatRange(mean)}, spread ${formatRange(spread)} ×`} filter={{ mean, spread }} />
+      )}
     </nav>
   );
 };

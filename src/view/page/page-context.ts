@@ -28,6 +28,14 @@ export const useLink = () => {
   return (changes: Partial<Query>): string => linkTo({ ...query, ...changes });
 };
 
+/** Returns the link of a filter and its class. A click adds the filter, or removes it if it is on. */
+export const useFilter = (filter: Partial<Query>) => {
+  const { query } = usePage();
+  const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);
+  const removed: Partial<Query> = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
+  return { href: linkTo({ ...query, page: 1, ...(isOn ? removed : filter) }), class: isOn ? "on" : "" };
+};
+
 export const linkTo = (query: Query): string => {
   const json = formatQuery(query);
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
