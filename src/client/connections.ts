@@ -34,7 +34,10 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     signal: closing.signal,
   };
   const connector = buildConnector(socketOptions);
-  const connect = Number.parseInt(nodeVersion, 10) < 22 ? withoutTierUp(connector) : connector;
+  const connectNow = Number.parseInt(nodeVersion, 10) < 22 ? withoutTierUp(connector) : connector;
+  // Node connects a new socket even if its signal has aborted.
+  const connect: Connector = (to, callback) =>
+    closing.signal.aborted ? callback(new TransportError("ABORTED"), null) : connectNow(to, callback);
   const limits = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
   const openAgent = async (route: Route): Promise<Agent> =>
     route.proxy === undefined || isForwardedByProxy(route)

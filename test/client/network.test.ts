@@ -230,6 +230,15 @@ describe("a connection", () => {
     await client.close();
     await expect.poll(() => open.size).toBe(0);
   });
+
+  it("is not opened after the client is closed", async () => {
+    const server = await rawServer((socket) => socket.on("data", () => socket.end(whole)));
+    const { client } = clientAt(server.url);
+    await client.send(listModels, list);
+    await client.close();
+    await Promise.all([1, 2].map(async () => await failureOf(client.send(listModels, list))));
+    expect(server.connections()).toBe(1);
+  });
 });
 
 describe("a download", () => {

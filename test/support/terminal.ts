@@ -45,11 +45,13 @@ export const seeLine = async (
   let printed = "";
   const waiting = [...typed];
   let seen = 0;
-  let tail = "";
+  let isEnded = false;
   terminal.onData((text) => {
     printed += text;
-    tail = (tail + text).slice(-endMark.length);
-    if (tail === endMark) terminal.write("\n");
+    if (!isEnded && printed.slice(-text.length - endMark.length).includes(endMark)) {
+      isEnded = true;
+      terminal.write("\n");
+    }
     for (let next = waiting[0]; next !== undefined; [next] = waiting) {
       const end = endOf(next.when, printed.slice(seen));
       if (end === undefined) return;
