@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
-import { list, type OutputJson, replaceMembers } from "./output-json.ts";
+import { type OutputJson, replaceMembers } from "./output-json.ts";
 import { findReward, withGroup } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
@@ -153,11 +153,11 @@ const refuseExchanges = (trajectory: Value): void => {
 /** Keeps the bytes of a trajectory, except replaced members. Its writer omits empty messages_and_choices. */
 const completeTrajectory = (trajectory: Value, own: Readonly<Record<string, OutputJson>>): OutputJson => {
   const lacks = (holder: Value): boolean => holder.isObject && holder.get("messages_and_choices") === undefined;
-  const none = { messages_and_choices: list([]) };
+  const none = { messages_and_choices: [] };
   const histories = trajectory.items("additional_histories");
   const made: Record<string, OutputJson> = { ...own, ...(lacks(trajectory) ? none : {}) };
   if (histories.some(lacks)) {
-    made.additional_histories = list(histories.map((one) => (lacks(one) ? replaceMembers(one, none) : one)));
+    made.additional_histories = histories.map((one) => (lacks(one) ? replaceMembers(one, none) : one));
   }
   return Object.keys(made).length === 0 ? trajectory : replaceMembers(trajectory, made);
 };

@@ -19,7 +19,7 @@ import {
   type SourceRecord,
 } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
-import { list, listUnlessEmpty, literal, type Member, type OutputJson, object } from "./output-json.ts";
+import { listUnlessEmpty, literal, type Member, type OutputJson } from "./output-json.ts";
 import { buildTrajectory, findReward, stemOf, withGroup } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
@@ -68,8 +68,7 @@ interface History {
   readonly tools: OutputJson | undefined;
 }
 
-export const toHistory = ({ turns, tools }: History): OutputJson =>
-  object({ messages_and_choices: list(turns), tools });
+export const toHistory = ({ turns, tools }: History): OutputJson => ({ messages_and_choices: turns, tools });
 
 /** The content of a document with its continuations and subagents. */
 export interface AtifContent {
@@ -223,12 +222,12 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly Outp
     if (role !== "assistant" && step.get("observation") !== undefined) return [];
     throw new ConversionError("message is missing", step);
   }
-  const turn = object({
+  const turn = {
     role: literal(role, source, ...["step_id", "is_copied_context", "llm_call_count"].map((key) => step.get(key))),
-    content: message === undefined ? literal(null) : contentOf(message),
+    content: message === undefined ? null : contentOf(message),
     reasoning_content: step.get("reasoning_content"),
     tool_calls: calls,
-  });
+  };
   const isGiven = step.get("is_copied_context")?.isTrue === true || step.get("llm_call_count")?.number === 0;
   if (role !== "assistant" || isGiven || !isSampled) return [turn];
   return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(step))];
@@ -255,21 +254,19 @@ const resultsOf = (step: Value): readonly OutputJson[] => {
   return observation.requireItems("results").flatMap((result) => {
     const [id, own] = [result.get("source_call_id"), result.get("content")];
     const content = own && contentOf(own);
-    if (id !== undefined) return object({ role: literal("tool"), tool_call_id: id, content: content ?? literal("") });
-    return content === undefined ? [] : object({ role: literal("user"), content });
+    if (id !== undefined) return { role: "tool", tool_call_id: id, content: content ?? "" };
+    return content === undefined ? [] : { role: "user", content };
   });
 };
 
 const contentOf = (content: Value): OutputJson => {
   if (content.isText) return content;
   if (!content.isList) throw new ConversionError("the content is neither text nor a list of parts", content);
-  return list(
-    content.items().map((part) => {
-      const [type, path] = [part.get("type"), part.get("source", "path")];
-      if (type?.text !== "image" || path === undefined) return part;
-      return object({ type: literal("image_url", type), image_url: object({ url: path }) });
-    }),
-  );
+  return content.items().map((part) => {
+    const [type, path] = [part.get("type"), part.get("source", "path")];
+    if (type?.text !== "image" || path === undefined) return part;
+    return { type: literal("image_url", type), image_url: { url: path } };
+  });
 };
 
 /** True if later steps have a new context, after a summary or a recorded edit. */

@@ -22,7 +22,7 @@ import {
   unwrapJson,
   userMessage,
 } from "./messages.ts";
-import { list, literal, type Member, type OutputJson, object } from "./output-json.ts";
+import { literal, type Member, type OutputJson } from "./output-json.ts";
 import { buildTrajectory, findReward, type RolloutReward, requireReward, withGroup } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
@@ -262,15 +262,15 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
         throw new ConversionError("value is not a call with a function name", value);
       open.push(`call_${at}`);
       run.note("assigned results without ids to the calls in order");
-      const tool_calls = list([toToolCall(value, literal(`call_${at}`))]);
-      const calling = object({ role: literal("assistant", from), content: literal(null), tool_calls });
+      const tool_calls = [toToolCall(value, `call_${at}`)];
+      const calling = { role: literal("assistant", from), content: null, tool_calls };
       return choice(calling, deriveFinish(run, true));
     }
-    const message = object({
+    const message = {
       role: literal(role, from),
-      tool_call_id: id === undefined ? id : literal(id),
+      tool_call_id: id === undefined ? id : id,
       content: value,
-    });
+    };
     return role === "assistant" ? choice(message, deriveFinish(run, false)) : message;
   });
 };

@@ -4,7 +4,7 @@ import type { Host } from "../host.ts";
 import { type Bytes, openSpool, type Records, readRange, type Spool } from "../input/index.ts";
 import type { Span } from "../json/walk.ts";
 import type { Rollout } from "./format.ts";
-import { LineWriter, toJson } from "./output-json.ts";
+import { objectFrom, toLine } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 export interface ConvertedFile {
@@ -32,7 +32,6 @@ export interface WrittenRollout extends RolloutPosition {
   readonly span: Span | undefined;
   /** Digests of its values, and the other part of its dedup key. */
   readonly digest: string;
-  readonly identity: string;
   /** Its position in the group, if the record has it. */
   readonly index: number | undefined;
 }
@@ -62,13 +61,12 @@ const digestOf = ({ bytes, span: { start, end } }: Value): string =>
 export const openGroupLines = (spool: Spool) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
-  const writer = new LineWriter(2 * maxBufferedBytes);
+  /** Text for the spool, with one character for each byte. */
+  let pending = "";
   let flushed = 0;
   /** The group whose line is being written. */
   let open: ConvertedGroup | undefined;
   let isInOrder = true;
-  /** The last identity, so that rollouts with an equal identity share one string. */
-  let lastIdentity = "";
 
   const groupOf = (key: string, { scope }: ConvertedFile): ConvertedGroup => {
     const own = `${scope} ${key}`;
@@ -80,29 +78,19 @@ export const openGroupLines = (spool: Spool) => {
     byKey.set(own, group);
     return group;
   };
-  const beginLine = (group: ConvertedGroup, members: Rollout["members"] = []): void => {
-    group.members = members.map(([key, json]) => `,${JSON.stringify(key)}:${toJson(json)}`).join("");
-    if (open !== undefined) writer.text(lineEnd(open));
-    open = group;
-    writer.text(lineStart);
-  };
+  const isFull = (): boolean => pending.length >= maxBufferedBytes;
   const flushTo = async (to: Spool): Promise<void> => {
-    const bytes = writer.take();
-    await to.write(bytes);
+    const bytes = Buffer.from(pending, "latin1");
+    pending = "";
     flushed += bytes.length;
+    await to.write(bytes);
   };
-  const isFull = (): boolean => writer.length >= maxBufferedBytes;
   const writeLine = async (group: ConvertedGroup, texts: Bytes): Promise<void> => {
-    writer.text(group.isBroken ? "!\n" : lineStart);
-    if (group.isBroken) return;
-    let between = "";
-    for (const one of group.rollouts) {
-      if (one.length === 0) continue;
-      writer.text(between);
-      writer.bytes(await readRange(texts, one));
-      between = ",";
+    const trajectories: string[] = [];
+    for (const one of group.isBroken ? [] : group.rollouts) {
+      if (one.length > 0) trajectories.push((await readRange(texts, one)).toString("latin1"));
     }
-    writer.text(lineEnd(group));
+    pending += group.isBroken ? "!\n" : `${lineStart}${trajectories.join(",")}${lineEnd(group)}`;
   };
 
   return {
@@ -110,21 +98,22 @@ export const openGroupLines = (spool: Spool) => {
 
     add(rollout: Rollout, record: Value, { file, record: at, position }: RolloutPosition): void {
       const group = groupOf(rollout.group, file);
-      const { trajectory, exception, index, members, part, identity = "" } = rollout;
+      const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
       const before = group.rollouts.at(-1);
-      if (before === undefined) beginLine(group, members);
-      else if (group !== open || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
-      if (exception !== undefined) group.exceptions += `${group.exceptions === "" ? "" : ","}${toJson(exception)}`;
-      if (trajectory !== undefined && group.trajectories++ > 0) writer.text(",");
-      const start = flushed + writer.length;
-      if (trajectory !== undefined) writer.write(trajectory);
-      const length = flushed + writer.length - start;
-      const { identityValues = [part ?? record, ...(rollout.documents ?? [])] } = rollout;
-      const digest = identityValues.map(digestOf).join("");
-      if (identity !== lastIdentity) lastIdentity = identity;
+      if (before === undefined) {
+        group.members = members.map((member) => `,${toLine(objectFrom([member])).slice(1, -1)}`).join("");
+        pending += `${open === undefined ? "" : lineEnd(open)}${lineStart}`;
+        open = group;
+      } else if (group !== open || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
+      if (exception !== undefined) group.exceptions += `${group.exceptions === "" ? "" : ","}${toLine(exception)}`;
+      if (trajectory !== undefined && group.trajectories++ > 0) pending += ",";
+      const start = flushed + pending.length;
+      const text = trajectory === undefined ? "" : toLine(trajectory);
+      pending += text;
+      const digest = (rollout.identityValues ?? [part ?? record, ...documents]).map(digestOf).join("") + identity;
       const span = part === undefined || part.isWhole ? undefined : part.span;
       // Without a spread, which needs twice the memory. There can be a million.
-      group.rollouts.push({ file, record: at, position, start, length, span, digest, identity: lastIdentity, index });
+      group.rollouts.push({ file, record: at, position, start, length: text.length, span, digest, index });
     },
 
     /** Adds a record, or a part of one, that could not be converted, so that its group is broken. Returns the group. */
@@ -132,7 +121,7 @@ export const openGroupLines = (spool: Spool) => {
       const group = groupOf(key, at.file);
       isInOrder = false;
       group.isBroken = true;
-      group.rollouts.push({ ...at, start: 0, length: 0, span, digest: "", identity: "", index: undefined });
+      group.rollouts.push({ ...at, start: 0, length: 0, span, digest: "", index: undefined });
       return group;
     },
 
@@ -141,7 +130,7 @@ export const openGroupLines = (spool: Spool) => {
 
     /** Returns all lines. */
     async end(host: Host): Promise<Bytes> {
-      if (open !== undefined) writer.text(lineEnd(open));
+      if (open !== undefined) pending += lineEnd(open);
       await flushTo(spool);
       const texts = spool.bytes();
       if (isInOrder) return texts;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { atifReasons, readAtif, toHistory } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import { literal, type Member } from "./output-json.ts";
+import type { Member } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
@@ -47,7 +47,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | 
   const error = value.get("exception_info");
   const rewards = rewardsIn(value);
   if (error !== undefined && rewards.length === 0) {
-    const message = error.get("exception_message") ?? literal("no message is recorded");
+    const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
     return [{ group, exception: buildException(message, type, traceback) }];
   }

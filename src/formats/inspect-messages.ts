@@ -2,11 +2,9 @@
 import type { FormatRun } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
 import {
-  list,
   listUnlessEmpty,
   literal,
   type OutputJson,
-  object,
   objectFrom,
   rawLiteral,
   toText,
@@ -86,11 +84,9 @@ const logprobsIn = (output: Value | undefined): OutputJson | undefined => {
     const members = token.members();
     const top = token.get("top_logprobs");
     if (top !== undefined && members.some(([key]) => key === "bytes")) return token;
-    return objectFrom(
-      new Map<string, OutputJson>([["bytes", literal(null)], ...members, ["top_logprobs", top ?? literal([])]]),
-    );
+    return objectFrom(new Map<string, OutputJson>([["bytes", null], ...members, ["top_logprobs", top ?? []]]));
   });
-  return object({ content: list(tokens) });
+  return { content: tokens };
 };
 
 const toMessage = (run: FormatRun, message: Value, attachments: Attachments): OutputJson => {
@@ -111,15 +107,15 @@ const toMessage = (run: FormatRun, message: Value, attachments: Attachments): Ou
 };
 
 const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
-  const [name, args, type] = [call.get("function"), call.get("arguments"), call.get("type") ?? literal("function")];
+  const [name, args, type] = [call.get("function"), call.get("arguments"), call.get("type") ?? "function"];
   if (name?.isText !== true) return toToolCall(call);
   const toArguments = (value: Value): OutputJson => {
     if (value.isText) return resolved(value);
     const { raw, sources } = json(value);
     return sources.length === 1 ? toText(value) : literal(unindentJson(raw), ...sources);
   };
-  const fn = object({ name, arguments: args === undefined ? literal("{}") : toArguments(args) });
-  return object({ id: call.get("id"), type, function: fn });
+  const fn = { name, arguments: args === undefined ? "{}" : toArguments(args) };
+  return { id: call.get("id"), type, function: fn };
 };
 
 /** Separates the content of a message from its reasoning. */
@@ -145,7 +141,7 @@ const contentOf = (
   const type = first?.get("type");
   const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
   if (text === undefined || type === undefined) {
-    return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? literal(""), reasoning };
+    return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
   }
   const { raw, sources } = json(text);
   return { content: rawLiteral(raw, [...sources, type]), reasoning };
@@ -154,14 +150,14 @@ const contentOf = (
 const partOf = ({ find, resolved }: Attachments, part: Value): OutputJson => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
   if (type?.text === "image" && image !== undefined) {
-    const image_url = object({ url: resolved(image), detail: part.get("detail") });
-    return object({ type: literal("image_url", type), image_url });
+    const image_url = { url: resolved(image), detail: part.get("detail") };
+    return { type: literal("image_url", type), image_url };
   }
   const sound = audio && (find(audio) ?? audio);
   const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
   if (type?.text === "audio" && data !== undefined) {
-    const input_audio = object({ data: literal(data, sound, audio), format: part.get("format") });
-    return object({ type: literal("input_audio", type), input_audio });
+    const input_audio = { data: literal(data, sound, audio), format: part.get("format") };
+    return { type: literal("input_audio", type), input_audio };
   }
   return resolved(part);
 };
@@ -223,7 +219,7 @@ const toolsOf = (
         description: description && resolved(description),
         parameters: parameters && resolved(parameters),
       };
-      tools.set(name.text, object({ type: literal("function"), function: object(own) }));
+      tools.set(name.text, { type: "function", function: own });
     }
   }
   return listUnlessEmpty([...tools.values()]);

@@ -1,35 +1,30 @@
 /** Converts chat messages to messages and choices of the interface, with tools, calls and logprobs. */
 import type { FormatRun } from "./format.ts";
-import {
-  listUnlessEmpty,
-  literal,
-  type OutputJson,
-  object,
-  objectFrom,
-  rawLiteral,
-  replaceMembers,
-  toText,
-} from "./output-json.ts";
+import { listUnlessEmpty, type OutputJson, objectFrom, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
 /** The index of a choice in its response. No other is recorded. */
-const firstIndex = literal(0);
+const firstIndex = 0;
 
-export const choice = (message: OutputJson, finish: OutputJson, logprobs?: OutputJson): OutputJson =>
-  object({ finish_reason: finish, index: firstIndex, message, logprobs });
+export const choice = (message: OutputJson, finish: OutputJson, logprobs?: OutputJson): OutputJson => ({
+  finish_reason: finish,
+  index: firstIndex,
+  message,
+  logprobs,
+});
 
 /** Returns the finish reason of a turn that records none. */
 export const deriveFinish = (run: FormatRun, callsTools: boolean): OutputJson => {
   run.note("added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop");
-  return literal(callsTools ? "tool_calls" : "stop");
+  return callsTools ? "tool_calls" : "stop";
 };
 
-export const userMessage = (content: Value): OutputJson => object({ role: literal("user"), content });
+export const userMessage = (content: Value): OutputJson => ({ role: "user", content });
 
-export const systemMessage = (content: Value): OutputJson => object({ role: literal("system"), content });
+export const systemMessage = (content: Value): OutputJson => ({ role: "system", content });
 
 export const textChoice = (run: FormatRun, content: Value, finish?: OutputJson): OutputJson =>
-  choice(object({ role: literal("assistant"), content }), finish ?? deriveFinish(run, false));
+  choice({ role: "assistant", content }, finish ?? deriveFinish(run, false));
 
 interface TurnOptions {
   /** The name of the value in errors. */
@@ -63,7 +58,7 @@ export const toTurns = (
       if (own !== undefined) return toChatMessage(message, false);
       run.note("assigned results without tool_call_id to the calls in order");
       const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
-      return replaceMembers(message, { tool_call_id: literal(id), ...nullCalls });
+      return replaceMembers(message, { tool_call_id: id, ...nullCalls });
     }
     if (!isAssistantMessage(message)) return toChatMessage(message, false);
     open = message.items("tool_calls").map((call) => unwrapJson(call).textAt("id"));
@@ -110,18 +105,21 @@ export const toToolCall = (call: Value, id?: OutputJson): OutputJson => {
   const args = (isNested ? fn : own).get("arguments");
   const isComplete = own === call && isNested && own.get("type") !== undefined && args?.isText === true;
   if (isComplete || name === undefined) return call;
-  return object({
+  return {
     id: id ?? own.get("id"),
-    type: own.get("type") ?? literal("function"),
-    function: object({ name, arguments: toArguments(args), ...omitKeys(fn, ["name", "arguments"]) }),
+    type: own.get("type") ?? "function",
+    function: { name, arguments: toArguments(args), ...omitKeys(fn, ["name", "arguments"]) },
     ...omitKeys(own, ["id", "type", "function", "name", "arguments"]),
-  });
+  };
 };
 
-export const buildCall = (id: OutputJson | undefined, name: OutputJson, args: OutputJson): OutputJson =>
-  object({ id, type: literal("function"), function: object({ name, arguments: args }) });
+export const buildCall = (id: OutputJson | undefined, name: OutputJson, args: OutputJson): OutputJson => ({
+  id,
+  type: "function",
+  function: { name, arguments: args },
+});
 
-export const toArguments = (args: Value | undefined): OutputJson => (args === undefined ? literal("{}") : toText(args));
+export const toArguments = (args: Value | undefined): OutputJson => (args === undefined ? "{}" : toText(args));
 
 const omitKeys = (value: Value | undefined, keys: readonly string[]): Readonly<Record<string, Value>> =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
@@ -134,10 +132,10 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
   const type = tool.get("type");
   if (type !== undefined && type.text !== "function") return undefined;
   const fn = tool.get("function");
-  if (fn !== undefined) return type === undefined ? object({ type: literal("function"), function: fn }) : tool;
+  if (fn !== undefined) return type === undefined ? { type: "function", function: fn } : tool;
   if (tool.get("name") === undefined) return undefined;
   const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
-  return object({ type: type ?? literal("function"), function: objectFrom(members) });
+  return { type: type ?? "function", function: objectFrom(members) };
 };
 
 /**

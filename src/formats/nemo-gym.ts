@@ -2,7 +2,6 @@
 import { hash } from "node:crypto";
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { systemMessage, toFunctionTools } from "./messages.ts";
-import { literal } from "./output-json.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
@@ -95,5 +94,5 @@ const messageKeys = ["_ng_failure_message", "error", "error_message", "failure_r
 
 const buildFailure = (row: Value) => {
   const message = messageKeys.map((key) => row.get(key)).find((value) => value?.isText === true);
-  return buildException(message ?? literal("no message is recorded"), row.get("_ng_failure_class"));
+  return buildException(message ?? "no message is recorded", row.get("_ng_failure_class"));
 };

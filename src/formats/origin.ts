@@ -81,7 +81,7 @@ export const createOrigin = (input: ConvertedInput): Origin => {
       const selected = new Set(kept?.map((at) => trajectories[at]));
       const own = kept === undefined ? all : all.filter((one) => one.length === 0 || selected.has(one));
       // Sorted, because the order of the records does not change the group.
-      const digests = own.map(({ digest, identity }) => `${digest}${identity}`).sort();
+      const digests = own.map(({ digest }) => digest).sort();
       return hash("sha256", digests.join("\n"), "buffer");
     },
     positionOf: (line) => {

@@ -1,6 +1,6 @@
 /** Counts what becomes of another tool's values: how many of each file and path were carried, changed or left out. */
 import type { Format, LeftOutReasons, Rollout } from "./format.ts";
-import type { OutputJson } from "./output-json.ts";
+import { childrenOf, type OutputJson, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 /** Values of a file with the same path, without positions (`completion[].content`), and the same reason or target. */
@@ -139,12 +139,9 @@ const joinPath = (path: string, step: string): string =>
 const addTargets = (targets: Map<number, Target>, json: OutputJson | undefined, to: string): void => {
   if (json === undefined) return;
   if (json instanceof Value) addTarget(targets, json, { to, isChanged: false });
-  else if (json.kind === "literal")
-    for (const value of json.sources) addTarget(targets, value, { to, isChanged: true });
-  else {
-    for (const [at, member] of json.values.entries()) {
-      addTargets(targets, member, json.kind === "list" ? `${to}[]` : `${to}.${json.keys[at]}`);
-    }
+  for (const value of sourcesOf(json)) addTarget(targets, value, { to, isChanged: true });
+  for (const [key, child] of childrenOf(json)) {
+    addTargets(targets, child, typeof key === "number" ? `${to}[]` : `${to}.${key}`);
   }
 };
 

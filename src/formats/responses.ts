@@ -1,7 +1,7 @@
 /** Converts items of the Responses API to chat messages, and sampled ones to choices. */
 import type { FormatRun } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs, userMessage } from "./messages.ts";
-import { list, listUnlessEmpty, literal, type OutputJson, object, objectFrom, toText } from "./output-json.ts";
+import { listUnlessEmpty, literal, type OutputJson, objectFrom, toText } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 type Turn = readonly Value[];
@@ -72,13 +72,13 @@ const mergeTurn = (turn: Turn): OutputJson => {
   const content = message?.get("content");
   const texts = content?.isList === true ? textsIn(content) : content ? [content] : [];
   const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
-  return object({
-    role: message?.get("role") ?? literal("assistant"),
-    content: joinTexts(texts) ?? literal(null),
+  return {
+    role: message?.get("role") ?? "assistant",
+    content: joinTexts(texts) ?? null,
     refusal: joinTexts(refusals),
     reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
     tool_calls: listUnlessEmpty(calls.map(callOf)),
-  });
+  };
 };
 
 /** Joins texts. A single text keeps its bytes. */
@@ -108,31 +108,31 @@ const logprobsIn = (turn: Turn): OutputJson | undefined => {
   }
   const parts = turn.filter(isMessage).flatMap((item) => item.items("content"));
   const tokens = parts.flatMap((part) => part.items("logprobs"));
-  return tokens.length === 0 ? undefined : object({ content: list(tokens) });
+  return tokens.length === 0 ? undefined : { content: tokens };
 };
 
 /** Converts the result of a tool, or a message of another role. @throws ConversionError */
 export const convertItem = (item: Value): OutputJson => {
-  if (isMessage(item)) return object({ role: item.get("role"), content: contentOf(item.require("content")) });
+  if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");
-  return object({ role: literal("tool"), tool_call_id: item.require("call_id"), content: contentOf(content) });
+  return { role: "tool", tool_call_id: item.require("call_id"), content: contentOf(content) };
 };
 
 const contentOf = (content: Value): OutputJson => {
   if (!content.isList) return toText(content);
   const parts = content.items();
-  return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? list(parts.map(partOf));
+  return (parts.length === 1 ? parts[0]?.get("text") : undefined) ?? parts.map(partOf);
 };
 
 /** Converts a part of a message, unless chat messages have no type for it. */
 const partOf = (part: Value): OutputJson => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];
-  if (text !== undefined) return object({ type: literal("text", type), text });
+  if (text !== undefined) return { type: literal("text", type), text };
   if (type?.text === "input_image" && image?.isText === true) {
-    return object({ type: literal("image_url", type), image_url: object({ url: image, detail: part.get("detail") }) });
+    return { type: literal("image_url", type), image_url: { url: image, detail: part.get("detail") } };
   }
   if (type?.text !== "input_file") return part;
   const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);
-  return object({ type: literal("file", type), file: objectFrom(file) });
+  return { type: literal("file", type), file: objectFrom(file) };
 };

@@ -4,12 +4,10 @@ import { type Path, shortName } from "../check/rules/positions.ts";
 import { findNearest } from "../nearest.ts";
 import type { FormatRun, Rollout } from "./format.ts";
 import {
-  list,
   listUnlessEmpty,
   literal,
   type Member,
   type OutputJson,
-  object,
   objectUnlessEmpty,
   rawLiteral,
 } from "./output-json.ts";
@@ -62,8 +60,8 @@ interface TrajectoryParts {
 /** Builds a trajectory without empty members. */
 export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity" | "trajectory"> => {
   const { reward, turns, tools, histories = [], policy, metrics = [], metadata = [], startTime, identity = "" } = parts;
-  const trajectory = object({
-    messages_and_choices: list(turns),
+  const trajectory = {
+    messages_and_choices: turns,
     tools,
     additional_histories: listUnlessEmpty(histories),
     reward: reward.reward,
@@ -72,12 +70,15 @@ export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity
     metrics: objectUnlessEmpty(metrics),
     metadata: objectUnlessEmpty(metadata),
     start_time: startTime,
-  });
+  };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
 
-export const buildException = (message: OutputJson, type?: OutputJson, traceback?: OutputJson): OutputJson =>
-  object({ type: type ?? literal("error"), message, traceback });
+export const buildException = (message: OutputJson, type?: OutputJson, traceback?: OutputJson): OutputJson => ({
+  type: type ?? "error",
+  message,
+  traceback,
+});
 
 export const toErrorMessage = (value: Value): OutputJson => (value.isText ? value : literal(value.raw, value));
 

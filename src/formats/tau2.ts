@@ -10,7 +10,7 @@ import {
   type SourceRecord,
 } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
-import { literal, type Member, type OutputJson, object } from "./output-json.ts";
+import type { Member, OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
@@ -88,8 +88,8 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
     if (ticks !== undefined) throw new ConversionError("simulations of voice (with ticks) are not supported", ticks);
     const info = simulation.get("reward_info");
     if (info === undefined) {
-      const message = literal("the simulation has no reward_info");
-      return { exception: buildException(message, simulation.get("termination_reason") ?? literal("unscored")) };
+      const message = "the simulation has no reward_info";
+      return { exception: buildException(message, simulation.get("termination_reason") ?? "unscored") };
     }
     const reward = findReward(run, { record: simulation, ids: [simulation.get("id")], own: () => info.get("reward") });
     const breakdown = info.members("reward_breakdown");
@@ -144,15 +144,15 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly Ou
       : message.textAt("requestor") === "user";
   if (isUsersOwn) return run.skip(message, "a message of the simulated user's own tools, which the agent did not see");
   const tool_call_id = role.text === "tool" ? message.get("id") : undefined;
-  return [object({ role, tool_call_id, content: content ?? literal("") })];
+  return [{ role, tool_call_id, content: content ?? "" }];
 };
 
 /** Converts a turn of the agent. The choice of its provider replaces it. */
 const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJson => {
   const raw = message.get("raw_data");
   const calls = toToolCalls(message);
-  const content = message.get("content") ?? literal(null);
-  const whole = object({ role: message.get("role"), content, tool_calls: calls });
+  const content = message.get("content") ?? null;
+  const whole = { role: message.get("role"), content, tool_calls: calls };
   if (raw === undefined && isOpening && calls === undefined) return whole;
   const given = [raw, raw?.get("choices", 0)].find(isChoice);
   if (given !== undefined) {

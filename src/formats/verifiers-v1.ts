@@ -2,7 +2,7 @@
 
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
-import { list, literal, type Member, type OutputJson, object, rawLiteral } from "./output-json.ts";
+import { literal, type Member, type OutputJson, rawLiteral } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
@@ -83,7 +83,7 @@ const ownTrajectory = (run: FormatRun, trace: Value, episode: Value): Partial<Ro
     reward,
     turns: main,
     tools,
-    histories: others.map((turns) => object({ messages_and_choices: list(turns), tools })),
+    histories: others.map((turns) => ({ messages_and_choices: turns, tools })),
     policy,
     metrics: metricsOf(trace),
     metadata: metadataOf(episode, trace),
@@ -114,7 +114,7 @@ const isFailed = (holder: Value): boolean => {
 const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
   const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);
-  return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? literal("no error is recorded"));
+  return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
 /** Returns the scores by name. They are null if scoring did not run. */
