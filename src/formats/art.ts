@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
-import { findReward, withGroup } from "./rollout.ts";
+import { findReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 export const art: Format = {
@@ -95,22 +95,21 @@ const openRows = (run: FormatRun): Converter => {
       const { value: row } = record;
       if (isUnsupported(record)) return [];
       const groupIndex = row.require("group_index");
-      const { raw: group, number } = groupIndex;
-      return withGroup(group, () => {
-        if (number === undefined || !Number.isInteger(number))
-          throw new ConversionError("group_index is not an integer", groupIndex);
-        addRow(row, record, number);
-        const own = requireObject(row.require("group_json"));
-        const inside = own.get("trajectories");
-        if (inside !== undefined) throw new ConversionError("group_json contains trajectories", inside);
-        return [{ group, members: own.members(), ...rolloutOf(run, row, own) }];
-      });
+      const { raw, number } = groupIndex;
+      record.group = raw;
+      if (number === undefined || !Number.isInteger(number))
+        throw new ConversionError("group_index is not an integer", groupIndex);
+      addRow(row, record, number);
+      const own = requireObject(row.require("group_json"));
+      const inside = own.get("trajectories");
+      if (inside !== undefined) throw new ConversionError("group_json contains trajectories", inside);
+      return [{ members: own.members(), ...rolloutOf(run, row, own) }];
     },
     findFaults: () => [...faults, ...[...files.values()].flatMap((groups) => [...findMissing(groups)])],
   };
 };
 
-const rolloutOf = (run: FormatRun, row: Value, group: Value): Partial<Rollout> => {
+const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   const also = () => listRepeatedColumns(row, group, text?.embeddedJson);
   if (index === undefined) {

@@ -20,7 +20,7 @@ import {
 } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
 import { listUnlessEmpty, literal, type Member, type OutputJson } from "./output-json.ts";
-import { buildTrajectory, findReward, stemOf, withGroup } from "./rollout.ts";
+import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 const firstPartReason = "the trajectory takes it from its first part";
@@ -52,15 +52,14 @@ export const atif: Format = {
   leftOutReasons: [...atifReasons, [firstPartReason, "subagent_trajectories[]"], [reasons.nested, "extra"]],
 };
 
-const rolloutOf = (run: FormatRun, { value, file }: SourceRecord, links: Links): Rollout => {
-  const group = "trajectory";
-  return withGroup(group, (): Rollout => {
-    const { identity, documents, main, others, ...read } = readAtif(run, { document: value, file }, links);
-    const ids = [value.get("trajectory_id"), value.get("session_id"), stemOf(file)];
-    const reward = findReward(run, { record: value, ids });
-    const histories = others.map(toHistory);
-    return { group, documents, ...buildTrajectory({ ...read, ...main, histories, reward, identity }) };
-  });
+const rolloutOf = (run: FormatRun, record: SourceRecord, links: Links): Rollout => {
+  const { value, file } = record;
+  record.group = "trajectory";
+  const { identity, documents, main, others, ...read } = readAtif(run, { document: value, file }, links);
+  const ids = [value.get("trajectory_id"), value.get("session_id"), stemOf(file)];
+  const reward = findReward(run, { record: value, ids });
+  const histories = others.map(toHistory);
+  return { documents, ...buildTrajectory({ ...read, ...main, histories, reward, identity }) };
 };
 
 interface History {

@@ -23,7 +23,7 @@ import {
   userMessage,
 } from "./messages.ts";
 import { literal, type Member, type OutputJson } from "./output-json.ts";
-import { buildTrajectory, findReward, type RolloutReward, requireReward, withGroup } from "./rollout.ts";
+import { buildTrajectory, findReward, type RolloutReward, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 /** The keys of a tool's rows, and how to read them. Functions throw ConversionError. */
@@ -76,15 +76,14 @@ const chatRows = (rows: ChatRows): Format => ({
 const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): readonly Rollout[] => {
   const { value: row } = record;
   const key = groupKeyOf(row);
-  const prompt = withGroup(key, () => rows.readPrompt(row));
+  if (key !== undefined) record.group = key;
+  const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts !== undefined) return rollouts;
-  const group = key ?? `${stepOf(row)} prompt ${digestOf(prompt)}`;
-  return withGroup(group, () => {
-    const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
-    const reward = findReward(run, { record: row, ids: [row.get(rows.id ?? "id")], own });
-    return [{ group, ...rolloutOf(row, rows, { reward, turns: rows.readTurns(run, row) }) }];
-  });
+  record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
+  const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
+  const reward = findReward(run, { record: row, ids: [row.get(rows.id ?? "id")], own });
+  return [rolloutOf(row, rows, { reward, turns: rows.readTurns(run, row) })];
 };
 
 const groupKeyOf = (row: Value): string | undefined => {
@@ -108,7 +107,7 @@ interface RowContent {
   readonly more?: Members;
 }
 
-const rolloutOf = (row: Value, rows: ChatRows, { reward, turns, more = [] }: RowContent): Partial<Rollout> => {
+const rolloutOf = (row: Value, rows: ChatRows, { reward, turns, more = [] }: RowContent): Rollout => {
   const top = row.members().filter(([key]) => !rows.usedKeys.includes(key));
   const metadata = [...top, ...more, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
   const tools = rows.hasTools ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
@@ -178,17 +177,18 @@ const trlRows: ChatRows = {
       (isTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
   readPrompt: (row) => [row.require("prompt")],
   readTurns: (run, row) => readCompletion(run, row, ["completion", row.require("completion")]),
-  readGroup: (run, { value: row, file, position }) => {
+  readGroup: (run, record) => {
+    const { value: row, file, position } = record;
     if (row.get("completions") === undefined) return undefined;
-    const group = `${file} row ${position}`;
-    return withGroup(group, () => completionsOf(run, row).map((rollout) => ({ group, ...rollout })));
+    record.group = `${file} row ${position}`;
+    return completionsOf(run, row);
   },
 };
 
 export const trl = chatRows(trlRows);
 
 /** Converts a row that is a group. Lists of as many values as completions have one value for each. */
-const completionsOf = (run: FormatRun, row: Value): readonly Partial<Rollout>[] => {
+const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined) {
     throw new ConversionError("labels next to completions rate steps of one solution and are not rewards", labels);

@@ -9,9 +9,9 @@ import { isRemote, maxDocumentBytes, openSpool, type RawRecord, type Source } fr
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
 import { bomLength } from "../json/walk.ts";
-import type { Format, FormatOptions, FormatRun } from "./format.ts";
+import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
 import { type ConvertedFile, type ConvertedGroup, openGroupLines, type RolloutPosition } from "./group-lines.ts";
-import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord } from "./origin.ts";
+import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord, toSourceRecord } from "./origin.ts";
 import type { Receipt } from "./receipt.ts";
 import { Value } from "./value.ts";
 
@@ -30,10 +30,8 @@ export interface Run {
 
 interface BrokenRecord {
   /** Undefined if the record is not JSON. */
-  readonly reason: string | undefined;
+  readonly wrong: string | undefined;
   readonly location: ProblemLocation;
-  /** Default: all of the record. */
-  readonly part?: Value | undefined;
   /** The keys of the record; undefined if it is not JSON. */
   readonly keys?: readonly string[] | undefined;
 }
@@ -50,19 +48,22 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host));
   const { groups } = lines;
-  /** Groups of records whose group is unknown, each with the keys of the record. */
+  /** Groups of records whose group is unknown, each with the keys of the record; undefined if it is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   /** Keys of the first record that was converted. */
   let knownKeys: readonly string[] = [];
 
-  /** Breaks the group of a record. A record whose group is unknown becomes a group. */
-  const breakGroup = (key: string | undefined, at: RolloutPosition, { keys, part, ...record }: BrokenRecord): void => {
+  /** Breaks the group of a record, or of a part of one. A record whose group is unknown becomes a group. */
+  const breakGroup = (
+    { group: key, part }: Rollout,
+    at: RolloutPosition,
+    { wrong, location, keys }: BrokenRecord,
+  ): void => {
     const own = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
     const group = lines.addBroken(own, at, part?.span);
     if (key === undefined) ungrouped.set(group, keys);
     const readAt = `${name}:${group.position + 1}`;
-    const location = { ...record.location, readAt };
-    problems.report("record-invalid", { format: format.name, wrong: record.reason }, () => location);
+    problems.report("record-invalid", { format: format.name, wrong }, () => ({ ...location, readAt }));
   };
 
   /** Breaks the groups of a record that is not JSON, as far as the record is readable. */
@@ -73,59 +74,67 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const whole = fault && Value.parsePython(bytes);
     const start = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = whole ?? (start && Value.parse(start));
-    let reason = fault?.fault === "end" ? "it is cut off" : cut.wrong;
+    let wrong = fault?.fault === "end" ? "it is cut off" : cut.wrong;
     if (fault !== undefined && whole !== undefined) {
       const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + 9)) ?? [];
-      reason = `${word} is not JSON`;
+      wrong = `${word} is not JSON`;
     }
-    const rollouts = value && convertRecord(converter, { value, file: at.file.name, position: at.record, member });
-    const keys = rollouts?.map(({ group, error }) => (error === undefined ? group : error.group)) ?? [];
+    const rollouts = value && convertRecord(converter, toSourceRecord(value, cut, at));
+    const keys = rollouts?.map(({ group }) => group) ?? [];
     if (value === undefined && member !== undefined) keys.push(converter.groupOfMember?.(member));
     const location = locateByte(cut, fault?.at ?? 0);
-    for (const key of new Set(keys.length === 0 ? [undefined] : keys)) breakGroup(key, at, { reason, location });
+    for (const group of new Set(keys.length === 0 ? [undefined] : keys)) breakGroup({ group }, at, { wrong, location });
     if (whole !== undefined) receipt?.addRecord({ format, file: at.file.name, value: whole, rollouts: undefined });
   };
 
   const convertCut = (cut: RawRecord, at: RolloutPosition): void => {
-    const { file, record } = at;
-    const value = cut.wrong === undefined ? parseRecord(format, cut) : undefined;
-    if (value === undefined) breakUnreadable(cut, at);
-    const own = value && { value, file: file.name, position: record, member: cut.member };
-    const rollouts = own && convertRecord(converter, own);
-    if (value === undefined || rollouts === undefined) return;
+    const value = parseRecord(format, cut);
+    if (value === undefined) {
+      breakUnreadable(cut, at);
+      return;
+    }
+    const rollouts = convertRecord(converter, toSourceRecord(value, cut, at));
+    if (rollouts === undefined) return;
     const keys = value.isText ? undefined : value.members().map(([key]) => key);
     for (const [position, rollout] of rollouts.entries()) {
-      const { error, part, exception } = rollout;
+      const { error, exception } = rollout;
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
-      if (error === undefined) {
-        lines.add(rollout, value, { file, record, position });
-        continue;
-      }
-      const location = locateInRecord(cut, error.value);
-      breakGroup(error.group, at, { reason: error.message, location, part, keys });
+      if (error === undefined) lines.add(rollout, value, { ...at, position });
+      else breakGroup(rollout, at, { wrong: error.message, location: locateInRecord(cut, error.value), keys });
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
     if (isConverted && knownKeys.length === 0) knownKeys = keys ?? [];
-    receipt?.addRecord({ format, file: file.name, value, rollouts: isConverted ? rollouts : undefined });
+    receipt?.addRecord({ format, file: at.file.name, value, rollouts: isConverted ? rollouts : undefined });
   };
 
-  const reportAmbiguous = (): void => {
+  /** Breaks the groups that records of unknown groups may belong to. */
+  const breakAmbiguous = (): void => {
     // A record that shares no key with the other records belongs to no group.
     const isForeign = (keys: readonly string[]): boolean => !keys.some((key) => knownKeys.includes(key));
-    const possible = Array.from(ungrouped).filter(([, keys]) => keys === undefined || !isForeign(keys));
-    for (const [group, { file, record, isJson }] of findAmbiguous(groups, new Map(possible))) {
+    const possible = new Map([...ungrouped].filter(([, keys]) => keys === undefined || !isForeign(keys)));
+    if (possible.size === 0) return;
+    const members = groups.flatMap((group) =>
+      group.rollouts.map(({ file, record, span }) => {
+        const membership = { scope: file.scope, group: group.position, isUnknown: possible.has(group) };
+        return { ...membership, file, record, start: span?.start ?? 0, isJson: possible.get(group) !== undefined };
+      }),
+    );
+    members.sort((a, b) => a.file.position - b.file.position || a.record - b.record || a.start - b.start);
+    for (const [position, by] of findAmbiguousGroups(members, true)) {
+      const [group, member] = [groups[position], members[by]];
+      if (group === undefined || member === undefined || group.isBroken) continue;
       group.isBroken = true;
-      const { label, line } = file.records.positionOf(record);
-      const location = { file: name, line: group.position + 1, path: [] };
-      problems.report("ambiguous-group", { place: `${label}:${line}`, isJson }, () => location);
+      const { label, line } = member.file.records.positionOf(member.record);
+      const location = { file: name, line: position + 1, path: [] };
+      problems.report("ambiguous-group", { place: `${label}:${line}`, isJson: member.isJson }, () => location);
     }
   };
 
   try {
     if (converter.preview !== undefined) {
-      for await (const [cut, { file, record: position }] of readRecords(files, host)) {
-        const value = cut.wrong === undefined ? parseRecord(format, cut) : undefined;
-        if (value !== undefined) converter.preview({ value, file: file.name, position, member: cut.member });
+      for await (const [cut, at] of readRecords(files, host)) {
+        const value = parseRecord(format, cut);
+        if (value !== undefined) converter.preview(toSourceRecord(value, cut, at));
       }
     }
     const folderScopes = new Map<string, number>();
@@ -139,13 +148,13 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       convertCut(cut, at);
       if (lines.isFull()) await lines.flush();
     }
-    for (const { file: own, position, group, wrong: reason } of converter.findFaults?.() ?? []) {
+    for (const { file: own, position, group, wrong } of converter.findFaults?.() ?? []) {
       const file = files.find((one) => one.name === own);
       if (file === undefined) continue;
       const location = { file: file.records.positionOf(position).label, path: [] };
-      breakGroup(group, { file, record: position, position: -1 }, { reason, location });
+      breakGroup({ group }, { file, record: position, position: -1 }, { wrong, location });
     }
-    reportAmbiguous();
+    breakAmbiguous();
     const bytes = await lines.end(host);
     const close = async (): Promise<void> => {
       await bytes.close();
@@ -153,7 +162,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     };
     const origin = createOrigin({ files, groups, format, converter });
     const source: Source = { name, bytes: { ...bytes, close }, origin };
-    return { source, groups, unreadable: Array.from(ungrouped.values()).filter((keys) => keys === undefined).length };
+    return { source, groups, unreadable: [...ungrouped.values()].filter((keys) => keys === undefined).length };
   } catch (thrown) {
     await lines.discard();
     throw thrown;
@@ -174,7 +183,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
       const records = files.find((one) => one.name === file)?.records;
       return documents.load(`${file}!${path}`, () => records?.readSibling?.(path));
     },
-    markRewardUsed: (id) => void usedRewards.add(id),
+    usedRewards,
     note,
     leaveOut,
     skip: (value, subject) => {
@@ -200,54 +209,18 @@ async function* readRecords(
   }
 }
 
-/** Finds the groups that records of unknown groups may belong to, each with such a record. */
-const findAmbiguous = (
-  groups: readonly ConvertedGroup[],
-  ungrouped: ReadonlyMap<ConvertedGroup, readonly string[] | undefined>,
-) => {
-  if (ungrouped.size === 0) return [];
-  const members = groups
-    .flatMap((group) => group.rollouts.map(({ file, record, span }) => ({ file, record, span, group })))
-    .sort(
-      (a, b) => a.file.position - b.file.position || a.record - b.record || (a.span?.start ?? 0) - (b.span?.start ?? 0),
-    );
-  const ambiguous = findAmbiguousGroups(members.length, {
-    mayBeApart: true,
-    standingAt: (at) => {
-      const { file, group } = members[at] ?? {};
-      const isUnknown = group !== undefined && ungrouped.has(group);
-      return { scope: file?.scope ?? 0, group: group?.position, isUnknown };
-    },
-  });
-  return Array.from(ambiguous).flatMap(([position, at]) => {
-    const [group, by] = [groups[position], members[at]];
-    if (group === undefined || by === undefined || group.isBroken) return [];
-    return [[group, { ...by, isJson: ungrouped.get(by.group) !== undefined }] as const];
-  });
-};
-
-/** Bytes of documents in memory. */
-const maxStoredBytes = 2 ** 26;
-
 /** Opens documents next to inputs and keeps the latest. Next to a remote file, only other inputs can be read. */
 export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();
-  const inMemory = new Map<string, Value | undefined>();
-  let size = 0;
+  let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
   const load = (name: string, read: () => Buffer | undefined): Value | undefined => {
-    if (inMemory.has(name)) return inMemory.get(name);
-    const all = read();
-    const bytes = all?.subarray(bomLength(all));
-    const value = bytes && Value.parse(bytes, { document: name });
-    if (bytes !== undefined) existing.add(name);
-    size += bytes?.length ?? 0;
-    if (size > maxStoredBytes) {
-      inMemory.clear();
-      size = bytes?.length ?? 0;
+    if (latest?.name !== name) {
+      const bytes = read();
+      if (bytes !== undefined) existing.add(name);
+      latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), { document: name }) };
     }
-    inMemory.set(name, value);
-    return value;
+    return latest.value;
   };
   return {
     /** The names of all existing documents. */

@@ -23,12 +23,14 @@ export interface SourceRecord {
   /** Its position among the records of the file, from 0. */
   readonly position: number;
   readonly member?: string | undefined;
+  /** The key of its group, as soon as the format knows it. An error breaks that group. */
+  group?: string;
 }
 
 /** A converted part of a record: a trajectory or an exception of a group, or members of the group itself. */
 export interface Rollout {
-  /** Key of its group in the file, or in the run if groups of the format can be in several files. */
-  readonly group: string;
+  /** Key of its group in the file, or in the run if its groups can be in several files. Default: that of the record. */
+  readonly group?: string | undefined;
   /** The part of the record whose bytes are part of the dedup key. Default: the record. */
   readonly part?: Value | undefined;
   /** Other documents that it consists of. Their bytes are part of the dedup key, their values of the receipt. */
@@ -43,7 +45,7 @@ export interface Rollout {
   readonly repeatedValues?: (() => Iterable<readonly [value: Value, to: string]>) | undefined;
   readonly trajectory?: OutputJson | undefined;
   readonly exception?: OutputJson | undefined;
-  /** Set if it cannot be converted. Its group is then the group of the error. */
+  /** Set if it cannot be converted. */
   readonly error?: ConversionError | undefined;
   /** Members of the group next to its trajectories. Those of the first rollout count. */
   readonly members?: readonly (readonly [key: string, value: OutputJson])[] | undefined;
@@ -62,7 +64,8 @@ export interface FormatRun {
   readDocument(record: Pick<SourceRecord, "file" | "member">, name: string): Value | undefined;
   /** Counts a note for the user. */
   note(text: string): void;
-  markRewardUsed(id: string): void;
+  /** The ids in `--rewards` that a rollout has. */
+  readonly usedRewards: Set<string>;
   /** Sets the reason for the receipt why a value is not converted. */
   leaveOut(value: Value | undefined, reason: string): void;
   /** Does the same, notes it, and returns an empty list. @param subject a noun phrase */

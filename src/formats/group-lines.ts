@@ -97,7 +97,7 @@ export const openGroupLines = (spool: Spool) => {
     groups,
 
     add(rollout: Rollout, record: Value, { file, record: at, position }: RolloutPosition): void {
-      const group = groupOf(rollout.group, file);
+      const group = groupOf(rollout.group ?? "", file);
       const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
       const before = group.rollouts.at(-1);
       if (before === undefined) {

@@ -4,7 +4,7 @@ import { atifReasons, readAtif, toHistory } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import type { Member } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 const trajectoryFile = "agent/trajectory.json";
@@ -43,20 +43,20 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | 
   const task = value.get("task_checksum") ?? value.get("task_name");
   if (task === undefined)
     throw new ConversionError("task_checksum and task_name are missing, so the group is unknown", value);
-  const group = JSON.stringify([dirname(dirname(file)), task.raw]);
+  record.group = JSON.stringify([dirname(dirname(file)), task.raw]);
   const error = value.get("exception_info");
   const rewards = rewardsIn(value);
   if (error !== undefined && rewards.length === 0) {
     const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
-    return [{ group, exception: buildException(message, type, traceback) }];
+    return [{ exception: buildException(message, type, traceback) }];
   }
-  return withGroup(group, () => [{ group, ...ownTrajectory(run, record, rewards) }]);
+  return [trajectoryOf(run, record, rewards)];
 };
 
 const rewardsIn = (value: Value): Members => value.metricMembers("verifier_result", "rewards");
 
-const ownTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members): Partial<Rollout> => {
+const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): Rollout => {
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, own: () => rewardIn(value, rewards) });

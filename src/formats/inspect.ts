@@ -69,7 +69,9 @@ interface LoggedSample {
 
 const rolloutOf = (run: FormatRun, { sample, log }: LoggedSample): Rollout => {
   const id = sample.get("id");
-  return convertPart(sample, { group: id?.text ?? id?.raw, missing: "id is missing" }, (group) => {
+  const group = id?.text ?? id?.raw;
+  return convertPart(sample, group, () => {
+    if (group === undefined) throw new ConversionError("id is missing", sample);
     const error = sample.get("error");
     if (error !== undefined) {
       const message = toErrorMessage(error.get("message") ?? error);

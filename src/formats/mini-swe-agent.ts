@@ -3,7 +3,7 @@ import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord }
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
-import { buildTrajectory, findReward, stemOf, withGroup } from "./rollout.ts";
+import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 export const miniSweAgent: Format = {
@@ -47,25 +47,21 @@ export const miniSweAgentMessages: Format = {
   },
 };
 
-const rolloutOf = (run: FormatRun, { value, file }: SourceRecord): Rollout => {
+const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
+  const { value, file } = record;
   const instance = value.get("instance_id");
-  const group = instance?.raw ?? `file ${file}`;
+  record.group = instance?.raw ?? `file ${file}`;
   const version = value.get("trajectory_format");
-  return withGroup(group, () => {
-    if (version !== undefined && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? "")) {
-      throw new ConversionError("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1", version);
-    }
-    const messages = value.isList ? value.items() : value.requireItems("messages");
-    const stem = stemOf(file);
-    const reward = findReward(run, { record: value, ids: [instance, ...new Set([stem.replace(/\.traj$/, ""), stem])] });
-    const stats = value.members("info", "model_stats");
-    const trajectory = buildTrajectory({
-      reward,
-      turns: messages.flatMap((message) => turnsOf(run, message)),
-      metrics: stats.filter(([, { isNumber }]) => isNumber),
-      metadata: [...value.flatMembers("info"), ...value.flatMembers()],
-    });
-    return { group, ...trajectory };
+  if (version !== undefined && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? "")) {
+    throw new ConversionError("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1", version);
+  }
+  const messages = value.isList ? value.items() : value.requireItems("messages");
+  const stem = stemOf(file);
+  return buildTrajectory({
+    reward: findReward(run, { record: value, ids: [instance, ...new Set([stem.replace(/\.traj$/, ""), stem])] }),
+    turns: messages.flatMap((message) => turnsOf(run, message)),
+    metrics: value.members("info", "model_stats").filter(([, { isNumber }]) => isNumber),
+    metadata: [...value.flatMembers("info"), ...value.flatMembers()],
   });
 };
 

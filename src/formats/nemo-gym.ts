@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { systemMessage, toFunctionTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
-import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 /** Files next to the rollouts: failed attempts, and other rows. */
@@ -41,22 +41,23 @@ const openRows = (run: FormatRun): Converter => {
         return [];
       }
       const group = groupOf(record);
+      record.group = group;
       const place = `${position} ${file}`;
       const rollout = value.get("_ng_rollout_index");
       const id = rollout === undefined ? place : `${group} ${rollout.raw}`;
       if (value.get("_ng_failure_class") === undefined && !failureFiles.test(file)) {
         firstResults.set(id, place);
-        return withGroup(group, () => [{ group, ...ownTrajectory(run, value) }]);
+        return [trajectoryOf(run, value)];
       }
       const settled = firstResults.get(id) ?? place;
       firstResults.set(id, settled);
       if (settled !== place) return run.skip(value, "a failed attempt at a rollout that succeeded, or failed before");
-      return [{ group, exception: buildFailure(value) }];
+      return [{ exception: buildFailure(value) }];
     },
   };
 };
 
-const ownTrajectory = (run: FormatRun, row: Value): Partial<Rollout> => {
+const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
   const params = row.require("responses_create_params");
   const response = row.require("response");
   const ids = [row.get("_ng_task_index"), response.get("id")];

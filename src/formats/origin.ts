@@ -14,7 +14,7 @@ import {
 } from "../input/index.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
-import type { ConvertedFile, ConvertedGroup, WrittenRollout } from "./group-lines.ts";
+import type { ConvertedFile, ConvertedGroup, RolloutPosition, WrittenRollout } from "./group-lines.ts";
 import { findSource } from "./output-json.ts";
 import type { RecordMapping } from "./receipt.ts";
 import { ConversionError, Value } from "./value.ts";
@@ -52,6 +52,7 @@ export const openFiles = async (
 
 /** Parses a record; undefined if it is not JSON. The bytes of a row are composed only if `jsonColumns` needs them. */
 export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, cut: RawRecord): Value | undefined => {
+  if (cut.wrong !== undefined) return undefined;
   if (cut.columns !== undefined && jsonColumns !== undefined) {
     const { bytes, texts } = extractTexts(cut.columns, jsonColumns);
     return Value.parse(bytes, { texts });
@@ -59,12 +60,18 @@ export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, cut: RawRecor
   return hasNonFinite === true ? Value.parsePython(cut.bytes) : Value.parse(cut.bytes);
 };
 
+export const toSourceRecord = (
+  value: Value,
+  { member }: RawRecord,
+  { file, record }: Pick<RolloutPosition, "file" | "record">,
+): SourceRecord => ({ value, file: file.name, position: record, member });
+
 /** Converts a record. An error of the whole record becomes a rollout without a part. */
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   try {
-    return converter.convert(record);
+    return converter.convert(record)?.map((rollout) => ({ group: record.group, ...rollout }));
   } catch (thrown) {
-    if (thrown instanceof ConversionError) return [{ group: "", error: thrown }];
+    if (thrown instanceof ConversionError) return [{ group: record.group, error: thrown }];
     throw thrown;
   }
 };
@@ -134,7 +141,7 @@ const convertAgain = async (
   const cut = await file.records.reread(record);
   const value = cut && parseRecord(format, cut);
   if (cut === undefined || value === undefined) return { cut };
-  const rollouts = convertRecord(converter, { value, file: file.name, position: record, member: cut.member });
+  const rollouts = convertRecord(converter, toSourceRecord(value, cut, { file, record }));
   return { cut, value, rollout: rollouts?.[position] };
 };
 

@@ -13,28 +13,13 @@ import {
 } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
-/** Assigns the errors of `convert` to a group. @throws ConversionError */
-export const withGroup = <Result>(group: string | undefined, convert: () => Result): Result => {
+/** Converts a part of a record. Its error leaves the other parts valid. */
+export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout): Rollout => {
   try {
-    return convert();
+    return { group, part, ...convert() };
   } catch (thrown) {
-    if (thrown instanceof ConversionError) thrown.group ??= group;
+    if (thrown instanceof ConversionError) return { group, part, error: thrown };
     throw thrown;
-  }
-};
-
-/** Converts a part of a record. Its error leaves the other parts valid. @param missing the error without a group */
-export const convertPart = (
-  part: Value,
-  { group, missing }: { readonly group: string | undefined; readonly missing: string },
-  convert: (group: string) => Partial<Rollout>,
-): Rollout => {
-  try {
-    if (group === undefined) throw new ConversionError(missing, part);
-    return withGroup(group, () => ({ group, part, ...convert(group) }));
-  } catch (thrown) {
-    if (!(thrown instanceof ConversionError)) throw thrown;
-    return { group: "", part, error: thrown };
   }
 };
 
@@ -112,7 +97,7 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
     if (found === undefined || json === undefined) {
       throw new ConversionError(`--rewards has no reward for ${names.join(" or ") || "this rollout"}`, record);
     }
-    run.markRewardUsed(found);
+    run.usedRewards.add(found);
     return { reward: rawLiteral(json, []), identity: `reward ${json}` };
   }
   const reward = own?.();

@@ -73,17 +73,15 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
   const missing = value.items("simulation_index").filter((entry) => !ids.has(entry.textAt("id") ?? ""));
   const wrong = "the simulation has no file in simulations/ (pass the folder that contains both)";
-  return missing.map((entry) => {
-    const group = groupOf(entry, { file: join(file), value });
-    return convertPart(entry, { group, missing: wrong }, () => {
-      throw new ConversionError(wrong, entry);
-    });
+  return missing.map((part) => {
+    const group = groupOf(part, { file: join(file), value });
+    return { group, part, error: new ConversionError(wrong, part) };
   });
 };
 
 const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout => {
-  const group = groupOf(simulation, results);
-  return convertPart(simulation, { group, missing: "task_id is missing" }, () => {
+  return convertPart(simulation, groupOf(simulation, results), () => {
+    if (simulation.get("task_id") === undefined) throw new ConversionError("task_id is missing", simulation);
     const ticks = simulation.get("ticks");
     if (ticks !== undefined) throw new ConversionError("simulations of voice (with ticks) are not supported", ticks);
     const info = simulation.get("reward_info");

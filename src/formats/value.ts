@@ -294,8 +294,6 @@ const none: readonly Value[] = [];
 /** Thrown if a record, or a part of one, violates its format. */
 export class ConversionError extends Error {
   readonly value: Value;
-  /** The key of its group, if known: that group is not sent. */
-  group: string | undefined;
 
   constructor(reason: string, value: Value) {
     super(reason);

@@ -1,9 +1,9 @@
 /** Results of verifiers v0: one rollout per line, with a prompt and a completion as chat messages or text. */
 
-import { type Format, type FormatRun, type Rollout, reasons } from "./format.ts";
+import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, toErrorMessage, withGroup } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, toErrorMessage } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 export const verifiersV0: Format = {
@@ -19,7 +19,7 @@ export const verifiersV0: Format = {
     (value.get("example_id") ?? value.get("id")) !== undefined &&
     (value.get("task") ?? value.get("answer") ?? value.get("info") ?? value.get("metrics")) !== undefined,
   open: (run) => ({
-    convert: (record) => [rolloutOf(run, record.value, run.readDocument(record, "metadata.json"))],
+    convert: (record) => [rolloutOf(run, record)],
   }),
   leftOutReasons: [
     [reasons.onlyFunctions, "tool_defs[]"],
@@ -28,21 +28,22 @@ export const verifiersV0: Format = {
   ],
 };
 
-const rolloutOf = (run: FormatRun, row: Value, settings: Value | undefined): Rollout => {
+const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
+  const row = record.value;
   const id = row.get("example_id") ?? row.get("id");
   if (id === undefined) throw new ConversionError("example_id is missing", row);
-  const group = id.raw;
+  record.group = id.raw;
   const error = row.get("error");
-  if (error !== undefined) {
-    return { group, exception: error.isObject ? error : buildException(toErrorMessage(error)) };
-  }
-  return withGroup(group, (): Rollout => {
-    const reward = findReward(run, { record: row, ids: [id], own: () => row.get("reward") });
-    const metrics = metricsOf(row);
-    const metadata = metadataOf(row, metrics, settings);
-    const trajectory = buildTrajectory({ reward, turns: turnsOf(run, row), tools: toolsOf(row), metrics, metadata });
-    return { group, ...trajectory, repeatedValues: () => listRepeatedMetrics(row, metrics) };
+  if (error !== undefined) return { exception: error.isObject ? error : buildException(toErrorMessage(error)) };
+  const metrics = metricsOf(row);
+  const trajectory = buildTrajectory({
+    reward: findReward(run, { record: row, ids: [id], own: () => row.get("reward") }),
+    turns: turnsOf(run, row),
+    tools: toolsOf(row),
+    metrics,
+    metadata: metadataOf(row, metrics, run.readDocument(record, "metadata.json")),
   });
+  return { ...trajectory, repeatedValues: () => listRepeatedMetrics(row, metrics) };
 };
 
 const turnsOf = (run: FormatRun, row: Value): readonly OutputJson[] => {

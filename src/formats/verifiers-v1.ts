@@ -3,7 +3,7 @@
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
 import { literal, type Member, type OutputJson, rawLiteral } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, withGroup } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 const earlierErrorsReason = "errors of repeated attempts are left out";
@@ -40,15 +40,16 @@ const openEpisodes = (run: FormatRun): Converter => {
   const firstPositions = new Map<string, string>();
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
-  const rolloutsOf = (trace: Value, episode: Value, key: string): readonly Rollout[] => {
+  const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
     const agent = trace.get("agent");
     if (agent?.get("trainable")?.data === false) return run.skip(trace, "a trace of an agent that is not trainable");
     const name = agent?.textAt("name") ?? "agent";
     const first = agents.get(key) ?? name;
     agents.set(key, first);
     const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
-    if (isFailed(trace)) return [{ group, part: trace, exception: buildFailure(run, trace) }];
-    return withGroup(group, () => [{ group, part: trace, ...ownTrajectory(run, trace, episode) }]);
+    record.group = group;
+    const own = isFailed(trace) ? { exception: buildFailure(run, trace) } : trajectoryOf(run, trace, record.value);
+    return [{ group, part: trace, ...own }];
   };
   return {
     convert: (record) => {
@@ -59,18 +60,17 @@ const openEpisodes = (run: FormatRun): Converter => {
       firstPositions.set(id ?? place, first);
       if (first !== place) return run.skip(value, "an episode that was already read");
       const key = keyOf(record);
-      return withGroup(key, () => {
-        const traces = value.requireItems("traces");
-        const rollouts = traces.flatMap((trace) => rolloutsOf(trace, value, key));
-        const isError = traces.length === 0 && value.get("errors", 0) !== undefined;
-        const isLost = rollouts.length === 0 && (isError || isFailed(value));
-        return isLost ? [{ group: key, exception: buildFailure(run, value) }] : rollouts;
-      });
+      record.group = key;
+      const traces = value.requireItems("traces");
+      const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, key));
+      const isError = traces.length === 0 && value.get("errors", 0) !== undefined;
+      const isLost = rollouts.length === 0 && (isError || isFailed(value));
+      return isLost ? [{ exception: buildFailure(run, value) }] : rollouts;
     },
   };
 };
 
-const ownTrajectory = (run: FormatRun, trace: Value, episode: Value): Partial<Rollout> => {
+const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => {
   const reward = findReward(run, {
     record: trace,
     ids: [trace.get("id"), episode.get("id")],

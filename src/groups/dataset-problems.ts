@@ -147,18 +147,15 @@ export const reportAmbiguousGroups = async (dataset: IndexedGroups, byKey: boole
   const { found, groups, sources } = dataset;
   const { parts } = found;
   if (!parts.has("unreadable")) return;
-  const ambiguous = findAmbiguousGroups(parts.count, {
-    mayBeApart: byKey,
-    standingAt: (at) => {
-      const group = groups.groupOf(at);
-      return {
-        scope: byKey ? 0 : parts.columns.source.at(at),
-        group: groups.isKeyed(group) ? group : undefined,
-        isUnknown: parts.kindOf(at) === "unreadable",
-      };
-    },
+  const memberships = Array.from({ length: parts.count }, (_, at) => {
+    const group = groups.groupOf(at);
+    return {
+      scope: byKey ? 0 : parts.columns.source.at(at),
+      group: groups.isKeyed(group) ? group : undefined,
+      isUnknown: parts.kindOf(at) === "unreadable",
+    };
   });
-  for (const [group, at] of ambiguous) {
+  for (const [group, at] of findAmbiguousGroups(memberships, byKey)) {
     const line = parts.columns.line.at(at);
     const name = sources[parts.columns.source.at(at)]?.name ?? "the input";
     const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${name}`;

@@ -19,10 +19,9 @@ interface Membership {
  * @param mayBeApart true if members of a group can be apart, unless multi-member groups show that they are adjacent
  */
 export const findAmbiguousGroups = (
-  count: number,
-  { standingAt, mayBeApart }: { readonly standingAt: (position: number) => Membership; readonly mayBeApart: boolean },
+  memberships: readonly Membership[],
+  mayBeApart: boolean,
 ): ReadonlyMap<number, number> => {
-  const memberships = Array.from({ length: count }, (_, at) => standingAt(at));
   const areApart = !areMembersAdjacent(memberships, mayBeApart);
   const ambiguous = new Map<number, number>();
   const addAmbiguous = (other: Membership | undefined, by: number): void => {
