@@ -28,20 +28,20 @@ export const art: Format = {
 const supportedVersion = 2;
 
 interface GroupRows {
-  readonly file: string;
-  readonly key: string;
-  /** The positions of rows by `trajectory_index`. */
-  readonly positions: Map<number, number>;
   /** Digest of `group_json`. */
   readonly digest: string;
+  /** The position of the first row. */
   readonly first: number;
+  /** The positions of rows by `trajectory_index`. */
+  readonly positions: Map<number, number>;
+  /** The number of rows without a trajectory. */
   empty: number;
 }
 
 const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  const firstUnsupported = new Map<string, number>();
+  const unsupportedFiles = new Set<string>();
   /** Caches the digest, because the rows of a group repeat its JSON. */
   let last = { json: "", digest: "" };
 
@@ -50,12 +50,11 @@ const openRows = (run: FormatRun): Converter => {
     if (json !== last.json) last = { json, digest: hash("sha256", json) };
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
-    const key = String(groupIndex);
     const none = { positions: new Map<number, number>(), empty: 0 };
-    const group = groups.get(groupIndex) ?? { file, key, ...none, digest: last.digest, first: position };
+    const group = groups.get(groupIndex) ?? { digest: last.digest, first: position, ...none };
     groups.set(groupIndex, group);
     const { positions } = group;
-    const fault = (wrong: string) => faults.push({ file, position, group: key, wrong });
+    const fault = (wrong: string) => faults.push({ file, position, group: String(groupIndex), wrong });
     const index = row.get("trajectory_index")?.number;
     if (index === undefined) group.empty++;
     else if (positions.has(index)) fault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
@@ -66,34 +65,33 @@ const openRows = (run: FormatRun): Converter => {
     if (group.digest !== last.digest) fault(`group_json differs from that of another row of group ${groupIndex}`);
   };
 
-  /** Returns the rows before which rows are missing. */
-  function* findMissing(groups: ReadonlyMap<number, GroupRows>): Generator<RecordFault, void> {
-    for (const [at, [groupIndex, { file, key: group, positions, first }]] of sortByKey(groups).entries()) {
+  /** Reports the rows of a file before which rows are missing. */
+  const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string): void => {
+    for (const [at, [groupIndex, { positions, first }]] of sortByKey(groups).entries()) {
+      const group = String(groupIndex);
       const ordered = sortByKey(positions);
-      const rank = ordered.findIndex(([index], position) => index !== position);
+      const rank = ordered.findIndex(([index], own) => index !== own);
       const [, position] = ordered[rank] ?? [];
-      const missing = `group ${groupIndex} has no row with trajectory_index ${rank}`;
-      if (position !== undefined) yield { file, position, group, wrong: missing };
-      if (groupIndex !== at) return yield { file, position: first, group, wrong: `no row has group_index ${at}` };
+      const wrong = `group ${groupIndex} has no row with trajectory_index ${rank}`;
+      if (position !== undefined) faults.push({ file, position, group, wrong });
+      if (groupIndex === at) continue;
+      faults.push({ file, position: first, group, wrong: `no row has group_index ${at}` });
+      return;
     }
-  }
-
-  /** True if a row has another version. @throws ConversionError for the first row of a file */
-  const isUnsupported = ({ value: row, file, position }: SourceRecord): boolean => {
-    const own = row.get("format_version");
-    if (own?.number === supportedVersion) return false;
-    const first = firstUnsupported.get(file) ?? position;
-    firstUnsupported.set(file, first);
-    if (first !== position) return true;
-    const isFirst = own === undefined || own.number === 1;
-    const found = isFirst ? "version 1, without finish_reason and logprobs" : `version ${own.raw}`;
-    throw new ConversionError(`expected version ${supportedVersion}, found ${found}`, own ?? row);
   };
 
   return {
     convert: (record) => {
-      const { value: row } = record;
-      if (isUnsupported(record)) return [];
+      const { value: row, file } = record;
+      const version = row.get("format_version");
+      if (version?.number !== supportedVersion) {
+        // Only the first row of a file is reported.
+        if (unsupportedFiles.has(file)) return [];
+        unsupportedFiles.add(file);
+        const isFirst = version === undefined || version.number === 1;
+        const found = isFirst ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
+        throw new ConversionError(`expected version ${supportedVersion}, found ${found}`, version ?? row);
+      }
       const groupIndex = row.require("group_index");
       const { raw, number } = groupIndex;
       record.group = raw;
@@ -105,16 +103,19 @@ const openRows = (run: FormatRun): Converter => {
       if (inside !== undefined) throw new ConversionError("group_json contains trajectories", inside);
       return [{ members: own.members(), ...rolloutOf(run, row, own) }];
     },
-    findFaults: () => [...faults, ...[...files.values()].flatMap((groups) => [...findMissing(groups)])],
+    findFaults: () => {
+      for (const [file, groups] of files) reportMissing(groups, file);
+      return faults;
+    },
   };
 };
 
 const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
-  const also = () => listRepeatedColumns(row, group, text?.embeddedJson);
   if (index === undefined) {
     if (text !== undefined) throw new ConversionError("trajectory_json has no trajectory_index", row);
-    return { repeatedValues: also, identityValues: [group] };
+    repeatColumns(run, row, group);
+    return { identityValues: [group] };
   }
   if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is not an integer", index);
   const trajectory = requireObject(text ?? row.require("trajectory_json"));
@@ -122,12 +123,11 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
   const own = trajectory.get("reward");
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
   const { reward, identity } = findReward(run, { record: trajectory, ids, own: () => own });
-  const known = [group, trajectory];
+  repeatColumns(run, row, group, trajectory);
   return {
     index: index.number,
     identity,
-    identityValues: known,
-    repeatedValues: also,
+    identityValues: [group, trajectory],
     trajectory: completeTrajectory(trajectory, reward === own ? {} : { reward }),
   };
 };
@@ -169,26 +169,18 @@ const columnTargets = {
   messages: "trajectory.messages_and_choices",
 };
 
-/** Returns columns that identify rows, and columns that repeat a value of the JSON, each with the path of the value. */
-function* listRepeatedColumns(
-  row: Value,
-  group: Value,
-  trajectory: Value | undefined,
-): Generator<readonly [value: Value, to: string]> {
-  for (const [column, to] of Object.entries(columnTargets)) {
+/** Tells the receipt the columns that identify a row or repeat a value of its JSON. */
+const repeatColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value): void => {
+  for (const [column, to] of Object.entries(columnTargets)) run.repeat(row.get(column), to);
+  if (group.members().length === 0) run.repeat(row.get("group_json"), "group");
+  const repeatIfEqual = (column: string, holder: Value | undefined, path: readonly [holder: string, key: string]) => {
     const value = row.get(column);
-    if (value !== undefined) yield [value, to];
+    if (value === undefined) return;
+    const data = holder?.get(path[1])?.data;
+    if (isDeepStrictEqual((value.embeddedJson ?? value).data, data)) run.repeat(value, path.join("."));
+  };
+  for (const key of ["metadata", "metrics", "logs"]) repeatIfEqual(`group_${key}`, group, ["group", key]);
+  for (const key of ["reward", "metrics", "metadata", "tools", "logs"]) {
+    repeatIfEqual(key, trajectory, ["trajectory", key]);
   }
-  const json = row.get("group_json");
-  if (json !== undefined && group.members().length === 0) yield [json, "group"];
-  const queries: readonly (readonly [column: string, to: string, data: unknown])[] = [
-    ...["metadata", "metrics", "logs"].map((key) => [`group_${key}`, `group.${key}`, group.get(key)?.data] as const),
-    ...["reward", "metrics", "metadata", "tools", "logs"].map(
-      (key) => [key, `trajectory.${key}`, trajectory?.get(key)?.data] as const,
-    ),
-  ];
-  for (const [column, to, data] of queries) {
-    const value = row.get(column);
-    if (value !== undefined && isDeepStrictEqual((value.embeddedJson ?? value).data, data)) yield [value, to];
-  }
-}
+};

@@ -131,7 +131,7 @@ const otherKeys =
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value): Value => {
-    const value = row.at(path);
+    const value = row.get(...path);
     if (value === undefined) throw new ConversionError(`${name} is missing`, row);
     const messages = unwrapJson(value);
     if (!messages.isList) throw new ConversionError(`${name} is not a list`, value);
@@ -145,7 +145,7 @@ export const messageRows = (path: Path): Format => {
     sampled: "every turn of the assistant",
     hasTools: true,
     recognizes: (row) => {
-      const messages = unwrapJson(row.at(path))?.items() ?? [];
+      const messages = unwrapJson(row.get(...path))?.items() ?? [];
       const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
       return haveRoles && !otherKeys.some((key) => row.get(key) !== undefined);
     },

@@ -186,6 +186,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
     usedRewards,
     note,
     leaveOut,
+    repeat: (value, to) => value && receipt?.repeat(value, to),
     skip: (value, subject) => {
       note(`left out ${subject}`);
       leaveOut(value, subject);

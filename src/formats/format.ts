@@ -41,8 +41,6 @@ export interface Rollout {
   readonly identity?: string | undefined;
   /** Its position among the trajectories of its group, if the record has it. */
   readonly index?: number | undefined;
-  /** Values that repeat others or identify the rollout, with the paths of what they repeat. */
-  readonly repeatedValues?: (() => Iterable<readonly [value: Value, to: string]>) | undefined;
   readonly trajectory?: OutputJson | undefined;
   readonly exception?: OutputJson | undefined;
   /** Set if it cannot be converted. */
@@ -68,7 +66,9 @@ export interface FormatRun {
   readonly usedRewards: Set<string>;
   /** Sets the reason for the receipt why a value is not converted. */
   leaveOut(value: Value | undefined, reason: string): void;
-  /** Does the same, notes it, and returns an empty list. @param subject a noun phrase */
+  /** Tells the receipt that a value identifies the rollout, or repeats the value at a path of the conversion. */
+  repeat(value: Value | undefined, to: string): void;
+  /** Leaves a value out, notes it, and returns an empty list. @param subject a noun phrase */
   skip(value: Value, subject: string): readonly never[];
 }
 

@@ -102,7 +102,7 @@ const findSampleReward = (
   if (rewardFrom !== undefined) {
     const [first, name, ...rest] = rewardFrom;
     const isOlder = first === "scores" && sample.get("scores") === undefined;
-    const value = isOlder ? scores.get(String(name))?.at(rest) : sample.at(rewardFrom);
+    const value = isOlder ? scores.get(String(name))?.get(...rest) : sample.get(...rewardFrom);
     const number = value && numberOf(run, value);
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };

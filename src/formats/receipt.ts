@@ -60,6 +60,8 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
   const reasons = new Map<number, string>();
   /** Counted documents next to records, because several records can share one. */
   const documents = new Set<string>();
+  /** Targets of the values of the next record, by their ids. */
+  const targets = new Map<number, Target>();
   const leaveOut = ({ id }: Value, reason: string): void => {
     if (!reasons.has(id)) reasons.set(id, reason);
   };
@@ -67,11 +69,11 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
     records,
     /** Sets the reason for a part of the next record. */
     leaveOut,
+    /** Sets the target of a value of the next record that is written by another value. */
+    repeat: (value: Value, to: string): void => addTarget(targets, value, { to, isChanged: true }),
     addRecord({ format, file, value, rollouts }: ConvertedRecord): void {
       formats.add(format.name);
-      const targets = new Map<number, Target>();
-      for (const { trajectory, exception, members = [], repeatedValues, error, part = value } of rollouts ?? []) {
-        for (const [own, to] of repeatedValues?.() ?? []) addTarget(targets, own, { to, isChanged: true });
+      for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
         if (error !== undefined) leaveOut(part, unconverted);
         if (exception !== undefined) leaveOut(part, "a failed rollout becomes only an exception");
         addTargets(targets, trajectory, "trajectory");
@@ -105,6 +107,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
         documents.add(name);
       }
       reasons.clear();
+      targets.clear();
     },
     /** Returns the counts, sorted from the largest. */
     data(): ReceiptData {

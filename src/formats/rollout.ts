@@ -82,7 +82,7 @@ interface RewardQuery {
 export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom !== undefined) {
-    const value = record.at(rewardFrom);
+    const value = record.get(...rewardFrom);
     const path = rewardFrom.join(".");
     const reward = value && (toReward(run, value) ?? toNumber(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };

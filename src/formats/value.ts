@@ -42,8 +42,6 @@ const trueByte = 0x74;
 /** The largest first byte of a number: a digit, or the minus, which is smaller. */
 const digitNine = 0x39;
 
-type Step = Path[number];
-
 export type Members = readonly (readonly [key: string, value: Value])[];
 
 export class Value {
@@ -171,14 +169,10 @@ export class Value {
   }
 
   /** The value at a path; undefined if it is missing or null. The last of duplicate keys counts. */
-  at(path: Path): Value | undefined {
-    return path.reduce<Value | undefined>((found, key) => (found === undefined ? found : found.#child(key)), this);
-  }
-
-  /** The same for up to four keys, which is faster than a path. */
-  get(key: Step, second?: Step, third?: Step, fourth?: Step): Value | undefined {
-    const child = this.#child(key);
-    return second === undefined || child === undefined ? child : child.get(second, third, fourth);
+  get(...path: Path): Value | undefined {
+    let found: Value | undefined = this;
+    for (const step of path) if (found !== undefined) found = found.#child(step);
+    return found;
   }
 
   /** @throws ConversionError */
@@ -195,10 +189,10 @@ export class Value {
     return value.items();
   }
 
-  /** The elements of an array, also null, or of the array at one or two keys; none of another value. */
-  items(key?: string, second?: string): readonly Value[] {
-    if (key !== undefined) return this.get(key, second)?.items() ?? none;
-    if (!this.isList) return none;
+  /** The elements, also null, of the array at a path; none of another value. */
+  items(...path: Path): readonly Value[] {
+    if (path.length > 0) return this.get(...path)?.items() ?? [];
+    if (!this.isList) return [];
     const { table } = this.#in;
     const end = nodeAfter(table, this.#node);
     if (end === this.#node + nodeSize) return this.#numbers();
@@ -212,24 +206,24 @@ export class Value {
   /** The elements of an array that is one node, because it is empty or has only numbers. */
   #numbers(): readonly Value[] {
     const array = this.#nested(() => newText(expandNumbers(this.#in.table, this.#node), undefined, this));
-    if (array === undefined) return none;
+    if (array === undefined) return [];
     const count = array.#in.table.words.length / nodeSize - 1;
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }
 
   /** Members that can be metrics: numbers and booleans. */
-  metricMembers(key?: string, second?: string): Members {
-    return this.members(key, second).filter(([, { canBeMetric }]) => canBeMetric);
+  metricMembers(...path: Path): Members {
+    return this.members(...path).filter(([, { canBeMetric }]) => canBeMetric);
   }
 
   /** Members that can be metadata. */
-  flatMembers(key?: string): Members {
-    return this.members(key).filter(([, { isFlat }]) => isFlat);
+  flatMembers(...path: Path): Members {
+    return this.members(...path).filter(([, { isFlat }]) => isFlat);
   }
 
-  /** The members of an object, also null, or of the object at one or two keys; none of another value. */
-  members(key?: string, second?: string): Members {
-    if (key !== undefined) return this.get(key, second)?.members() ?? [];
+  /** The members, also null, of the object at a path; none of another value. */
+  members(...path: Path): Members {
+    if (path.length > 0) return this.get(...path)?.members() ?? [];
     if (!this.isObject) return [];
     const { table } = this.#in;
     const members: (readonly [string, Value])[] = [];
@@ -266,7 +260,7 @@ export class Value {
     return firstByteAt(this.#in.table, this.#node);
   }
 
-  #child(key: Step): Value | undefined {
+  #child(key: Path[number]): Value | undefined {
     if (typeof key === "number") {
       const item = this.items()[key];
       return item?.isNull === false ? item : undefined;
@@ -288,8 +282,6 @@ export class Value {
     return nested.get(this.#node);
   }
 }
-
-const none: readonly Value[] = [];
 
 /** Thrown if a record, or a part of one, violates its format. */
 export class ConversionError extends Error {

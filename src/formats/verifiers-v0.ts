@@ -43,7 +43,11 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
     metrics,
     metadata: metadataOf(row, metrics, run.readDocument(record, "metadata.json")),
   });
-  return { ...trajectory, repeatedValues: () => listRepeatedMetrics(row, metrics) };
+  for (const [key] of metrics) {
+    const repeated = row.get(key);
+    if (repeated?.raw === row.get("metrics", key)?.raw) run.repeat(repeated, `trajectory.metrics.${key}`);
+  }
+  return trajectory;
 };
 
 const turnsOf = (run: FormatRun, row: Value): readonly OutputJson[] => {
@@ -71,16 +75,6 @@ const metricsOf = (row: Value): Members => {
   if (own?.isObject === true) return own.metricMembers();
   return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
-
-/** Returns metrics that also appear at the top of the row. */
-function* listRepeatedMetrics(row: Value, metrics: Members): Generator<readonly [Value, string], void> {
-  for (const [key] of metrics) {
-    const repeated = row.get(key);
-    if (repeated !== undefined && repeated.raw === row.get("metrics", key)?.raw) {
-      yield [repeated, `trajectory.metrics.${key}`];
-    }
-  }
-}
 
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): Members => {
   const isFree = (key: string, { isNull, isFlat }: Value): boolean =>

@@ -149,7 +149,7 @@ const metadataPaths =
 const metadataOf = (episode: Value, trace: Value): readonly Member[] => [
   ...trace.flatMembers(),
   ...episode.flatMembers().map(([key, value]) => [`episode.${key}`, value] as const),
-  ...metadataPaths.split(" ").map((path) => [path, episode.at(path.split("."))] as const),
+  ...metadataPaths.split(" ").map((path) => [path, episode.get(...path.split("."))] as const),
   ["agent.name", trace.get("agent", "name")],
 ];
 
