@@ -5,8 +5,8 @@ import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
+import { loginCommand } from "../settings/failures.ts";
 import * as config from "../settings/index.ts";
-import { credentialsMissing, loginRefused } from "./failures.ts";
 import { printObjects } from "./lists/object-list.ts";
 
 const useOption = (about: string) => choice(`${about}: log, inference or calls`, ["log", "inference", "calls"], "use");
@@ -44,22 +44,23 @@ const login = command({
   },
 });
 
-/** Returns false if no read can test the key, or if the service gave no usable answer. */
+/** Tests a key. Returns false if no read can test it, or if the service gave no usable answer. */
 const isKeyAccepted = async (context: Context, { settings, targets }: config.LoginPlan): Promise<boolean> => {
   const uses = targets.map((target) => target.use);
-  const tried = await testCredential(context, settings, uses);
-  if (tried.state === "taken") return true;
-  if (tried.state === "untried") {
-    const [why, advice] = untriedReason(uses);
-    context.screen.warn(untriedKeyProblem(why, advice));
-    return false;
-  }
-  const { failure, use } = tried;
+  const { state, use, failure } = await testCredential(context, settings, uses);
   const origin = targets.find((target) => target.use === use)?.origin ?? "";
-  if (tried.state === "refused") {
+  if (failure === undefined) {
+    if (state === "untried") context.screen.warn(untriedKeyProblem(...untriedReason(uses)));
+    return state === "taken";
+  }
+  if (state === "refused") {
+    const others = uses.filter((other) => other !== use).map((other) => `--for ${other}`);
     const { http, where } = failure.details;
-    const details = { ...(http && { http }), ...(where && { where }), cause: failure };
-    throw loginRefused({ use, origin, others: uses.filter((other) => other !== use) }, details);
+    const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
+    const ways = others.length === 0 ? "" : `save it for another use with ${others.join(" or ")}, `;
+    const hint = `check the key, the URL and the project, ${ways}or save it untested with --no-check`;
+    const message = `${origin} refused the key for ${use}${reason}, so it was not saved`;
+    throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   context.screen.warn(unansweredKeyProblem(origin, { isDown: failure.code === "unavailable" }));
   return false;
@@ -80,10 +81,12 @@ const untriedReason = (uses: readonly CredentialUse[]): readonly [why: string, a
     ? ["only call read accepts it, and needs a project", "set --project and log in again"]
     : ["only log accepts it", "the first `rollcall log` tests it"];
 
-type CredentialTest =
-  | { readonly state: "taken" }
-  | { readonly state: "untried" }
-  | { readonly state: "refused" | "silent"; readonly use: CredentialUse; readonly failure: Failure };
+interface CredentialTest {
+  readonly state: "taken" | "untried" | "refused" | "silent";
+  readonly use?: CredentialUse;
+  /** The failure of the read, if the key is refused or the service silent. */
+  readonly failure?: Failure;
+}
 
 /** The id of a call that does not exist: the answer shows if the credential was accepted. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
@@ -97,14 +100,14 @@ export const testCredential = async (
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
   if (use === undefined) return { state: "untried" };
-  const [{ listModels }, { readCall }] = await Promise.all([
-    import("../contract/models.ts"),
-    import("../contract/call.ts"),
-  ]);
   const client = await openClient(context, settings);
   try {
-    if (use === "inference") await client.send(listModels, { parameters: {}, body: undefined });
-    else await client.send(readCall, { parameters: {}, body: { project_id: project ?? "", id: missingCallId } });
+    if (use === "inference") {
+      await client.send((await import("../contract/models.ts")).listModels, { parameters: {}, body: undefined });
+    } else {
+      const body = { project_id: project ?? "", id: missingCallId };
+      await client.send((await import("../contract/call.ts")).readCall, { parameters: {}, body });
+    }
     return { state: "taken" };
   } catch (failure) {
     if (!(failure instanceof Failure) || failure.code === "usage" || failure.code === "interrupted") throw failure;
@@ -128,36 +131,37 @@ const logOut = command({
   },
 });
 
-type StatusRow = Awaited<ReturnType<typeof credentialStatus>>;
-
 const status = command({
   words: "auth status",
   about: "show the credential for each use, with its source and origin",
   options: { for: useOption("only one use"), check: flag("test the credentials with the service") },
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
-  run: async (context, { for: only, check }) => {
+  run: async (context, { for: only, check: isChecked }) => {
     const { screen } = context;
     const settings = await config.readSettings({
       ...toSettingsSources(context),
       defaults: { max_wait: config.keyCheckMaxWait },
     });
-    const rows: (StatusRow & { check: CredentialTest["state"] | null })[] = [];
-    let failed: Failure | undefined;
-    for (const use of only === undefined ? config.credentialUses : [only]) {
-      const row = await credentialStatus(settings, use);
-      const tried = check && isUsable(row) ? await testCredential(context, settings, [use]) : undefined;
-      if (tried !== undefined && "failure" in tried) failed ??= tried.failure;
-      if (tried?.state === "untried") {
-        screen.notice(`the credential for ${use} was not tested: ${untriedReason([use]).join("; ")}`);
-      }
-      rows.push({ ...row, check: tried?.state ?? null });
-    }
     const { profile, local } = settings;
+    let failed: Failure | undefined;
+    const readStatus = async (use: CredentialUse) => {
+      const row = await credentialStatus(settings, use);
+      const { state: check = null, failure } =
+        isChecked && isUsable(row) ? await testCredential(context, settings, [use]) : {};
+      failed ??= failure;
+      if (check === "untried")
+        screen.notice(`the credential for ${use} was not tested: ${untriedReason([use]).join("; ")}`);
+      return { ...row, check };
+    };
+    const rows: Awaited<ReturnType<typeof readStatus>>[] = [];
+    for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
-      const uses = rows.map(({ use, state }) => `${use} (${state})`);
-      failed ??= credentialsMissing(profile, uses);
-    } else if (!check && !local) screen.notice("the credentials were not tested (test them with --check)");
-    const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(check ? { check: 0 } : {}) };
+      const missing = rows.map(({ use, state }) => `${use} (${state})`).join(", ");
+      const hint = `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
+      const message = `no credential in profile ${profile} for ${missing}`;
+      failed ??= new Failure("auth", "credentials-missing", message, { hint });
+    } else if (!isChecked && !local) screen.notice("the credentials were not tested (test them with --check)");
+    const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(isChecked ? { check: 0 } : {}) };
     await printObjects(screen, { others: { profile }, member: "credentials", rows, columns });
     if (failed !== undefined) throw failed;
   },
@@ -166,14 +170,15 @@ const status = command({
 const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";
 
 const credentialStatus = async (settings: config.Settings, use: CredentialUse) => {
-  const origin = settings.local ? undefined : config.findOrigin(settings, use);
-  const found = origin === undefined ? undefined : await settings.credentialSource(use, origin);
-  if (origin !== undefined && found !== undefined) {
-    const { state, from = null, username = null } = found;
-    return { use, origin, state, from, username };
+  const missing = { use, origin: null, state: "no address", from: null, username: null };
+  if (settings.local) {
+    const username = use === "calls" ? "api" : null;
+    return { ...missing, state: "ready", from: "the local service's own key", username };
   }
-  const [state, from] = settings.local ? ["ready", "the local service's own key"] : ["no address", null];
-  return { use, origin: null, state, from, username: settings.local && use === "calls" ? "api" : null };
+  const origin = config.findOrigin(settings, use);
+  if (origin === undefined) return missing;
+  const { state, from = null, username = null } = await settings.credentialSource(use, origin);
+  return { use, origin, state, from, username };
 };
 
 export const auth = command({

@@ -2,7 +2,6 @@
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../ledger/index.ts";
 import { didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
-import { loginCommand } from "../settings/failures.ts";
 
 export const convertRejected = (
   groups: { written: number; rejected: number; unreadable: number | undefined; file: string },
@@ -51,25 +50,6 @@ export const notConfirmed = ({ what, option }: { what: string; option: string },
 
 export const optionMissing = (first: string, second: string, hint: string): Failure =>
   new Failure("usage", "option-missing", `missing option: ${first} or ${second}`, { hint });
-
-export const credentialsMissing = (profile: string, uses: readonly string[]): Failure =>
-  new Failure("auth", "credentials-missing", `no credential in profile ${profile} for ${uses.join(", ")}`, {
-    hint: `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`,
-  });
-
-export const loginRefused = (
-  { use, origin, others }: { use: string; origin: string; others: readonly string[] },
-  details: FailureDetails,
-): Failure => {
-  const { http } = details;
-  const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
-  const scopes = others.map((other) => `--for ${other}`).join(" or ");
-  const other = others.length === 0 ? "" : `save it for another use with ${scopes}, `;
-  return new Failure("auth", "login-refused", `${origin} refused the key for ${use}${reason}, so it was not saved`, {
-    ...details,
-    hint: `check the key, the URL and the project, ${other}or save it untested with --no-check`,
-  });
-};
 
 export const ledgerDiffers = (
   facts: Verification["counts"] & Pick<Verification, "isInvalid">,

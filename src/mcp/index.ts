@@ -42,9 +42,9 @@ export const validateArguments = (
   const { properties } = inputSchema;
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (error === undefined) return;
-  const unknown = error.issues.find((issue) => issue.code === "unrecognized_keys")?.keys[0];
+  const names = Object.keys(properties);
+  const unknown = Object.keys(sent).find((key) => !names.includes(key));
   if (unknown !== undefined) {
-    const names = Object.keys(properties);
     const near = findNearest(unknown, names);
     throw invalidArguments({
       text: `${name} has no parameter "${unknown.slice(0, maxQuotedLength)}"`,
@@ -75,16 +75,10 @@ interface ServeOptions {
 /** Maximum size of a message in bytes. A call has a few hundred. */
 const maxMessageBytes = 1024 * 1024;
 
-/** The SDK requires a validator for answers of a client, but rollcall sends no requests to clients. */
-const jsonSchemaValidator = {
-  getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "not validated" }) as const,
-};
-
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
 export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions): Promise<void> => {
   const calls = new Set<Promise<ToolResult>>();
-  const capabilities = { tools: {} };
-  const server = new sdk.Server({ name: "rollcall", version }, { capabilities, instructions, jsonSchemaValidator });
+  const server = new sdk.Server({ name: "rollcall", version }, { capabilities: { tools: {} }, instructions });
   const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
   server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({
     tools: tools.map(({ name, description, inputSchema, usesService }) => {

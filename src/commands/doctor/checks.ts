@@ -33,7 +33,7 @@ interface CheckContext {
   readonly silenceMs: number;
 }
 
-type Check = (asked: CheckContext, credentials: Promise<readonly Finding[]>) => Promise<readonly Finding[]>;
+type Findings = Promise<readonly Finding[]>;
 
 /** Silences notices and warnings about settings, because the checks report them. */
 export const silentSources = { notice: () => undefined, warn: () => undefined };
@@ -50,18 +50,17 @@ const error = (check: string, code: FailureCode, message: string, fix: string | 
 const settingsUnreadable = "the settings are unreadable";
 const reportHint = "report this message and the command line";
 
-const defaultFixes: Partial<Record<FailureCode, string>> = {
-  usage: "change the value, or omit it",
-  storage: "check the disk, or choose another folder",
-  auth: "save a key with `rollcall auth login`",
-  unavailable: "run `rollcall doctor` again when the service is reachable",
-};
-
 /** Returns the error of a check as a finding. */
 export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
   if (thrown instanceof Failure) {
     const { message, code, details } = thrown;
-    return error(check, code, message, details.hint ?? defaultFixes[code] ?? reportHint, facts);
+    return error(
+      check,
+      code,
+      message,
+      details.hint ?? (code === "usage" ? "change the value, or omit it" : reportHint),
+      facts,
+    );
   }
   const code = getErrorCode(thrown);
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
@@ -72,7 +71,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
   return error(check, "internal", `internal error: ${text}`, reportHint, facts);
 };
 
-const checkSettings: Check = async ({ context }) => {
+export const checkSettings = async ({ context }: CheckContext): Findings => {
   const { profile, rows, unknown } = config.listSettings({ ...toSettingsSources(context), ...silentSources });
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const facts = set.map(({ name, value, source, from }) => {
@@ -81,43 +80,31 @@ const checkSettings: Check = async ({ context }) => {
     return [name, { value: shown, source, from }];
   });
   const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
-  return [
-    ok("settings", `profile ${profile}: ${names}`, { profile, settings: Object.fromEntries(facts) }),
-    // A default is invalid only if its source setting is invalid.
-    ...set.flatMap(({ problem, from }) =>
-      problem === null ? [] : [error("settings", "usage", `${problem.message} (${from})`, problem.advice)],
-    ),
-    ...unknown.map((name) => {
-      const fix = "delete it from the file, unless a newer rollcall wrote it";
-      return warning("settings", `unknown setting ${name} in the profile ${profile}`, fix);
-    }),
-    ...(["settings", "credentials"] as const).flatMap((kind) => {
-      try {
-        const found: Finding[] = [];
-        config.readSaved(context.host, kind, ({ message, advice }) =>
-          found.push(warning(`${kind} file`, message, advice)),
-        );
-        return found;
-      } catch (thrown) {
-        return [toFinding(`${kind} file`, thrown)];
-      }
-    }),
-  ];
+  const found = [ok("settings", `profile ${profile}: ${names}`, { profile, settings: Object.fromEntries(facts) })];
+  // A default is invalid only if its source setting is invalid.
+  for (const { problem, from } of set)
+    if (problem !== null) found.push(error("settings", "usage", `${problem.message} (${from})`, problem.advice));
+  const fix = "delete it from the file, unless a newer rollcall wrote it";
+  for (const name of unknown) found.push(warning("settings", `unknown setting ${name} in the profile ${profile}`, fix));
+  for (const kind of ["settings", "credentials"] as const) {
+    const check = `${kind} file`;
+    try {
+      config.readSaved(context.host, kind, ({ message, advice }) => found.push(warning(check, message, advice)));
+    } catch (thrown) {
+      found.push(toFinding(check, thrown));
+    }
+  }
+  return found;
 };
 
-const checkCredentials = async (asked: CheckContext): Promise<readonly Finding[]> => {
+export const checkCredentials = async (asked: CheckContext): Findings => {
   const { settings } = asked;
   if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
   if (settings.local) return [ok("credentials", "the local service has its own key")];
-  const found = await Promise.all(
-    config.credentialUses.map(async (use) => await checkCredential(asked, settings, use)),
-  );
-  const usable = found.filter(({ status }) => status !== "skipped");
+  const found = await Promise.all(config.credentialUses.map((use) => checkCredential(asked, settings, use)));
   // A missing credential is an error only if all are missing.
-  const hasNoCredential = usable.length > 0 && usable.every(({ facts }) => facts?.state === "missing");
-  return hasNoCredential
-    ? found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }))
-    : found;
+  if (found.some(({ status, facts }) => status !== "skipped" && facts?.state !== "missing")) return found;
+  return found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }));
 };
 
 const checkCredential = async (
@@ -137,11 +124,9 @@ const checkCredential = async (
     }
     const untried = (why: string) => ok(check, `from ${from}, not tested: ${why}`, { ...facts, accepted: null });
     if (isOffline) return untried("--offline");
-    const tried = await testCredential(context, settings, [use]);
-    if (tried.state === "taken")
-      return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
-    if (tried.state === "untried") return untried(use === "calls" ? "no project is set" : "only log accepts it");
-    const { failure, state: answer } = tried;
+    const { state: answer, failure } = await testCredential(context, settings, [use]);
+    if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only log accepts it");
+    if (failure === undefined) return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
     if (failure.code === "unavailable") return untried("the service is unreachable");
     const found = toFinding(check, failure, { ...facts, accepted: answer === "refused" ? false : null });
     const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
@@ -155,7 +140,7 @@ const checkCredential = async (
 };
 
 /** Checks that each URL answers. A web page is an error, unless the service at the URL accepted a credential. */
-const checkUrls: Check = async (asked, credentials) => {
+export const checkUrls = async (asked: CheckContext, credentials: Findings): Findings => {
   const { settings, isOffline } = asked;
   if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
   if (settings.local) return [skipped("addresses", "the local service is built in")];
@@ -180,7 +165,7 @@ const checkUrls: Check = async (asked, credentials) => {
 const checkUrl = async (
   { context: { host }, silenceMs }: CheckContext,
   [address, of]: readonly [string, EndpointHost],
-  credentials: Promise<readonly Finding[]>,
+  credentials: Findings,
 ): Promise<Finding> => {
   const [check, setting] = [`address ${of}`, config.urlSettingName(of)];
   try {
@@ -202,7 +187,7 @@ const checkUrl = async (
   }
 };
 
-const checkLedger: Check = async ({ context: { host }, settings }) => {
+export const checkLedger = async ({ context: { host }, settings }: CheckContext): Findings => {
   const file = config.findLedgerFile(host);
   const place = (await settings?.ledgerPlace()) ?? (file === undefined ? undefined : { path: file });
   if (place === undefined) {
@@ -210,39 +195,37 @@ const checkLedger: Check = async ({ context: { host }, settings }) => {
     return [warning("ledger", "cannot locate the ledger, because the home folder is unknown", fix)];
   }
   const { path } = place;
-  if (isDatabaseUrl(path)) {
-    const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
-    const ledger = await openExistingLedger(place, options);
-    const counts = await ledger?.countRequests().finally(ledger.close);
-    return [counts === undefined ? missingLedgerFinding(path) : ledgerFinding(path, "answers", counts)];
+  const isDatabase = isDatabaseUrl(path);
+  const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
+  const ledger = isDatabase ? await openExistingLedger(place, options) : undefined;
+  const examined = isDatabase ? undefined : await examineLedger(path);
+  const found = examined ?? (await ledger?.countRequests().finally(ledger.close));
+  if (found === undefined) {
+    if (isDatabase || config.canCreate(path))
+      return [ok("ledger", `none yet; the first log creates ${path}`, { path })];
+    const fix = "make the folder writable, or choose another folder with ROLLCALL_DATA_DIR";
+    return [error("ledger", "storage", `none yet, and ${path} cannot be created`, fix, { path })];
   }
-  const found = await examineLedger(path);
-  if (found === undefined) return [missingLedgerFinding(path)];
+  if (examined === undefined) return [ledgerFinding(`${path} answers`, found, { path })];
   const folder = config.findDataFolder(host);
   const loose = folder === undefined ? undefined : checkFileMode(folder, "700");
   const open = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
-  const { bytes, version, damages = [], counts, writers } = found;
-  const facts = { path, bytes, version, writers, counts: Object.fromEntries(counts) };
-  if (damages.length > 0) return [damagedFinding("ledger", damages, facts), ...open];
+  const { bytes, version, damages } = examined;
+  const facts = { path, bytes, version };
+  if (damages !== undefined && damages.length > 0) return [damagedFinding("ledger", damages, facts), ...open];
   if (bytes === 0) return [ok("ledger", `${path} is empty, and the next log starts the ledger`, facts), ...open];
-  const state = found.damages === undefined ? "is too large to check for damage" : "is undamaged";
-  return [{ ...ledgerFinding(path, state, found), facts }, ...open];
-};
-
-const missingLedgerFinding = (path: string): Finding => {
-  if (isDatabaseUrl(path) || config.canCreate(path)) {
-    return ok("ledger", `none yet; the first log creates ${path}`, { path });
-  }
-  const fix = "make the folder writable, or choose another folder with ROLLCALL_DATA_DIR";
-  return error("ledger", "storage", `none yet, and ${path} cannot be created`, fix, { path });
+  const state = damages === undefined ? "is too large to check for damage" : "is undamaged";
+  return [ledgerFinding(`${path} ${state}`, found, facts), ...open];
 };
 
 /** States counted by requests, because another request may have the same groups. */
 const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent", "released"]);
 
-type LedgerUse = { readonly counts: EntryCounts; readonly writers: number };
-
-const ledgerFinding = (path: string, state: string, { counts, writers }: LedgerUse): Finding => {
+const ledgerFinding = (
+  state: string,
+  { counts, writers }: { readonly counts: EntryCounts; readonly writers: number },
+  own: Facts,
+): Finding => {
   const parts = ledgerStates.flatMap((one) => {
     const count = counts.get(one);
     if (count === undefined) return [];
@@ -251,8 +234,8 @@ const ledgerFinding = (path: string, state: string, { counts, writers }: LedgerU
     return [`${number} ${formatState(one)}`];
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
-  const message = `${path} ${state}: ${parts.join(", ") || "empty"}${use}`;
-  const facts = { path, writers, counts: Object.fromEntries(counts) };
+  const message = `${state}: ${parts.join(", ") || "empty"}${use}`;
+  const facts = { ...own, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =
     "resolve the requests of `rollcall ledger status` with `rollcall ledger resolve`, or log with --on-unknown resend";
@@ -264,7 +247,7 @@ const damagedFinding = (check: string, damages: readonly string[], facts: { read
   return error(check, "storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 
-const checkStore: Check = async ({ context, settings }) => {
+export const checkStore = async ({ context, settings }: CheckContext): Findings => {
   const check = "local store";
   const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped(check, "cannot locate the store, because the home folder is unknown")];
@@ -278,12 +261,4 @@ const checkStore: Check = async ({ context, settings }) => {
   const facts = { path, bytes, version, calls: calls ?? null };
   if (damages.length > 0) return [damagedFinding(check, damages, facts)];
   return [ok(check, `${path}: ${calls === undefined ? "empty" : pluralize(calls, "call")}`, facts)];
-};
-
-export const checks = {
-  settings: checkSettings,
-  credentials: checkCredentials,
-  addresses: checkUrls,
-  ledger: checkLedger,
-  "local store": checkStore,
 };

@@ -7,7 +7,7 @@ import { type Line, printDocument, printList, printPage } from "../../output/ind
 import { readSettings, type Settings } from "../../settings/index.ts";
 import { doctorFound } from "../failures.ts";
 import { keyColumns } from "../lists/object-list.ts";
-import { checks, type Finding, silentSources, toFinding } from "./checks.ts";
+import * as checks from "./checks.ts";
 
 /** Maximum silence without `--timeout`; short, because a person waits. */
 const defaultTimeoutMs = 10_000;
@@ -29,28 +29,35 @@ export const runDoctor = async (given: Context, { offline }: { readonly offline:
   }
 };
 
-const runChecks = async (context: Context, isOffline: boolean): Promise<readonly Finding[]> => {
+const runChecks = async (context: Context, isOffline: boolean): Promise<readonly checks.Finding[]> => {
   const { host } = context;
-  const sources = { ...toSettingsSources(context), ...silentSources };
+  const sources = { ...toSettingsSources(context), ...checks.silentSources };
   // Requests are not retried. Unreadable settings are a finding.
   const flags = { ...context.flags, max_wait: "0s" };
   const settings = await readSettings({ ...sources, flags }).catch(() => undefined);
   const silenceMs = readTimeout(settings) ?? defaultTimeoutMs;
   const asked = { context, settings, isOffline, silenceMs };
-  const credentials = checks.credentials(asked);
-  const all = Object.entries(checks).map(async ([name, check]): Promise<readonly Finding[]> => {
+  const credentials = checks.checkCredentials(asked);
+  const running = {
+    settings: checks.checkSettings(asked),
+    credentials,
+    addresses: checks.checkUrls(asked, credentials),
+    ledger: checks.checkLedger(asked),
+    "local store": checks.checkStore(asked),
+  };
+  const all = Object.entries(running).map(async ([check, findings]): Promise<readonly checks.Finding[]> => {
     // A check must end even if a database or a credential_command does not answer.
-    const timeOut = async (): Promise<readonly Finding[]> => {
+    const timeOut = async (): Promise<readonly checks.Finding[]> => {
       await host.sleep(silenceMs + 1000, host.signal);
       const message = `no answer within ${Math.round(silenceMs / 100) / 10} s`;
       const fix = "increase --timeout, or skip requests with --offline";
-      return [{ check: name, status: "error", message, fix, code: "unavailable" }];
+      return [{ check, status: "error", message, fix, code: "unavailable" }];
     };
     try {
-      return await Promise.race([name === "credentials" ? credentials : check(asked, credentials), timeOut()]);
+      return await Promise.race([findings, timeOut()]);
     } catch (thrown) {
       host.signal.throwIfAborted();
-      return [toFinding(name, thrown)];
+      return [checks.toFinding(check, thrown)];
     }
   });
   return (await Promise.all(all)).flat();
@@ -64,7 +71,7 @@ const readTimeout = (settings: Settings | undefined): number | undefined => {
   }
 };
 
-const print = async ({ screen }: Context, findings: readonly Finding[]): Promise<void> => {
+const print = async ({ screen }: Context, findings: readonly checks.Finding[]): Promise<void> => {
   if (screen.isForProgram) {
     const worst = (["error", "warning"] as const).find((status) => findings.some((one) => one.status === status));
     return await printDocument(screen, { status: worst ?? "ok", findings }, "findings");
@@ -72,7 +79,7 @@ const print = async ({ screen }: Context, findings: readonly Finding[]): Promise
   if (screen.format === "table") {
     return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   }
-  const columns = keyColumns<Finding>({ check: 0, status: 0, message: 0, fix: 0 });
+  const columns = keyColumns<checks.Finding>({ check: 0, status: 0, message: 0, fix: 0 });
   await printList(screen, { columns, rows: findings });
 };
 
@@ -83,7 +90,7 @@ const statusStyles = {
   skipped: { mark: "skipped", tone: "faint" },
 } as const;
 
-const toLine = ({ check, status, message, fix }: Finding): Line => {
+const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
   const { mark, tone } = statusStyles[status];
   const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
   return { label: `${mark} ${check}`, text, tone };
@@ -92,7 +99,7 @@ const toLine = ({ check, status, message, fix }: Finding): Line => {
 /** The codes of findings, the most serious first. */
 const codesBySeverity = ["usage", "storage", "auth", "refused", "unavailable"] as const;
 
-const toWorstFailure = (findings: readonly Finding[]): Failure | undefined => {
+const toWorstFailure = (findings: readonly checks.Finding[]): Failure | undefined => {
   const errors = findings.filter(({ status }) => status === "error");
   const [first] = errors;
   if (first === undefined) return undefined;
