@@ -1,5 +1,5 @@
 /** One run: its host, its screen, the global options, and what is closed when the run ends. */
-import type { Host } from "./host.ts";
+import { type Host, withSignal } from "./host.ts";
 import type { Screen } from "./output/index.ts";
 import type { SettingFlags } from "./settings/index.ts";
 
@@ -43,4 +43,19 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
       for (const one of opened.splice(0).reverse()) await one.close();
     },
   };
+};
+
+/** Runs work in a context of its own. Requests that are pending after the work are aborted. */
+export const runInContext = async (
+  { host, screen, flags }: Context,
+  work: (context: Context) => Promise<void>,
+): Promise<void> => {
+  const ended = new AbortController();
+  const context = openContext({ host: withSignal(host, ended.signal), screen, flags });
+  try {
+    await work(context);
+  } finally {
+    ended.abort();
+    await context.close();
+  }
 };

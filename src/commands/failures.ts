@@ -22,32 +22,6 @@ export const conversionInexact = (count: number, paths: readonly string[]): Fail
   });
 };
 
-const doctorParts = {
-  usage: "settings",
-  storage: "files",
-  auth: "credentials",
-  refused: "addresses",
-  unavailable: "addresses",
-};
-
-export const doctorFound = (code: keyof typeof doctorParts, checks: readonly string[]): Failure => {
-  const part = doctorParts[code];
-  const message = `doctor found ${pluralize(checks.length, "error")}: ${[...new Set(checks)].join(", ")}`;
-  return new Failure(code, `doctor-${part}`, message, { hint: "apply the fix of each error" });
-};
-
-export const profileBuiltIn = (name: string): Failure =>
-  new Failure("usage", "profile-built-in", `cannot delete the profile ${name}: it is built in`, {
-    hint: `delete its settings with \`rollcall config unset <setting> --profile ${name}\``,
-  });
-
-export const notConfirmed = ({ what, option }: { what: string; option: string }, isDeclined: boolean): Failure => {
-  const message = isDeclined
-    ? `not confirmed: ${what}`
-    : `refusing to ${what} without confirmation: stdin is not a terminal`;
-  return new Failure("usage", "not-confirmed", message, { hint: `confirm with ${option}` });
-};
-
 export const optionMissing = (first: string, second: string, hint: string): Failure =>
   new Failure("usage", "option-missing", `missing option: ${first} or ${second}`, { hint });
 
@@ -269,14 +243,4 @@ export const callIdsUnreadable = (code: string, cause: unknown): Failure =>
   new Failure("invalid_input", "call-ids-unreadable", `cannot read call ids from stdin (${code})`, {
     hint: "pass the ids as arguments, or a file with one id per line",
     cause,
-  });
-
-export const keyExists = (name: string): Failure =>
-  new Failure("usage", "key-exists", `${name} already has a key`, {
-    hint: `choose another name, or run \`rollcall serve keys revoke ${name}\` first`,
-  });
-
-export const keyUnknown = (name: string, suggestion: string | undefined): Failure =>
-  new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, {
-    ...didYouMean(suggestion, "list the keys with `rollcall serve keys list`"),
   });

@@ -1,10 +1,10 @@
 /** `rollcall profile`: saved settings and credentials with a name. */
 import { command, flag, required, text } from "../cli/index.ts";
 import { toSettingsSources } from "../connect.ts";
+import { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
 import * as saved from "../settings/index.ts";
 import { requireConfirmation } from "./confirm.ts";
-import { profileBuiltIn } from "./failures.ts";
 import { printObjects } from "./lists/object-list.ts";
 
 const list = command({
@@ -47,14 +47,16 @@ const remove = command({
   examples: ["rollcall profile delete work --yes"],
   run: async (context, { name, yes }) => {
     const { screen } = context;
-    if (name === saved.localProfile) throw profileBuiltIn(name);
+    if (name === saved.localProfile) {
+      const hint = `delete its settings with \`rollcall config unset <setting> --profile ${name}\``;
+      throw new Failure("usage", "profile-built-in", `cannot delete the profile ${name}: it is built in`, { hint });
+    }
     const sources = toSettingsSources(context);
     const { settings, keys } = saved.findProfile(sources, name);
-    const parts = [
-      ...(settings.length === 0 ? [] : [`its settings (${settings.join(", ")})`]),
-      ...(keys.length === 0 ? [] : [`its keys for ${keys.join(", ")}`]),
-    ];
-    const what = `delete the profile ${name}${parts.length === 0 ? "" : ` with ${parts.join(" and ")}`}`;
+    const parts: string[] = [];
+    if (settings.length > 0) parts.push(`its settings (${settings.join(", ")})`);
+    if (keys.length > 0) parts.push(`its keys for ${keys.join(", ")}`);
+    const what = [`delete the profile ${name}`, parts.join(" and ")].filter((part) => part !== "").join(" with ");
     await requireConfirmation(context, { what, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(sources, name);
     screen.notice(`deleted the profile ${name}`);

@@ -2,15 +2,15 @@
 import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { isFailure, type Problem } from "../failure.ts";
+import { Failure, isFailure, type Problem } from "../failure.ts";
 import { interrupted } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";
+import { didYouMean } from "../sentences.ts";
 import type { Store } from "../service/index.ts";
 import { credentialUses, parseProject, type ServiceSettings } from "../settings/index.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import { keyExists, keyUnknown } from "./failures.ts";
 import { printObjects } from "./lists/object-list.ts";
 
 const locationOptions = {
@@ -150,7 +150,10 @@ const addKey = cli.command({
     const { keys } = await openKeys(context, where);
     const { key, digest } = (await import("../service/index.ts")).createKey();
     const isNew = await keys.add({ name, digest, projects, uses, created: host.now(), revoked: undefined });
-    if (!isNew) throw keyExists(name);
+    if (!isNew) {
+      const hint = `choose another name, or run \`rollcall serve keys revoke ${name}\` first`;
+      throw new Failure("usage", "key-exists", `${name} already has a key`, { hint });
+    }
     screen.notice(`copy the key of ${name} now: rollcall stores only its digest`);
     if (screen.isForProgram) await printDocument(screen, { name, key, projects, uses });
     else await screen.printText(`${key}\n`);
@@ -185,7 +188,8 @@ const revokeKey = cli.command({
     const { keys } = await openKeys(context, where);
     if (!(await keys.revoke(name, host.now()))) {
       const known = (await keys.list()).flatMap((key) => (key.revoked === undefined ? [key.name] : []));
-      throw keyUnknown(name, findNearest(name, known));
+      const hint = didYouMean(findNearest(name, known), "list the keys with `rollcall serve keys list`");
+      throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, hint);
     }
     screen.notice(`revoked the key of ${name}; every service refuses it within a few seconds`);
     if (screen.isForProgram) await printDocument(screen, { revoked: name });

@@ -1,32 +1,25 @@
 /** Runs the checks of `rollcall doctor` at the same time, and prints their findings. */
 import { toSettingsSources } from "../../connect.ts";
-import { type Context, openContext } from "../../context.ts";
-import { defect, type Failure } from "../../failure.ts";
-import { withSignal } from "../../host.ts";
+import { type Context, runInContext } from "../../context.ts";
+import { defect, Failure } from "../../failure.ts";
 import { type Line, printDocument, printList, printPage } from "../../output/index.ts";
-import { readSettings, type Settings } from "../../settings/index.ts";
-import { doctorFound } from "../failures.ts";
+import { pluralize } from "../../sentences.ts";
+import { readSettings } from "../../settings/index.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import * as checks from "./checks.ts";
 
 /** Maximum silence without `--timeout`; short, because a person waits. */
 const defaultTimeoutMs = 10_000;
 
-/** Prints the findings, then fails with the most serious code. @throws Failure `doctor-…` */
+/** Prints the findings, then fails with the most serious code. @throws Failure `doctor-found` */
 export const runDoctor = async (given: Context, { offline }: { readonly offline: boolean }): Promise<void> => {
-  const { screen, flags } = given;
-  const ended = new AbortController();
-  const context = openContext({ host: withSignal(given.host, ended.signal), screen, flags });
-  const progress = screen.startProgress("checking");
-  try {
+  await runInContext(given, async (context) => {
+    const progress = context.screen.startProgress("checking");
     const findings = await runChecks(context, offline).finally(progress.stop);
     await print(given, findings);
     const failure = toWorstFailure(findings);
     if (failure !== undefined) throw failure;
-  } finally {
-    ended.abort();
-    await context.close();
-  }
+  });
 };
 
 const runChecks = async (context: Context, isOffline: boolean): Promise<readonly checks.Finding[]> => {
@@ -34,8 +27,10 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
   const sources = { ...toSettingsSources(context), ...checks.silentSources };
   // Requests are not retried. Unreadable settings are a finding.
   const flags = { ...context.flags, max_wait: "0s" };
-  const settings = await readSettings({ ...sources, flags }).catch(() => undefined);
-  const silenceMs = readTimeout(settings) ?? defaultTimeoutMs;
+  const reading = readSettings({ ...sources, flags });
+  const settings = await reading.catch(() => undefined);
+  const timeoutMs = await reading.then((own) => own.get("timeout")).catch(() => undefined);
+  const silenceMs = timeoutMs ?? defaultTimeoutMs;
   const asked = { context, settings, isOffline, silenceMs };
   const credentials = checks.checkCredentials(asked);
   const running = {
@@ -63,14 +58,6 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
   return (await Promise.all(all)).flat();
 };
 
-const readTimeout = (settings: Settings | undefined): number | undefined => {
-  try {
-    return settings?.get("timeout");
-  } catch {
-    return undefined;
-  }
-};
-
 const print = async ({ screen }: Context, findings: readonly checks.Finding[]): Promise<void> => {
   if (screen.isForProgram) {
     const worst = (["error", "warning"] as const).find((status) => findings.some((one) => one.status === status));
@@ -83,17 +70,16 @@ const print = async ({ screen }: Context, findings: readonly checks.Finding[]): 
   await printList(screen, { columns, rows: findings });
 };
 
-const statusStyles = {
-  ok: { mark: "ok     ", tone: undefined },
-  warning: { mark: "WARNING", tone: "warning" },
-  error: { mark: "ERROR  ", tone: "bad" },
-  skipped: { mark: "skipped", tone: "faint" },
+const marks = {
+  ok: ["ok     ", undefined],
+  warning: ["WARNING", "warning"],
+  error: ["ERROR  ", "bad"],
+  skipped: ["skipped", "faint"],
 } as const;
 
 const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
-  const { mark, tone } = statusStyles[status];
-  const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
-  return { label: `${mark} ${check}`, text, tone };
+  const [mark, tone] = marks[status];
+  return { label: `${mark} ${check}`, text: fix === undefined ? message : `${message}\n  fix: ${fix}`, tone };
 };
 
 /** The codes of findings, the most serious first. */
@@ -104,6 +90,8 @@ const toWorstFailure = (findings: readonly checks.Finding[]): Failure | undefine
   const [first] = errors;
   if (first === undefined) return undefined;
   const code = codesBySeverity.find((each) => errors.some((one) => one.code === each));
-  const names = errors.map(({ check }) => check);
-  return code === undefined ? defect(first.message) : doctorFound(code, names);
+  if (code === undefined) return defect(first.message);
+  const names = [...new Set(errors.map(({ check }) => check))].join(", ");
+  const message = `doctor found ${pluralize(errors.length, "error")}: ${names}`;
+  return new Failure(code, "doctor-found", message, { hint: "apply the fix of each error" });
 };

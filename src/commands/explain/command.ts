@@ -19,10 +19,15 @@ export const explain = command({
     const isRequested = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
     const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
-      const names = topics.map((topic) => topic.name);
       const wanted = "an error code, an exit code or a rule from `rollcall explain`";
       const { presentRuleName } = await import("../../check/index.ts");
-      throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
+      const near =
+        presentRuleName(name) ??
+        findNearest(
+          name,
+          topics.map((topic) => topic.name),
+        );
+      throw wrongValue("<name>", typed, wanted, near);
     }
     if (name === undefined || screen.format === "csv") {
       const exit_codes = { heading: "exit codes", rank: 4 };
@@ -38,29 +43,21 @@ export const explain = command({
   },
 });
 
-/** The example of a rule in the format of a terminal; null for a code. */
+/** The example of a rule in the format of a terminal; null for a code. @param indent columns before it */
 const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
   example === undefined ? null : await renderProblem(screen, await example(), indent);
 
-const blockIndent = 2;
-
 const topicSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
-  const { name: title, about, code, exit_codes, severity, isOptional } = topic;
-  const exits = `exit code ${exit_codes.join(", ")}`;
-  const kind = severity === null ? `${code === null ? "" : "error code, "}${exits}` : `a rule: ${articles[severity]}`;
-  const options = { label: "options", text: `--strict makes it an error; --allow ${title} silences it` };
-  const lines: readonly Line[] = [
-    { label: "kind", text: kind },
-    ...(isOptional?.() === true ? [options] : []),
-    { label: severity === null ? "when" : "why", text: about },
-  ];
-  const block = await exampleText(context, topic, blockIndent);
-  return block === null
-    ? [{ title, lines }]
-    : [
-        { title, lines },
-        { title: "Example", block },
-      ];
+  const { name: title, about, code, exit_codes, severity } = topic;
+  const { warningRules } = await import("../../check/index.ts");
+  const lines: Line[] = [];
+  if (severity === null) {
+    const kind = code === null ? "" : "error code, ";
+    lines.push({ label: "kind", text: `${kind}exit code ${exit_codes.join(", ")}` });
+  } else lines.push({ label: "kind", text: `a rule: ${severity === "error" ? "an error" : "a warning"}` });
+  if (warningRules.includes(title))
+    lines.push({ label: "options", text: `--strict makes it an error; --allow ${title} silences it` });
+  lines.push({ label: severity === null ? "when" : "why", text: about });
+  const block = await exampleText(context, topic, 2);
+  return [{ title, lines }, ...(block === null ? [] : [{ title: "Example", block }])];
 };
-
-const articles = { error: "an error", warning: "a warning" };

@@ -8,7 +8,7 @@ import { memoryBytes, type Source } from "../../input/index.ts";
 import { findSettingProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
-/** A code or a rule. The functions are not part of its JSON. */
+/** A code or a rule. The example is not part of its JSON. */
 export interface Topic {
   readonly name: string;
   readonly kind: "code" | "rule";
@@ -16,18 +16,11 @@ export interface Topic {
   readonly code: FailureCode | null;
   readonly exit_codes: readonly number[];
   readonly severity: Severity | null;
-  readonly example?: () => Problem | Promise<Problem>;
-  /** Returns true if `--strict` and `--allow` change the rule. */
-  readonly isOptional?: () => boolean;
+  readonly example?: (() => Problem | Promise<Problem>) | undefined;
 }
 
-const codeTopic = (name: string, code: FailureCode | null, about: string): Topic => {
-  const exit = code === null ? 0 : exitCodes[code];
-  const exits = typeof exit === "number" ? [exit] : Object.values(exit);
-  return { name, kind: "code", about, code, exit_codes: exits, severity: null };
-};
-
-const codeMeanings: Readonly<Record<FailureCode, string>> = {
+const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
+  success: "Everything is done, or nothing is left to do.",
   internal: "A defect of rollcall.",
   usage: "Wrong arguments, or a missing or invalid setting.",
   invalid_input: "Invalid input. Nothing was sent.",
@@ -45,16 +38,16 @@ const codeMeanings: Readonly<Record<FailureCode, string>> = {
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
 
 /** Success and the error codes, in the order of the exit codes. */
-export const codeTopics: readonly Topic[] = [
-  codeTopic("success", null, "Everything is done, or nothing is left to do."),
-  ...Object.entries(codeMeanings).flatMap(([code, about]) => (isCode(code) ? [codeTopic(code, code, about)] : [])),
-];
-
-type Example = NonNullable<Topic["example"]>;
-
-const ruleTopic = (name: string, severity: Severity, about: string, example: Example): Topic => ({
-  ...{ name, kind: "rule", about, code: null, exit_codes: [], severity, example },
+export const codeTopics = Object.entries(codeMeanings).map(([name, about]): Topic => {
+  const code = isCode(name) ? name : null;
+  const exit = code === null ? 0 : exitCodes[code];
+  const exit_codes = typeof exit === "number" ? [exit] : Object.values(exit);
+  return { name, kind: "code", about, code, exit_codes, severity: null };
 });
+
+const ruleTopic = (name: string, severity: Severity, about: string, example: Topic["example"]): Topic => {
+  return { name, kind: "rule", about, code: null, exit_codes: [], severity, example };
+};
 
 /** Returns the example of a rule about trajectories, by checking the example's files in memory. */
 export const exampleProblem = async (name: RuleName): Promise<Problem> => {
@@ -84,7 +77,7 @@ const readExampleFiles = async (
 
 const trajectoryTopics = ruleNames.map((name): Topic => {
   const { severity, why } = getRule(name);
-  return { ...ruleTopic(name, severity, why, () => exampleProblem(name)), isOptional: () => severity === "warning" };
+  return ruleTopic(name, severity, why, () => exampleProblem(name));
 });
 
 const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, example }]) => {

@@ -3,7 +3,7 @@ import { Readable, Writable } from "node:stream";
 import { redactMessage } from "../../check/index.ts";
 import { type Kind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
-import { type Context, openContext } from "../../context.ts";
+import { type Context, openContext, runInContext } from "../../context.ts";
 import { type Failure, isFailure, type Problem, toExitCode, toFailure, toProblemDocument } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
 import * as json from "../../json/walk.ts";
@@ -12,24 +12,17 @@ import { failureDocument, openScreen, parseScreenOptions, type Screen } from "..
 import type { McpOptions } from "./command.ts";
 
 export const serve = async (given: Context, { root, content }: McpOptions, program: Program): Promise<void> => {
-  const { screen, flags } = given;
   const folder = root === undefined ? undefined : mcp.openRoot(root);
-  // Ends pending requests after the last answer.
-  const ended = new AbortController();
-  const host = withSignal(given.host, ended.signal);
-  const context = openContext({ host, screen, flags });
-  if (host.terminal.stdin) screen.notice("this command expects an agent on stdin; end it with Ctrl-D");
-  // Prints warnings about settings at the start. Errors are in the answers.
-  await effectiveSettings(context).catch(() => undefined);
-  try {
+  await runInContext(given, async (context) => {
+    const { host, screen } = context;
+    if (host.terminal.stdin) screen.notice("this command expects an agent on stdin; end it with Ctrl-D");
+    // Prints warnings about settings at the start. Errors are in the answers.
+    await effectiveSettings(context).catch(() => undefined);
     const server = { context, program, root: folder, hasContent: content };
     const offered = offers.filter(({ words }) => words !== "check" || folder !== undefined);
     const tools = await Promise.all(offered.map(async (offer) => await createTool(offer, server)));
     await mcp.serveTools({ host, tools, instructions, sanitize: screen.safe.json, notice: screen.notice });
-  } finally {
-    ended.abort();
-    await context.close();
-  }
+  });
 };
 
 const instructions =
