@@ -9,7 +9,7 @@ import { loginCommand } from "../settings/failures.ts";
 import * as config from "../settings/index.ts";
 import { printObjects } from "./lists/object-list.ts";
 
-const useOption = (about: string) => choice(`${about}: log, inference or calls`, ["log", "inference", "calls"], "use");
+const useOption = (about: string) => choice(`${about}: log, inference or calls`, config.credentialUses, "use");
 
 const exampleOption = "--base-url https://api.example.com";
 

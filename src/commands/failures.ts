@@ -1,22 +1,23 @@
 /** Failures that commands make themselves. */
+
+import type { ConversionObstacle } from "../calls/index.ts";
+import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../ledger/index.ts";
 import { didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
 
 export const convertRejected = (
-  groups: { written: number; rejected: number; unreadable: number | undefined; file: string },
+  { written, file, ...counts }: { written: number; rejected: number; unreadable: number | undefined; file: string },
   details: FailureDetails,
 ): Failure => {
-  const { written, file, ...rejected } = groups;
-  const message = `${formatRejected(rejected)} (see ${file}), ${written} written`;
+  const message = `${formatRejected(counts)} (see ${file}), ${written} written`;
   const hint = `fix the problems listed in ${file}.reasons and convert the input again`;
   return new Failure("partial", "convert-rejected", message, { ...details, hint });
 };
 
 export const conversionInexact = (count: number, paths: readonly string[]): Failure => {
-  const more = paths.length > 5 ? ` and ${paths.length - 5} more paths` : "";
   const values = pluralize(count, "value has", "values have");
-  const message = `${values} no field in a trajectory: ${paths.slice(0, 5).join(", ")}${more}`;
+  const message = `${values} no field in a trajectory: ${formatList(paths)}`;
   return new Failure("invalid_input", "conversion-inexact", message, {
     hint: "drop these values by omitting --exact, or list them with --receipt <file>",
   });
@@ -34,12 +35,13 @@ export const ledgerDiffers = (
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
-  const hint =
-    missing > 0
-      ? `${isInvalid ? "fix the errors that `rollcall check` reports, then " : ""}send the missing groups with \`rollcall log\`, or pass the --group-by and --ledger of the earlier run`
-      : repeated > 0
-        ? "list the requests with `rollcall ledger status <file>`, or verify some with --model, --split and --batch"
-        : `${resolveHint}, or find it with \`rollcall ledger status\` and decide with \`rollcall ledger resolve\``;
+  let hint = `${resolveHint}, or find it with \`rollcall ledger status\` and decide with \`rollcall ledger resolve\``;
+  if (missing > 0) {
+    const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
+    hint = `${fix}send the missing groups with \`rollcall log\`, or pass the --group-by and --ledger of the earlier run`;
+  } else if (repeated > 0) {
+    hint = "list the requests with `rollcall ledger status <file>`, or verify some with --model, --split and --batch";
+  }
   return new Failure("differs", "ledger-differs", message, { ...details, hint });
 };
 
@@ -145,15 +147,12 @@ export const lockMissing = (file: string): Failure =>
     where: { file },
   });
 
-interface LockDifferences {
-  readonly file: string;
-  readonly count: number;
-  readonly isAcceptable: boolean;
-  readonly replacements: readonly (readonly [locked: string, replacement: string])[];
-}
-
-export const lockDiffers = (differences: LockDifferences, details: FailureDetails): Failure => {
-  const { file, count, isAcceptable, replacements } = differences;
+/** @param replacements pairs of a locked model and its replacement */
+export const lockDiffers = (
+  facts: { file: string; count: number; isAcceptable: boolean; replacements: readonly (readonly [string, string])[] },
+  details: FailureDetails,
+): Failure => {
+  const { file, count, isAcceptable, replacements } = facts;
   const replace = replacements.map(([locked, replacement]) => `use ${replacement} in place of ${locked}, `);
   const accept = isAcceptable ? "accept the change with `rollcall catalog lock`, " : "";
   const ways = `${replace.slice(0, 3).join("")}${accept}`;
@@ -162,18 +161,12 @@ export const lockDiffers = (differences: LockDifferences, details: FailureDetail
   return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
 
-interface CatalogSource {
-  readonly catalog: string;
-  readonly address: string;
-  readonly provider: string;
-}
-
-export const catalogNotCached = ({ catalog, address, provider }: CatalogSource): Failure =>
+export const catalogNotCached = ({ catalog, address, provider }: CatalogId): Failure =>
   new Failure("not_found", "catalog-not-cached", `no cached ${catalog} catalog of ${provider} at ${address}`, {
     hint: "run the command once without --offline, which caches the catalog",
   });
 
-export const catalogHistoryMissing = ({ catalog, address, provider }: CatalogSource): Failure =>
+export const catalogHistoryMissing = ({ catalog, address, provider }: CatalogId): Failure =>
   new Failure("not_found", "catalog-history-missing", `no earlier ${catalog} catalog of ${provider} at ${address}`, {
     hint: "run this command once a day to collect a history",
   });
@@ -183,7 +176,7 @@ export const catalogsDiffer = (changes: number): Failure =>
     hint: "omit --exit-code to exit with 0 in any case",
   });
 
-const conversionObstacles = {
+const conversionObstacles: Readonly<Record<ConversionObstacle, string>> = {
   running: "it is still running",
   deleted: "it was deleted",
   failed: "it failed and has no output",
@@ -196,13 +189,12 @@ const conversionObstacles = {
   "odd-reward": "its reward is not a number",
 };
 
-interface UnconvertibleCalls {
-  readonly calls: readonly { readonly id: string; readonly why: keyof typeof conversionObstacles }[];
-  readonly requested: number;
-  readonly into: "trajectory" | "messages";
-}
-
-export const callsUnconvertible = ({ calls, requested, into }: UnconvertibleCalls): Failure => {
+export const callsUnconvertible = (facts: {
+  calls: readonly { readonly id: string; readonly why: ConversionObstacle }[];
+  requested: number;
+  into: "trajectory" | "messages";
+}): Failure => {
+  const { calls, requested, into } = facts;
   const which = requested === 1 ? "the call" : `${calls.length} of ${requested} calls`;
   const reasons = formatList(calls.map(({ id, why }) => `${id} (${conversionObstacles[why]})`));
   const message = `cannot convert ${which} to ${into === "trajectory" ? "a trajectory" : "messages"}: ${reasons}`;

@@ -8,7 +8,6 @@ import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";
 import { didYouMean } from "../sentences.ts";
-import type { Store } from "../service/index.ts";
 import { credentialUses, parseProject, type ServiceSettings } from "../settings/index.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { printObjects } from "./lists/object-list.ts";
@@ -45,19 +44,10 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   const settings = await (await localSettings(context, flags, { warn })).service();
   const trace = context.flags.debug ? screen.trace : undefined;
   const log = typed.log === "json" ? openLog(host) : undefined;
+  const onEnd = log && ((ended: object) => log("request", ended));
   const { openService } = await import("../service/index.ts");
-  const service = context.closeAtEnd(
-    await openService({
-      ...settings,
-      host,
-      address,
-      port,
-      allowHosts,
-      trace,
-      warn,
-      onEnd: log && ((ended) => log("request", ended)),
-    }),
-  );
+  const service = await openService({ ...settings, host, address, port, allowHosts, trace, warn, onEnd });
+  context.closeAtEnd(service);
   screen.hideSecret(service.key);
   if (log === undefined) host.stderr.write(`rollcall service at ${service.url}\n`);
   else log("listening", { url: service.url });
@@ -77,14 +67,11 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
 
 const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: ServiceSettings, url: string): void => {
   const { dataDir, store, project } = settings;
-  const storedIn = store === undefined ? dataDir : store.path;
-  const key = keyFile === undefined ? "ROLLCALL_LOCAL_KEY" : keyFile;
-  screen.notice(`logged data: ${storedIn}; key: ${key}`);
+  screen.notice(`logged data: ${store?.path ?? dataDir}; key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
   const insecure = isLoopback(new URL(url).hostname) ? "" : " ROLLCALL_INSECURE_HTTP=true";
-  const keyVariable =
-    keyFile === undefined
-      ? 'ROLLCALL_API_KEY="$ROLLCALL_LOCAL_KEY"'
-      : `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`;
+  const keyVariable = keyFile
+    ? `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`
+    : 'ROLLCALL_API_KEY="$ROLLCALL_LOCAL_KEY"';
   screen.noticeCommands("to use this service in another shell, run:", [
     `export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project}`,
     `export ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local${insecure} ${keyVariable}`,
@@ -104,18 +91,13 @@ const openLog =
   (event: string, members: object = {}): void =>
     void stderr.write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...members })}\n`);
 
-const openKeys = async (
-  context: Context,
-  { dataDir, store }: cli.Values<typeof locationOptions>,
-): Promise<Pick<Store, "keys"> & { readonly path: string }> => {
-  const { openStore, storePath } = await import("../service/index.ts");
+const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
+  const { createKey, openStore, storePath } = await import("../service/index.ts");
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
-  const maxWaitMs = settings.require("max_wait");
-  const storeSettings = await settings.service();
-  const { keys } = context.closeAtEnd(
-    await openStore(storeSettings, { host: context.host, maxWaitMs, onUnavailable: () => undefined }),
-  );
-  return { keys, path: storePath(storeSettings) };
+  const place = await settings.service();
+  const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };
+  const { keys } = context.closeAtEnd(await openStore(place, options));
+  return { keys, path: storePath(place), createKey };
 };
 
 const parseProjectOption = (typed: string): string => {
@@ -131,24 +113,18 @@ const addKey = cli.command({
   about: "create a key for all or some projects and uses, and print it once",
   args: { name: cli.required(cli.text("owner of the key")) },
   options: {
-    project: cli.repeated("project that the key is for (default: all)", "team/project"),
-    use: cli.choices(
-      "use that the key is for: log, inference or calls (default: all)",
-      ["log", "inference", "calls"],
-      "use",
-    ),
+    project: cli.list("project that the key is for (default: all)", "team/project"),
+    use: cli.choices("use that the key is for: log, inference or calls (default: all)", credentialUses, "use"),
   },
   above: locationOptions,
   examples: ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"],
   run: async (context, { name, project, use, ...where }) => {
     const { screen, host } = context;
-    if (!/^[\w.@-]{1,64}$/.test(name)) {
-      throw cli.wrongValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
-    }
-    const projects = [...new Set(project.flatMap((typed) => typed.split(",")).map(parseProjectOption))];
+    if (!/^[\w.@-]{1,64}$/.test(name)) throw cli.wrongValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
+    const projects = [...new Set(project.map(parseProjectOption))];
     const uses = use.length === 0 ? credentialUses : use;
-    const { keys } = await openKeys(context, where);
-    const { key, digest } = (await import("../service/index.ts")).createKey();
+    const { keys, createKey } = await openKeys(context, where);
+    const { key, digest } = createKey();
     const isNew = await keys.add({ name, digest, projects, uses, created: host.now(), revoked: undefined });
     if (!isNew) {
       const hint = `choose another name, or run \`rollcall serve keys revoke ${name}\` first`;

@@ -8,7 +8,7 @@ import type { Host } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import * as sdk from "./sdk.ts";
 
-export { openRoot, type Root, type RootFile } from "./root.ts";
+export { type OpenRootFile, openRoot, type RootFile } from "./root.ts";
 
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
@@ -107,28 +107,25 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     decodeStrings: false,
     write: (message, _, done) => void host.stdout.write(sanitize(String(message)), done),
   });
-  const ended = new Promise<"stdin ended" | "cut off" | "message too long">((resolve) => {
+  const ended = new Promise<"stdin" | "cut off">((resolve, reject) => {
     const { stdin, stdout, signal } = host;
-    stdin.once("end", () => resolve("stdin ended")).once("error", () => resolve("stdin ended"));
+    stdin.once("end", () => resolve("stdin")).once("error", () => resolve("stdin"));
     // The listeners stay, so that a late error does not crash the process.
     for (const stream of [stdout, answers]) stream.on("error", () => resolve("cut off"));
     signal.addEventListener("abort", () => resolve("cut off"), { once: true });
     if (signal.aborted) resolve("cut off");
+    const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
+    const tooLong = new Failure("invalid_input", "message-too-long", message, { hint: "write one message per line" });
     // The transport closes itself only if a message is too long.
-    server.onclose = () => resolve("message too long");
+    server.onclose = () => reject(tooLong);
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
-  const how = await ended;
-  if (how === "stdin ended") {
+  if ((await ended) === "stdin") {
     // The SDK passes the last request, and its answer, in the current round of the event loop.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();
     await new Promise<void>((resolve) => answers.once("close", resolve).end());
-  }
-  if (how === "message too long") {
-    const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
-    throw new Failure("invalid_input", "message-too-long", message, { hint: "write one message per line" });
   }
   await server.close();
 };

@@ -14,32 +14,28 @@ export interface RootFile {
   close(): void;
 }
 
-export interface Root {
-  /** Opens a file by its path from the root, or by an absolute path into it. @throws Failure `root-file-missing` */
-  open(path: string): RootFile;
-}
+/** Opens a file by its path from the root, or by an absolute path into it. @throws Failure `root-file-missing` */
+export type OpenRootFile = (path: string) => RootFile;
 
-export const openRoot = (typed: string): Root => {
-  const folder = tryOrUndefined(() => realpathSync(typed));
-  if (folder === undefined || !statSync(folder).isDirectory())
-    throw invalidOptionValue({ option: "--root", value: typed, wanted: "a readable folder" });
-  return {
-    open(path) {
-      // The typed name of the folder may be a link.
-      const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
-      const file = tryOrUndefined(() => openInside(folder, paths.find((one) => isInside(folder, one)) ?? folder));
-      if (file !== undefined) return file;
+export const openRoot = (typed: string): OpenRootFile => {
+  const folder = findFolder(typed);
+  if (folder === undefined) throw invalidOptionValue({ option: "--root", value: typed, wanted: "a readable folder" });
+  return (path) => {
+    // The typed name of the folder may be a link.
+    const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
+    try {
+      return openInside(folder, paths.find((one) => isInside(folder, one)) ?? folder);
+    } catch {
       // All reasons have the same message, so that a client cannot detect files outside.
-      throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, {
-        hint: "pass a path relative to --root, without links out of it",
-      });
-    },
+      const hint = "pass a path relative to --root, without links out of it";
+      throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, { hint });
+    }
   };
 };
 
-const tryOrUndefined = <Value>(work: () => Value): Value | undefined => {
+const findFolder = (path: string): string | undefined => {
   try {
-    return work();
+    return statSync(path).isDirectory() ? realpathSync(path) : undefined;
   } catch {
     return undefined;
   }
@@ -51,14 +47,14 @@ const isInside = (folder: string, path: string): boolean => {
 };
 
 /** O_NONBLOCK: opening a pipe does not wait for its writer. */
-const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 const descriptorFolder = "/proc/self/fd";
 
 const openInside = (folder: string, asked: string): RootFile => {
   const real = realpathSync(asked);
   if (!isInside(folder, real)) throw new Error("outside");
-  const descriptor = openSync(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const descriptor = openSync(real, openFlags);
   try {
     const path = existsSync(descriptorFolder) ? `${descriptorFolder}/${descriptor}` : real;
     const facts = fstatSync(descriptor, { bigint: true });

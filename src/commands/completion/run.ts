@@ -91,8 +91,8 @@ const findCandidates = async (
   const options = Object.entries(cli.listOptions(command, above[0] ?? command));
   const taken = [...operands, ...unknown.filter((word) => !word.startsWith("-"))].filter((word) => word !== cursorMark);
   const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
-    const typed = current.slice(prefix.length);
-    const values = await suggestValues({ context, command, name, kind, typed, operands: taken, optionValues: given });
+    const parsed = { command, given, operands: taken };
+    const values = await suggestValues({ context, parsed, name, kind, typed: current.slice(prefix.length) });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };
   const pendingOption = options.find(([name]) => given.get(name)?.at(-1) === cursorMark);

@@ -1,7 +1,7 @@
 /** Candidates for the values of options and arguments, found without network and credentials. */
 import { callFields } from "../../calls/index.ts";
 import { listCachedIds, lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
-import type { Command, Kind, ParsedArgv } from "../../cli/index.ts";
+import type { Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
 import { findDataFolder, readSavedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
@@ -16,13 +16,11 @@ export type Candidates = readonly Candidate[] | "files" | "folders";
 
 interface ValueRequest {
   readonly context: Context;
-  readonly command: Command;
+  readonly parsed: Pick<ParsedArgv, "command" | "given" | "operands">;
   /** `--sort`, or `catalog show <id>`. */
   readonly name: string;
   readonly kind: Kind<unknown>;
   readonly typed: string;
-  readonly operands: readonly string[];
-  readonly optionValues: ParsedArgv["given"];
 }
 
 export const suggestValues = async (asked: ValueRequest): Promise<Candidates> => {
@@ -39,7 +37,6 @@ export const suggestValues = async (asked: ValueRequest): Promise<Candidates> =>
 type Values = readonly (string | Candidate)[];
 type Source = Values | ((asked: ValueRequest) => Values | Promise<Values>);
 
-/** Suggests the values in the environment and the settings, and usual values. */
 const savedOrUsual =
   (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
   ({ context: { host } }) => [
@@ -62,12 +59,14 @@ const sources: Readonly<Record<string, Source>> = {
   "--batch": savedOrUsual("batch"),
   "--project": savedOrUsual("project"),
   "--sort": async (asked) => {
-    const sign = asked.typed.slice(asked.typed.lastIndexOf(",") + 1).startsWith("-") ? "-" : "";
-    const names = (await columnNames(asked)).map((name) => sign + name);
-    return suggestNext(names, asked);
+    const sign = /(^|,)-[^,]*$/.test(asked.typed) ? "-" : "";
+    return suggestNext(
+      (await columnNames(asked)).map((name) => sign + name),
+      asked,
+    );
   },
   "--fields": async (asked) => suggestNext(await columnNames(asked), asked),
-  "--allow": async ({ command }) =>
+  "--allow": async ({ parsed: { command } }) =>
     command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
   "--path": callFields,
   "--report": reportFormats,
@@ -77,9 +76,9 @@ const sources: Readonly<Record<string, Source>> = {
     const folder = findDataFolder(context.host);
     return folder === undefined ? [] : listCachedIds(folder);
   },
-  "schema <command>": async ({ operands: taken }) => {
+  "schema <command>": async ({ parsed: { operands } }) => {
     const { outputs } = await import("../schema/outputs.ts");
-    const begun = [...taken, ""].join(" ");
+    const begun = [...operands, ""].join(" ");
     const names = outputs.map(({ name }) => name).filter((name) => name.startsWith(begun));
     return [...new Set(names.map((name) => name.slice(begun.length).split(" ")[0] ?? ""))];
   },
@@ -91,11 +90,8 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-const columnNames = async ({
-  command: { words },
-  name,
-  optionValues: given,
-}: ValueRequest): Promise<readonly string[]> => {
+const columnNames = async ({ name, parsed: { command, given } }: ValueRequest): Promise<readonly string[]> => {
+  const { words } = command;
   if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
   if (words === "catalog cost") return (await import("../catalog/cost.ts")).costColumnNames;
   if (words === "catalog diff") return (await import("../catalog/diff.ts")).changeColumnNames;
