@@ -130,7 +130,7 @@ export class Scan {
   async #scanWhole({ start, end, last }: Omit<LongText, "kind">): Promise<void> {
     const reader = new JsonReader(keyUses);
     const all = reader.reserve(end - start);
-    if ((await this.#source.bytes.read(all, start)) < all.length) throw new ShrunkSourceError();
+    if (this.#source.bytes.read(all, start) < all.length) throw new ShrunkSourceError();
     const mark = bomLength(all);
     const length = trimmedEnd(all, all.length);
     const own = all.subarray(mark, length);
@@ -161,7 +161,7 @@ export const scanSource = async (source: Source, options: SourceOptions): Promis
   const { bytes } = source;
   const { signal, onRead } = options;
   const scan = new Scan(source, options);
-  for await (const frame of readFrames(bytes, await findTextStart(bytes))) {
+  for await (const frame of readFrames(bytes, findTextStart(bytes))) {
     signal.throwIfAborted();
     await scan.scanFrame(frame);
     onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);

@@ -240,7 +240,7 @@ export const openDocuments = (sources: readonly Source[]) => {
 const readSource = ({ bytes }: Source): Buffer | undefined => {
   if (bytes.size > maxDocumentBytes) return undefined;
   const whole = Buffer.allocUnsafe(bytes.size);
-  return whole.subarray(0, bytes.readSync(whole, 0));
+  return whole.subarray(0, bytes.read(whole, 0));
 };
 
 const readDocumentFile = (path: string): Buffer | undefined => {

@@ -27,16 +27,12 @@ export const selectConversion = (options: ConversionOptions | undefined) => {
   if (options === undefined) return {};
   const convert = async (inputs: ConvertibleInputs): Promise<ConvertedInputs<Conversion>> => {
     const { sources } = inputs;
-    if (options.from === "auto" && (await haveOwnFormat(sources))) return { sources, others: [] };
+    // Other formats are not loaded if all inputs begin as rollcall's format usually does.
+    const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(readHead(bytes, ownHeadBytes));
+    if (options.from === "auto" && sources.every(isOwn)) return { sources, others: [] };
     return await (await import("./convert.ts")).convertInputs(options, inputs);
   };
   return { convert, takesContainers: options.from !== "rollcall" };
-};
-
-/** True if all inputs begin as rollcall's format usually does, so that other formats need not be loaded. */
-const haveOwnFormat = async (sources: readonly Source[]): Promise<boolean> => {
-  for (const { bytes } of sources) if (!isLikelyOwnFormat(await readHead(bytes, ownHeadBytes))) return false;
-  return true;
 };
 
 /** Reads `--rewards`, lines of `{"id", "reward"}`. Numbers keep their digits. @throws Failure `invalid-option-value` */

@@ -79,7 +79,7 @@ const recognizeInput = async (
   source: Source,
   { given, named, maxUnpackedBytes }: Record<"given" | "named", Format | undefined> & { maxUnpackedBytes: number },
 ): Promise<RecognizedInput> => {
-  const head = await readHead(source.bytes, sniffedBytes);
+  const head = readHead(source.bytes, sniffedBytes);
   const [container, sniffed] = [findContainer(head), sniff(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
   if (named !== undefined) {
@@ -141,7 +141,7 @@ const matchFormats = async (
   { container, maxUnpackedBytes }: { readonly container: Container | undefined; readonly maxUnpackedBytes: number },
 ): Promise<{ readonly formats: readonly Format[]; readonly unreadable?: string | undefined }> => {
   const { name: file, bytes } = source;
-  if (container === undefined && hasOwnKey(await readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
+  if (container === undefined && hasOwnKey(readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
   const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
   let unreadable = container === undefined ? noJson : undefined;
   try {
@@ -188,7 +188,7 @@ const maxFirstLines = 20;
 /** Returns records that may be the first: lines that are objects, and the whole file. */
 async function* readFirstRecords(source: Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
-  const isList = /^[\s\ufeff]*\[/.test((await readHead(bytes, sniffedBytes)).toString("utf8"));
+  const isList = /^[\s\ufeff]*\[/.test(readHead(bytes, sniffedBytes).toString("utf8"));
   let count = 0;
   let isLines = false;
   for await (const cut of readFirstCuts(source, { text: "lines" }, maxUnpackedBytes)) {

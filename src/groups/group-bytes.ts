@@ -45,7 +45,7 @@ export class ReadWindow {
   readNow(source: Source, start: number, length: number): Buffer {
     if (!this.#has(source, start, length)) {
       const buffer = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
-      this.#bytes = buffer.subarray(0, source.bytes.readSync(buffer, start));
+      this.#bytes = buffer.subarray(0, source.bytes.read(buffer, start));
       this.#source = source;
       this.#start = start;
     }

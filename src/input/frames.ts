@@ -1,4 +1,5 @@
 /** Reads bytes as lines, as one document, or as the elements of an array. */
+import { setImmediate } from "node:timers/promises";
 import { PositionCounter } from "../check/rules/positions.ts";
 import { findFault, type JsonReader, type SyntaxFault } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
@@ -15,7 +16,7 @@ import {
   skipWhite,
   trimmedEnd,
 } from "../json/walk.ts";
-import { type Bytes, type Position, ShrunkSourceError } from "./source.ts";
+import { type Bytes, type Position, readHead, ShrunkSourceError } from "./source.ts";
 
 /** Bytes per read: enough that parsing dominates, and few enough for the processor's cache. */
 export const blockBytes = 2 ** 20;
@@ -58,22 +59,15 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
   }
 }
 
-/** Yields the lines of a range, block by block, and reads one block ahead. @throws ShrunkSourceError */
+/** Yields the lines of a range, block by block. @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: LineRange): AsyncGenerator<Frame, void> {
   // An incomplete line is shorter than a block, or it is a long text.
-  const allocate = (): Buffer => Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
-  const readAfter = (into: Buffer, filled: number, at: number): Promise<number> => {
-    const read = source.read(into.subarray(filled, filled + Math.min(blockBytes, end - at)), at);
-    // A caller that stops early never awaits it.
-    read.catch(() => undefined);
-    return read;
-  };
-  let buffer = allocate();
-  let spare: Buffer | undefined;
+  const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
-  let read = readAfter(buffer, 0, start);
   for (let base = start; base < end; ) {
-    const more = await read;
+    const at = base + filled;
+    await setImmediate();
+    const more = source.read(buffer.subarray(filled, filled + Math.min(blockBytes, end - at)), at);
     if (more === 0) throw new ShrunkSourceError();
     filled += more;
     if (base + filled >= end) {
@@ -82,32 +76,25 @@ export async function* readBlocks(source: Bytes, { start, end }: LineRange): Asy
     }
     const whole = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
     if (whole > 0) {
-      spare ??= allocate();
-      buffer.copy(spare, 0, whole, filled);
-      read = readAfter(spare, filled - whole, base + filled);
       yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last: false };
-      [buffer, spare] = [spare, buffer];
+      buffer.copyWithin(0, whole, filled);
       base += whole;
       filled -= whole;
     } else {
-      const stop = await findLineEnd(source, { buffer, start: base + filled, end });
+      const stop = findLineEnd(source, { buffer, start: base + filled, end });
       const next = Math.min(stop + 1, end);
       yield { kind: "long", start: base, end: stop, last: next === end && end === source.size };
       base = next;
       filled = 0;
-      read = readAfter(buffer, 0, base);
     }
   }
 }
 
 /** Returns the offset of the next newline; the end if there is none. Overwrites the buffer. */
-const findLineEnd = async (
-  source: Bytes,
-  { buffer, start, end }: LineRange & { readonly buffer: Buffer },
-): Promise<number> => {
+const findLineEnd = (source: Bytes, { buffer, start, end }: LineRange & { readonly buffer: Buffer }): number => {
   let at = start;
   while (at < end) {
-    const read = await source.read(buffer.subarray(0, end - at), at);
+    const read = source.read(buffer.subarray(0, end - at), at);
     if (read === 0) throw new ShrunkSourceError();
     const found = buffer.subarray(0, read).indexOf(newline);
     if (found >= 0) return at + found;
@@ -187,7 +174,8 @@ export async function* readElements(
   for (let [filled, size] = [0, blockBytes]; ; ) {
     signal?.throwIfAborted();
     const wanted = Math.min(size, end - position.start);
-    const more = await source.read(reader.reserve(wanted).subarray(filled), position.start + filled);
+    await setImmediate();
+    const more = source.read(reader.reserve(wanted).subarray(filled), position.start + filled);
     if (more === 0 && filled < wanted) throw new ShrunkSourceError();
     filled += more;
     const isLast = position.start + filled === end;
@@ -206,11 +194,7 @@ export async function* readElements(
 }
 
 /** Returns the offset after the byte order mark. */
-export const findTextStart = async (bytes: Pick<Bytes, "read">): Promise<number> => {
-  const head = Buffer.alloc(maxBomLength);
-  await bytes.read(head, 0);
-  return bomLength(head);
-};
+export const findTextStart = (bytes: Bytes): number => bomLength(readHead(bytes, maxBomLength));
 
 const stepBytes = 2 ** 16;
 
@@ -250,6 +234,6 @@ const countUnits = (source: Bytes, from: number, to: number): number => {
 
 const readExactly = (source: Bytes, start: number, length: number): Buffer => {
   const bytes = Buffer.allocUnsafe(length);
-  if (source.readSync(bytes, start) < length) throw new ShrunkSourceError();
+  if (source.read(bytes, start) < length) throw new ShrunkSourceError();
   return bytes;
 };

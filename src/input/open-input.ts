@@ -112,7 +112,7 @@ const detectRewrite = (descriptor: number, opened: BigIntStats): (() => Promise<
 const openStream = async (name: string, stream: Readable, opening: InputOptions): Promise<Source> => {
   const bytes = await spoolStream(stream, opening);
   try {
-    checkHead(name, await readHead(bytes, sniffedBytes), opening.takesContainers);
+    checkHead(name, readHead(bytes, sniffedBytes), opening.takesContainers);
   } catch (thrown) {
     await bytes.close();
     throw thrown;

@@ -71,7 +71,7 @@ export const openRecords = async (
   { records, columns }: { readonly records: RecordKinds; readonly columns?: readonly string[] | undefined },
   maxUnpackedBytes: number,
 ): Promise<Records> => {
-  const container = findContainer(await readHead(source.bytes, sniffedBytes));
+  const container = findContainer(readHead(source.bytes, sniffedBytes));
   if (records.zip !== undefined && container === "zip") {
     const { openMembers } = await import("./zip.ts");
     return await openMembers(source, { names: records.zip, maxUnpackedBytes });
@@ -97,7 +97,7 @@ const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
   return {
     async *batches() {
       known.length = 0;
-      const first = { start: await findTextStart(bytes), line: 1 };
+      const first = { start: findTextStart(bytes), line: 1 };
       const list = isDocument ? undefined : await findList(bytes, first);
       if (isDocument) yield remember([await readWhole(text, { ...first, end: bytes.size })]);
       else

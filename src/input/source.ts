@@ -1,7 +1,7 @@
 /** Sources of bytes that can be read at any offset: files, stored streams, memory. */
 
-import { closeSync, openSync, read, readSync, statSync } from "node:fs";
-import { promisify } from "node:util";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem, type ProblemLocation } from "../check/rules/problems.ts";
 import type { Failure } from "../failure.ts";
@@ -11,9 +11,7 @@ import { inputUnreadable } from "./failures.ts";
 export interface Bytes {
   readonly size: number;
   /** Reads from `at` until `into` is full or the bytes end. Returns the number of bytes. */
-  read(into: Buffer, at: number): Promise<number>;
-  /** Reads synchronously: for a few bytes, which the system still has in memory. */
-  readSync(into: Buffer, at: number): number;
+  read(into: Buffer, at: number): number;
   close(): Promise<void>;
   /** The last computed column: UTF-16 units between the start of a line and an offset. */
   lastColumn?: { readonly line: number; readonly at: number; readonly units: number };
@@ -95,25 +93,10 @@ interface OpenFile {
   readonly size: number;
 }
 
-const readDescriptor = promisify(read);
-
 /** Reads an open file, which the caller closes. Reading throws Failure `input-unreadable`. */
 export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => ({
   size,
-  async read(into, at) {
-    const wanted = Math.min(into.length, size - at);
-    let filled = 0;
-    while (filled < wanted) {
-      const reading = readDescriptor(descriptor, into, filled, wanted - filled, at + filled);
-      const { bytesRead } = await reading.catch((thrown: unknown) => {
-        throw unreadable(name, thrown);
-      });
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    return filled;
-  },
-  readSync(into, at) {
+  read(into, at) {
     const wanted = Math.min(into.length, size - at);
     let filled = 0;
     try {
@@ -140,17 +123,18 @@ export const createCloser = (descriptor: number): (() => Promise<void>) => {
 };
 
 /** Reads a file that is opened for each read, because descriptors are limited. */
-export const reopenedBytes = ({ name, size }: Pick<OpenFile, "name" | "size">): Bytes => {
-  const readOnce: Bytes["readSync"] = (into, at) => {
+export const reopenedBytes = ({ name, size }: Pick<OpenFile, "name" | "size">): Bytes => ({
+  size,
+  read(into, at) {
     const descriptor = openForReading(name);
     try {
-      return descriptorBytes({ descriptor, name, size }).readSync(into, at);
+      return descriptorBytes({ descriptor, name, size }).read(into, at);
     } finally {
       closeSync(descriptor);
     }
-  };
-  return { size, read: async (into, at) => readOnce(into, at), readSync: readOnce, async close() {} };
-};
+  },
+  async close() {},
+});
 
 const openForReading = (name: string): number => {
   try {
@@ -168,7 +152,7 @@ const unreadable = (file: string, cause: unknown): Failure => {
 
 export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   const size = chunks.reduce((sum, { length }) => sum + length, 0);
-  const copy = (into: Buffer, at: number): number => {
+  const read = (into: Buffer, at: number): number => {
     let [start, filled] = [0, 0];
     for (const chunk of chunks) {
       const from = at + filled - start;
@@ -180,26 +164,27 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
     }
     return filled;
   };
-  return { size, readSync: copy, read: async (into, at) => copy(into, at), async close() {} };
+  return { size, read, async close() {} };
 };
 
 /** The source ended before the end of the range, because it was truncated. */
 export class ShrunkSourceError extends Error {}
 
-/** Reads a whole range. @throws ShrunkSourceError */
+/** Reads a whole range, after other tasks of the process. @throws ShrunkSourceError */
 export const readRange = async (
   bytes: Pick<Bytes, "read">,
   { start, length }: { readonly start: number; readonly length: number },
 ): Promise<Buffer<ArrayBuffer>> => {
+  await setImmediate();
   const into = Buffer.allocUnsafe(length);
-  if ((await bytes.read(into, start)) < length) throw new ShrunkSourceError();
+  if (bytes.read(into, start) < length) throw new ShrunkSourceError();
   return into;
 };
 
 /** Reads the first bytes of a source. */
-export const readHead = async (bytes: Bytes, length: number): Promise<Buffer> => {
+export const readHead = (bytes: Bytes, length: number): Buffer => {
   const head = Buffer.alloc(Math.min(length, bytes.size));
-  return head.subarray(0, await bytes.read(head, 0));
+  return head.subarray(0, bytes.read(head, 0));
 };
 
 /** Bytes of the largest document: the limit of Node's strings. */

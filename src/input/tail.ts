@@ -51,8 +51,7 @@ export class Tail {
           return position();
         },
         // The file does not contain the taken lines any more.
-        read: async (into, at) => (this.#rewritten ? 0 : await this.#bytes.read(into, at)),
-        readSync: (into, at) => (this.#rewritten ? 0 : this.#bytes.readSync(into, at)),
+        read: (into, at) => (this.#rewritten ? 0 : this.#bytes.read(into, at)),
         close: async () => await file.close(),
       },
       // A rewritten file is not sent.
@@ -74,8 +73,8 @@ export class Tail {
     return this.#position;
   }
 
-  async head(): Promise<Buffer> {
-    return await readHead(this.#bytes, sniffedBytes);
+  head(): Buffer {
+    return readHead(this.#bytes, sniffedBytes);
   }
 
   /** Returns the offset after the last complete line. */
@@ -85,7 +84,7 @@ export class Tail {
     for (let end = size; end > from; end -= searchBytes) {
       const start = Math.max(from, end - searchBytes);
       const step = Buffer.alloc(end - start);
-      const at = step.subarray(0, await this.#bytes.read(step, start)).lastIndexOf(newline);
+      const at = step.subarray(0, this.#bytes.read(step, start)).lastIndexOf(newline);
       if (at >= 0) return start + at + 1;
     }
     this.#searchedEnd = Math.max(from, size);
@@ -141,7 +140,7 @@ export class Tail {
     for (const segment of count === 0 ? [] : new Set([count - 1, 0, this.#lastCompared])) {
       const start = segment * segmentBytes;
       const bytes = Buffer.alloc(Math.min(segmentBytes, this.#position - start));
-      const length = await this.#bytes.read(bytes, start);
+      const length = this.#bytes.read(bytes, start);
       if (length < bytes.length || crc32(bytes) !== this.#checksums[segment]) return false;
     }
     this.#stats = facts;

@@ -97,7 +97,7 @@ class ZipReader extends RandomAccessReader {
   ): void {
     let read = 0;
     try {
-      read = this.#bytes.readSync(into.subarray(offset, offset + length), at);
+      read = this.#bytes.read(into.subarray(offset, offset + length), at);
     } catch (thrown) {
       done(thrown instanceof Error ? thrown : new Error());
       return;
@@ -131,7 +131,7 @@ const readContent = (bytes: Bytes, member: Member): Buffer | string => {
 
 const readBytes = (bytes: Bytes, start: number, length: number): Buffer => {
   const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
-  if (into === undefined || bytes.readSync(into, start) < length)
+  if (into === undefined || bytes.read(into, start) < length)
     throw new UnreadableMember("the archive ends before the end of this member");
   return into;
 };

@@ -146,9 +146,9 @@ describe("an array that is longer than a block", () => {
       const read = async (count: number) => {
         const bytes = Buffer.from(textOf(count));
         const [{ size, ...own }, asked] = [memoryBytes([bytes]), [] as number[]];
-        const counted = async (into: Buffer, at: number) => {
+        const counted = (into: Buffer, at: number) => {
           asked.push(into.length);
-          return await own.read(into, at);
+          return own.read(into, at);
         };
         const source = { name: "a", bytes: { ...own, size, read: counted } };
         const reading = await readSources([source], {

@@ -100,7 +100,7 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
 
 const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group: number) => Buffer): Bytes => {
   let last: { readonly line: number; readonly bytes: Buffer } = { line: -1, bytes: invalidLine };
-  const readNow = (into: Buffer, at: number): number => {
+  const read = (into: Buffer, at: number): number => {
     let filled = 0;
     for (let line = findLastUpTo(starts, at); line < starts.length && filled < into.length; line++) {
       if (last.line !== line) last = { line, bytes: composeLine(groups.at(line)) };
@@ -108,9 +108,7 @@ const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group:
     }
     return filled;
   };
-  // Yields to other tasks.
-  const read = async (into: Buffer, at: number): Promise<number> => await setImmediate().then(() => readNow(into, at));
-  return { size, read, readSync: readNow, close: async () => undefined };
+  return { size, read, close: async () => undefined };
 };
 
 const findLastUpTo = (column: Column, max: number): number =>

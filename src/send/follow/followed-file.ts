@@ -129,7 +129,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
 
     /** Reads complete lines in blocks. @throws Failure `invalid-input`, `file-not-followable` */
     async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
-      const head = tail.taken === 0 ? await tail.head() : Buffer.alloc(0);
+      const head = tail.taken === 0 ? tail.head() : Buffer.alloc(0);
       if (tail.taken === 0) requireText(head);
       const end = await tail.findCompleteEnd();
       const start = tail.taken + bomLength(head);
