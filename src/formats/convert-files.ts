@@ -156,12 +156,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     }
     breakAmbiguous();
     const bytes = await lines.end(host);
-    const close = async (): Promise<void> => {
-      await bytes.close();
-      for (const { records } of files) await records.close();
-    };
-    const origin = createOrigin({ files, groups, format, converter });
-    const source: Source = { name, bytes: { ...bytes, close }, origin };
+    const source: Source = { name, bytes, origin: createOrigin({ files, groups, format, converter }) };
     return { source, groups, unreadable: [...ungrouped.values()].filter((keys) => keys === undefined).length };
   } catch (thrown) {
     await lines.discard();

@@ -1,12 +1,7 @@
 /** Converts inputs of other tools to groups, one per line. Inputs in rollcall's format stay unchanged. */
 import { Problems } from "../check/rules/problems.ts";
-import {
-  type ConvertedInputs,
-  type ConvertibleInputs,
-  isRemote,
-  reportEmptyFolders,
-  type Source,
-} from "../input/index.ts";
+import type { Host } from "../host.ts";
+import { closeSources, type OpenedInputs, reportEmptyFolders, type Source } from "../input/index.ts";
 import { pluralize } from "../sentences.ts";
 import { convertFiles, openDocuments, type Run } from "./convert-files.ts";
 import type { Format, FormatOptions } from "./format.ts";
@@ -35,6 +30,19 @@ export interface Conversion {
   readonly receipt: Receipt | undefined;
 }
 
+export interface ConvertibleInputs extends OpenedInputs {
+  readonly host: Host;
+  readonly maxUnpackedBytes: number;
+}
+
+export interface ConvertedInputs {
+  readonly sources: readonly Source[];
+  /** Undefined if nothing was converted. */
+  readonly conversion?: Conversion | undefined;
+  /** Files of folders without rollouts, which were skipped. */
+  readonly others: readonly string[];
+}
+
 const maxNamedIds = 3;
 
 /**
@@ -44,25 +52,22 @@ const maxNamedIds = 3;
 export const convertInputs = async (
   options: ConversionOptions,
   inputs: ConvertibleInputs,
-): Promise<ConvertedInputs<Conversion>> => {
+): Promise<ConvertedInputs> => {
   const { sources, folders, host } = inputs;
   const { rewards, hasReceipt } = options;
   const { byFormat, others } = await recognizeInputs(inputs, options);
   reportEmptyFolders(folders, { others, problems: inputs.problems });
   const own = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  const used = [...own, ...[...byFormat.values()].flat()];
-  const unused = sources.filter((source) => !used.includes(source));
-  // A remote file can be a document next to another, so it stays open.
-  const kept = unused.filter(({ name }) => byFormat.size > 0 && isRemote(name));
-  await closeAll(unused.filter((source) => !kept.includes(source)));
+  // A remote file can be a document next to another, so unused files stay open, too.
+  const rest = sources.filter((source) => !own.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
     const opened = await openFiles(files, format, { ...inputs, hasReceipt });
     if (opened.length > 0) formats.push({ format, files: opened });
   }
   if (formats.length === 0) {
-    await closeAll(kept);
+    await closeSources(rest);
     return { sources: own, others };
   }
   const groups: ConvertedGroup[] = [];
@@ -91,7 +96,7 @@ export const convertInputs = async (
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
   const [first] = converted;
   if (first !== undefined) {
-    const close = async (): Promise<void> => await closeAll([first, ...kept]);
+    const close = async (): Promise<void> => await closeSources([first, ...rest]);
     converted[0] = { ...first, bytes: { ...first.bytes, close } };
   }
   return {
@@ -107,8 +112,4 @@ export const convertInputs = async (
     },
     others: others.filter((other) => !run.documents.existing.has(other)),
   };
-};
-
-const closeAll = async (sources: Iterable<Source>): Promise<void> => {
-  for (const { bytes } of sources) await bytes.close();
 };

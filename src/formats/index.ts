@@ -3,36 +3,25 @@ import type { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
-import {
-  type ConvertedInputs,
-  type ConvertibleInputs,
-  isLikelyOwnFormat,
-  ownHeadBytes,
-  readHead,
-  type Source,
-} from "../input/index.ts";
+import { isLikelyOwnFormat, ownHeadBytes, readHead, type Source } from "../input/index.ts";
 import { listMemberSpans, parseJson, rootSpan, sliceText } from "../json/walk.ts";
-import type { Conversion, ConversionOptions } from "./convert.ts";
+import type { ConversionOptions, ConvertedInputs, ConvertibleInputs } from "./convert.ts";
 
 export type { Conversion, ConversionOptions } from "./convert.ts";
 export type { Format } from "./format.ts";
 export { formatNames, loadFormats } from "./formats.ts";
 export type { ReceiptData } from "./receipt.ts";
 
-/**
- * Returns options that open inputs with their conversion. Default: all inputs have rollcall's format.
- * `convert` throws Failure `spool-failed`, and the signal's reason.
- */
-export const selectConversion = (options: ConversionOptions | undefined) => {
-  if (options === undefined) return {};
-  const convert = async (inputs: ConvertibleInputs): Promise<ConvertedInputs<Conversion>> => {
-    const { sources } = inputs;
-    // Other formats are not loaded if all inputs begin as rollcall's format usually does.
-    const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(readHead(bytes, ownHeadBytes));
-    if (options.from === "auto" && sources.every(isOwn)) return { sources, others: [] };
-    return await (await import("./convert.ts")).convertInputs(options, inputs);
-  };
-  return { convert, takesContainers: options.from !== "rollcall" };
+/** Converts inputs that are in other formats. @throws Failure `spool-failed`; the signal's reason */
+export const convertOpened = async (
+  options: ConversionOptions,
+  inputs: ConvertibleInputs,
+): Promise<ConvertedInputs> => {
+  const { sources } = inputs;
+  // Other formats are not loaded if all inputs begin as rollcall's format usually does.
+  const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(readHead(bytes, ownHeadBytes));
+  if (options.from === "auto" && sources.every(isOwn)) return { sources, others: [] };
+  return await (await import("./convert.ts")).convertInputs(options, inputs);
 };
 
 /** Reads `--rewards`, lines of `{"id", "reward"}`. Numbers keep their digits. @throws Failure `invalid-option-value` */

@@ -4,7 +4,6 @@ import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
 import { UnusableInput } from "../input/failures.ts";
 import {
-  type ConvertibleInputs,
   countUnitsBefore,
   extractTexts,
   type Origin,
@@ -13,6 +12,7 @@ import {
   type Source,
 } from "../input/index.ts";
 import { replaceLineEnds } from "../json/walk.ts";
+import type { ConvertibleInputs } from "./convert.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
 import type { ConvertedFile, ConvertedGroup, RolloutPosition, WrittenRollout } from "./group-lines.ts";
 import { findSource } from "./output-json.ts";
@@ -44,7 +44,6 @@ export const openFiles = async (
     } catch (thrown) {
       if (!(thrown instanceof UnusableInput)) throw thrown;
       thrown.report(problems, source.name);
-      await source.bytes.close();
     }
   }
   return files;

@@ -4,7 +4,6 @@ import type { RuleData } from "../check/rules/rules.ts";
 import { UnusableInput } from "../input/failures.ts";
 import {
   type Container,
-  type ConvertibleInputs,
   findContainer,
   hasOwnKey,
   maxDocumentBytes,
@@ -17,6 +16,7 @@ import {
   sniff,
   sniffedBytes,
 } from "../input/index.ts";
+import type { ConvertibleInputs } from "./convert.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";

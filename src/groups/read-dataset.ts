@@ -6,9 +6,10 @@ import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
 import { trajectoryFields } from "../check/trajectory.ts";
-import { type Conversion, type ConversionOptions, selectConversion } from "../formats/index.ts";
+import { type Conversion, type ConversionOptions, convertOpened } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import {
+  closeSources,
   inputChanged,
   locateLine,
   openInputs,
@@ -49,8 +50,7 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly maxUnpackedBytes: number;
   /** True to read the other inputs if one cannot be opened. */
   readonly goesOn?: boolean;
-  /** Default: rollcall's format. */
-  readonly foreign?: ConversionOptions | undefined;
+  readonly foreign: ConversionOptions;
   /** How URLs are fetched. Default: a URL is a file name. */
   readonly remote?: RemoteAccess | undefined;
   /** Called when all inputs are open, before they are read. Its exceptions end the run. */
@@ -97,14 +97,13 @@ export const countUnreadable = ({
 /** @throws Failure `invalid-input` if an input cannot be opened; `missing-split`, … */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   const { foreign, files, goesOn = false, host, splitNeeded } = options;
-  const { sources, problems, conversion, others, repeated } = await openInputs({
-    ...options,
-    ...selectConversion(foreign),
-  });
-  const close = async () => {
-    for (const { bytes } of sources) await bytes.close();
-  };
+  const opened = await openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
+  const { problems, emptyFiles, repeated } = opened;
+  let { sources } = opened;
+  const close = async () => await closeSources(sources);
   try {
+    const { conversion, others, ...converted } = await convertOpened(foreign, { ...opened, ...options });
+    sources = converted.sources;
     if (problems.errors > 0 && (!goesOn || sources.length === 0))
       throw invalidInput(problems, files, { isSending: splitNeeded });
     options.onOpened();
@@ -112,7 +111,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     read.problems.merge(problems);
     if (conversion !== undefined) read.problems.merge(conversion.recordProblems);
     await mapProblemsToSource(read);
-    return { ...read, conversion, skippedFiles: others, repeatedFiles: repeated, close };
+    return { ...read, conversion, skippedFiles: [...emptyFiles, ...others], repeatedFiles: repeated, close };
   } catch (thrown) {
     await close();
     throw thrown;

@@ -37,12 +37,10 @@ export const createChangeDetector = (names: readonly string[], host: Host): (() 
 interface ExpandOptions {
   readonly problems: Problems;
   readonly remotes: Remotes | undefined;
-  /** True if folders can be inputs. */
-  readonly takesFolders: boolean;
 }
 
 /** Replaces folders by their files, and drops repeated files. Returns the names, the folder of each file from one, and the repetitions. */
-export const expandFolders = async (given: readonly string[], options: ExpandOptions) => {
+export const expandNames = async (given: readonly string[], options: ExpandOptions) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
   const repeated: string[] = [];
@@ -75,11 +73,11 @@ export const expandFolders = async (given: readonly string[], options: ExpandOpt
 /** Returns the files of a local or remote folder; undefined if the name is not a folder. */
 const listFiles = async (
   name: string,
-  { problems, remotes, takesFolders }: ExpandOptions,
+  { problems, remotes }: ExpandOptions,
 ): Promise<readonly string[] | undefined> => {
   const isUrl = remotes !== undefined && isRemote(name);
   try {
-    const folder = isUrl || !takesFolders ? undefined : listFolder(name);
+    const folder = isUrl ? undefined : listFolder(name);
     for (const { file, code } of folder?.unreadable ?? [])
       problems.report("file-unreadable", { code }, () => ({ file }));
     const files = isUrl ? await remotes.filesBelow(name) : folder?.files;

@@ -17,7 +17,7 @@ export {
   readFrames,
 } from "./frames.ts";
 export { isRemote, isRolloutFile, plainUrl, reportEmptyFolders } from "./names.ts";
-export { type ConvertedInputs, type ConvertibleInputs, openInputs } from "./open-inputs.ts";
+export { type OpenedInputs, openInputs } from "./open-inputs.ts";
 export { openRecords, type RawRecord, type RecordKinds, type Records } from "./records.ts";
 export type { FetchProgress, RemoteAccess } from "./remote.ts";
 export {
@@ -32,6 +32,7 @@ export {
 } from "./sniff.ts";
 export {
   type Bytes,
+  closeSources,
   combineModes,
   fileOf,
   findText,

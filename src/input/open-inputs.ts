@@ -1,83 +1,59 @@
-/** Opens the inputs of a command line: files, folders, standard input, pipes and URLs. */
-
+/** Opens the inputs of a command line: files, folders, standard input, pipes and URLs, compressed or not. */
+import { type BigIntStats, closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { Problems } from "../check/rules/problems.ts";
-import { expandFolders, expandPatterns } from "./expand-names.ts";
+import type { RuleData } from "../check/rules/rules.ts";
+import { Failure } from "../failure.ts";
+import { getErrorCode, unblockOnAbort } from "../files.ts";
+import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
+import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.ts";
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
-import { isRemote, reportEmptyFolders } from "./names.ts";
-import { type InputOptions, openInput } from "./open-input.ts";
-import type { RemoteAccess } from "./remote.ts";
-import type { Source } from "./source.ts";
+import { isRemote, reportEmptyFolders, tryStat } from "./names.ts";
+import type { RemoteAccess, Remotes } from "./remote.ts";
+import { findContainer, markup, sniff, sniffedBytes } from "./sniff.ts";
+import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, type Source } from "./source.ts";
+import { type SpoolOptions, spoolStream } from "./spool.ts";
 
-/** Open inputs, converted if they are in another tool's format. */
-export interface ConvertedInputs<Conversion> {
-  readonly sources: readonly Source[];
-  /** Undefined if nothing was converted. */
-  readonly conversion?: Conversion | undefined;
-  /** Files of folders without rollouts, which were skipped. */
-  readonly others: readonly string[];
+interface OpenOptions extends SpoolOptions {
+  /** Paths and URLs. Default: standard input. */
+  readonly files: readonly string[];
+  /** Default: URLs are names of files. */
+  readonly remote?: RemoteAccess | undefined;
 }
 
-/** The inputs of a run, and the problems of inputs that could not be opened. */
-interface Inputs<Conversion> extends ConvertedInputs<Conversion> {
-  readonly problems: Problems;
-  /** Repeated names of files. */
-  readonly repeated: readonly string[];
-}
-
-export interface ConvertibleInputs extends Pick<InputOptions, "host" | "maxUnpackedBytes"> {
+/** Open inputs, and the problems of inputs that could not be opened. */
+export interface OpenedInputs {
+  /** In the given order. */
   readonly sources: readonly Source[];
   readonly problems: Problems;
   /** The folder of each file from one. */
   readonly folders: ReadonlyMap<string, string>;
-}
-
-interface OpenOptions<Conversion> extends Pick<InputOptions, "host" | "maxUnpackedBytes"> {
-  readonly files: readonly string[];
-  /** Default: all inputs are in rollcall's format. */
-  readonly convert?: ((inputs: ConvertibleInputs) => Promise<ConvertedInputs<Conversion>>) | undefined;
-  /** True if archives and Parquet files can be inputs. */
-  readonly takesContainers?: boolean;
-  /** Default: URLs are names of files. */
-  readonly remote?: RemoteAccess | undefined;
+  /** Empty files of folders, which are skipped. */
+  readonly emptyFiles: readonly string[];
+  /** Repeated names of files. */
+  readonly repeated: readonly string[];
 }
 
 /** With more inputs, uncompressed files are opened when they are read, because descriptors are limited. */
 const maxOpenFiles = 64;
 
 /**
- * Opens inputs in the given order. Default: standard input. The caller closes the sources.
+ * Opens inputs. The caller closes the sources.
  * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `interrupted`, `remote-…`
  */
-export const openInputs = async <Conversion>({
-  remote,
-  ...options
-}: OpenOptions<Conversion>): Promise<Inputs<Conversion>> => {
-  const { host, files } = options;
+export const openInputs = async ({ files, remote, ...options }: OpenOptions): Promise<OpenedInputs> => {
+  const { host } = options;
   if (files.length === 0 && host.terminal.stdin) throw inputMissing();
   if (files.filter((name) => name === "-").length > 1) throw duplicateStdin();
   const given = expandPatterns(files.length === 0 ? ["-"] : files, host);
   const hasRemotes = remote !== undefined && given.some(isRemote);
   const remotes = hasRemotes ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
-  try {
-    return await openNames(given, { ...options, remotes });
-  } finally {
-    remotes?.close();
-  }
-};
-
-const openNames = async <Conversion>(
-  given: readonly string[],
-  { remotes, ...options }: OpenOptions<Conversion> & Pick<InputOptions, "remotes">,
-): Promise<Inputs<Conversion>> => {
-  const { host, maxUnpackedBytes, convert, takesContainers = false } = options;
   const problems = new Problems();
-  const takesFolders = convert !== undefined;
-  const { names, folders, repeated } = await expandFolders(given, { problems, remotes, takesFolders });
   const sources: Source[] = [];
   const emptyFiles: string[] = [];
-  const isReopened = names.length > maxOpenFiles;
-  const opening = { host, isReopened, maxUnpackedBytes, takesContainers, remotes };
   try {
+    const { names, folders, repeated } = await expandNames(given, { problems, remotes });
+    const opening = { ...options, remotes, isReopened: names.length > maxOpenFiles };
     for (const name of names) {
       try {
         sources.push(await openInput(name, opening));
@@ -89,13 +65,109 @@ const openNames = async <Conversion>(
     }
     reportEmptyFolders(folders, { others: emptyFiles, problems });
     for (const name of emptyFiles) folders.delete(name);
-    if (convert !== undefined) {
-      const converted = await convert({ sources, folders, host, problems, maxUnpackedBytes });
-      return { problems, ...converted, others: [...emptyFiles, ...converted.others], repeated };
-    }
+    return { sources, problems, folders, emptyFiles, repeated };
   } catch (thrown) {
-    for (const { bytes } of sources) await bytes.close();
+    await closeSources(sources);
+    throw thrown;
+  } finally {
+    remotes?.close();
+  }
+};
+
+interface InputOptions extends SpoolOptions {
+  readonly isReopened: boolean;
+  readonly remotes: Remotes | undefined;
+}
+
+/** @throws UnusableInput; Failure `spool-failed`, `interrupted`, `remote-…` */
+const openInput = async (name: string, options: InputOptions): Promise<Source> => {
+  const { host, remotes } = options;
+  try {
+    if (remotes !== undefined && isRemote(name)) return await openStream(name, remotes.open(name), options);
+    if (name === "-") return await openStream(name, host.stdin, options);
+    const facts = statSync(name);
+    if (facts.isCharacterDevice() && isEndless(facts.rdev)) throw new UnusableInput("endless-device", undefined);
+    // Files without a size, such as those in /proc, are streams.
+    const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
+    if (file !== undefined) return file;
+    const writer = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;
+    return await openStream(name, createReadStream(name), options).finally(() => writer?.end());
+  } catch (thrown) {
+    if (thrown instanceof ZstdUnsupported)
+      throw new UnusableInput("zstd-unsupported", { name, node: host.nodeVersion });
+    if (thrown instanceof Failure || thrown instanceof UnusableInput) throw thrown;
+    const code = getErrorCode(thrown);
+    if (code !== "ENOENT" && code !== "ENOTDIR") throw new UnusableInput("file-unreadable", { code });
+    if (!isGlob(name)) throw new UnusableInput("file-not-found", undefined);
+    throw new UnusableInput("glob-without-match", { pattern: name, matches: expandGlob(name).length });
+  }
+};
+
+/** True if a device never ends, whatever its name is. */
+const isEndless = (device: number): boolean =>
+  ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"].some(
+    (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
+  );
+
+/** Opens an uncompressed file. Returns undefined for a compressed one, which is a stream. */
+const openFile = (name: string, { isReopened, takesContainers }: InputOptions): Source | undefined => {
+  const descriptor = openSync(name, "r");
+  let isKept = false;
+  try {
+    const facts = fstatSync(descriptor, { bigint: true });
+    const size = Number(facts.size);
+    const bytes = descriptorBytes({ descriptor, name, size });
+    const head = readHead(bytes, sniffedBytes);
+    if (findDecompressor(head) !== undefined) return undefined;
+    checkHead(name, head, takesContainers);
+    if (isReopened) return { name, bytes: reopenedBytes({ name, size }) };
+    isKept = true;
+    return {
+      name,
+      bytes: { ...bytes, close: createCloser(descriptor) },
+      touched: detectRewrite(descriptor, facts),
+      isReplaced() {
+        const now = tryStat(name);
+        return now !== undefined && (now.ino !== facts.ino || now.dev !== facts.dev);
+      },
+    };
+  } finally {
+    if (!isKept) closeSync(descriptor);
+  }
+};
+
+/** Returns a function that is true if a file may have been rewritten since its last call, not if it only grew. */
+const detectRewrite = (descriptor: number, opened: BigIntStats): (() => Promise<boolean>) => {
+  let { size, mtimeNs } = opened;
+  return async () => {
+    const now = fstatSync(descriptor, { bigint: true });
+    const isTouched = now.size < size || (now.size === size && now.mtimeNs !== mtimeNs);
+    ({ size, mtimeNs } = now);
+    return isTouched;
+  };
+};
+
+const openStream = async (name: string, stream: Readable, options: SpoolOptions): Promise<Source> => {
+  const bytes = await spoolStream(stream, options);
+  try {
+    checkHead(name, readHead(bytes, sniffedBytes), options.takesContainers);
+  } catch (thrown) {
+    await bytes.close();
     throw thrown;
   }
-  return { sources, problems, others: emptyFiles, repeated };
+  return { name, bytes };
+};
+
+/** Servers send a web page to ask for a login, or to show a file. */
+const webPage: RuleData<"not-json"> = {
+  kind: "a web page",
+  instead: "use the URL of the file itself (on the Hub, /resolve/ instead of /blob/), which must not need a login",
+};
+
+const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {
+  const sniffed = sniff(head, name);
+  if (head.length === 0) throw new UnusableInput("input-empty", undefined);
+  if (sniffed === undefined || (takesContainers && findContainer(head) !== undefined)) return;
+  const isPage = sniffed.rule === "not-json" && sniffed.data.kind === markup && isRemote(name);
+  throw isPage ? new UnusableInput("not-json", webPage) : sniffed;
 };

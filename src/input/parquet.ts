@@ -119,7 +119,6 @@ export const openRows = async (
       return range === undefined || (await loadRows(range)) !== undefined ? undefined : toRecord(position);
     },
     positionOf: (position) => ({ label: position === damaged?.at ? name : labelOf(position), line: 1 }),
-    close: async () => await bytes.close(),
   };
 };
 

@@ -46,7 +46,7 @@ export interface RawRecord {
   readonly wrong?: string | undefined;
 }
 
-/** The records of a file. The caller closes them. */
+/** The records of a file. */
 export interface Records {
   /**
    * Yields all records in batches.
@@ -62,7 +62,6 @@ export interface Records {
   readSibling?(name: string): Buffer | undefined;
   /** The text that lines and offsets refer to. */
   readonly text?: Bytes;
-  close(): Promise<void>;
 }
 
 /** Opens the records of a file. @throws UnusableInput */
@@ -110,7 +109,6 @@ const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
     },
     positionOf: (position) => ({ label: name, line: known[position]?.line ?? 1 }),
     text: bytes,
-    close: async () => await bytes.close(),
   };
 };
 

@@ -59,6 +59,10 @@ export interface Origin {
   textOf(file: string): Bytes | undefined;
 }
 
+export const closeSources = async (sources: Iterable<Source>): Promise<void> => {
+  for (const { bytes } of sources) await bytes.close();
+};
+
 /** Returns the text of a file: a source, or a file that a source was converted from. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??

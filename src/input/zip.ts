@@ -49,7 +49,6 @@ export const openMembers = async (
       const content = member === undefined || member.uncompressedSize > limit ? undefined : readContent(bytes, member);
       return Buffer.isBuffer(content) ? content : undefined;
     },
-    close: async () => await bytes.close(),
   };
 };
 

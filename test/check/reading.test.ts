@@ -318,7 +318,7 @@ describe("an input file", () => {
     const cases: readonly (readonly [string, string])[] = [
       [join(folder, "nothing"), "file-not-found"],
       [join(folder, "*.jsonl"), "glob-without-match"],
-      [join(folder, "inner"), "file-is-folder"],
+      [join(folder, "inner"), "folder-without-rollouts"],
       [file("empty", ""), "input-empty"],
       [file("utf-16", Buffer.from(`\ufeff${line}`, "utf16le")), "utf-16"],
       [file("utf-16-unmarked", Buffer.from(line, "utf16le")), "utf-16"],

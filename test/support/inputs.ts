@@ -84,6 +84,7 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
     maxUnpackedBytes: asked.maxUnpackedBytes ?? 2 ** 36,
     groupBy: asked.groupBy,
     strictness: asked.strictness ?? { strict: false, allowed: others },
+    foreign: { from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },
     onOpened: asked.onOpened ?? (() => undefined),
     onProgress: asked.onProgress ?? (() => undefined),
   });

@@ -53,9 +53,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     get ownKeys() {
       return requests.different[0]?.keys ?? new Map();
     },
-    close: async () => {
-      for (const { bytes } of sources) await bytes.close();
-    },
+    close: async () => await inputs.closeSources(sources),
   };
 
   /** Returns the failure for a file with errors. @param valid `some` if valid groups could be sent */

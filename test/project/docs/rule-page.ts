@@ -34,6 +34,7 @@ export const problemsIn = async ({ files, split, groupBy, against }: ExampleInpu
       splitNeeded: false,
       maxUnpackedBytes: 2 ** 36,
       groupBy,
+      foreign: { from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },
       onOpened: () => undefined,
       onProgress: () => undefined,
     });
