@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -55,8 +55,12 @@ describe("the server of the page", () => {
     expect(await reloaded()).toEqual([2, [0.5, 1]]);
     writeFileSync(file, `${groupLine([0, 0])}\n`);
     expect(await reloaded()).toEqual([1, [0]]);
+    // Rewritten with the same size.
+    writeFileSync(file, `${groupLine([1, 1])}\n`);
+    utimesSync(file, 1, 1);
+    expect(await reloaded()).toEqual([1, [1]]);
     writeFileSync(join(dirname(file), "later.jsonl"), `${groupLine([0.25])}\n`);
-    expect(await reloaded()).toEqual([2, [0, 0.25]]);
+    expect(await reloaded()).toEqual([2, [1, 0.25]]);
     page.child.kill("SIGINT");
     expect(await page.ended).toBe(0);
   });
