@@ -2,7 +2,6 @@
 import type { CatalogModel } from "../contract/catalog.ts";
 import type { InferenceModel } from "../contract/models.ts";
 import { type Field, type ReplyEntry, type ReplyList, typedValue } from "../contract/replies.ts";
-import { listMemberSpans, openBrace, rootSpan, skipWhite } from "../json/walk.ts";
 import type { CatalogName } from "./catalog-files.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 import { compilePattern } from "./models.ts";
@@ -56,37 +55,15 @@ export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow
     listed === undefined ? matchesId({ id: typedValue(model?.value.id) ?? "", name: "" }) : matches(listed.entry);
 };
 
-type Rows = readonly CatalogRow[];
-
 /** `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the bytes from the service. */
-export const rowsDocument = (rows: Rows, catalogs: readonly CatalogName[]): Uint8Array =>
-  joinRows(rows, { catalogs }, ({ model, listed }) => [
+export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]): Uint8Array => {
+  const start = JSON.stringify({ catalogs, data: [] }).slice(0, -2);
+  const pieces = rows.flatMap(({ model, listed }, at) => [
+    at === 0 ? "{" : ",{",
     ...(model === undefined ? [] : ['"model":', model.raw, ","]),
     `"catalog":${JSON.stringify(listed?.catalog ?? null)},"entry":`,
     listed?.raw ?? "null",
+    "}",
   ]);
-
-/** The rows for the cells of tables: the keys of an entry, then `catalog` and `model`. */
-export const cellsDocument = (rows: Rows): Uint8Array =>
-  joinRows(rows, {}, ({ model, listed }) => {
-    const id = model && listed === undefined ? listMemberSpans(model.raw, rootSpan(model.raw)).get("id") : undefined;
-    return [
-      ...(listed === undefined ? [] : innerMembers(listed.raw)),
-      ...(model === undefined || id === undefined ? [] : ['"id":', model.raw.subarray(id.start, id.end), ","]),
-      `"catalog":${JSON.stringify(listed?.catalog ?? null)}`,
-      ...(model === undefined ? [] : [',"model":', model.raw]),
-    ];
-  });
-
-type Piece = string | Uint8Array;
-
-const joinRows = (rows: Rows, others: object, piecesOf: (row: CatalogRow) => readonly Piece[]): Uint8Array => {
-  const start = JSON.stringify({ ...others, data: [] }).slice(0, -2);
-  const pieces = rows.flatMap((row, at) => [at === 0 ? "{" : ",{", ...piecesOf(row), "}"]);
   return Buffer.concat([start, ...pieces, "]}"].map((piece) => Buffer.from(piece)));
-};
-
-const innerMembers = (raw: Uint8Array): readonly Piece[] => {
-  const start = skipWhite(raw, 1);
-  return raw[0] !== openBrace || start >= raw.length - 1 ? [] : [raw.subarray(start, raw.length - 1), ","];
 };

@@ -18,6 +18,8 @@ export interface Kind<Value> {
   readonly group?: string;
   /** The required other option, without dashes. */
   readonly needs?: string;
+  /** Another option, without dashes, that cannot be given too, and why. */
+  readonly conflicts?: readonly [other: string, why: string];
   /** Parses the typed values. `words` is empty if nothing was typed. @param name used in failures @throws Failure */
   readonly parse: (words: readonly string[], name: string) => Value;
 }
@@ -137,7 +139,7 @@ export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => exten
 const extendKinds = <Of extends Kinds>(kinds: Of, extra: Pick<Kind<unknown>, "group" | "needs">): Of =>
   Object.fromEntries(Object.entries(kinds).map(([name, kind]): readonly unknown[] => [name, { ...kind, ...extra }]));
 
-/** Parses the values of kinds. @throws Failure `invalid-option-value`, `required-option-missing` */
+/** Parses the values of kinds. @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
 export const parseKinds = <Of extends Kinds>(
   kinds: Of,
   { typed, nameOf }: { readonly typed: (name: string) => readonly string[]; nameOf(name: string): string },
@@ -148,6 +150,8 @@ export const parseKinds = <Of extends Kinds>(
       if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0) {
         throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
       }
+      const [other = "", why = ""] = kind.conflicts ?? [];
+      if (words.length > 0 && typed(other).length > 0) throw contradiction(nameOf(name), nameOf(other), why);
       return [camelCase(name), kind.parse(words, nameOf(name))];
     }),
   );

@@ -60,9 +60,9 @@ const selectColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly S
   }
   return fields.map((name) => {
     const field = resolveField(name, columns, all);
-    const own = columns.find((column) => column.name === field);
+    const own = columns.find((column) => (column.path ?? column.name) === field);
     if (own !== undefined) return { ...toShownColumn(own, rows), rank: 0 };
-    const text = (_: Row, position: number) => wireText(rows, position, name) ?? "";
+    const text = (_: Row, position: number) => wireText(rows, position, field) ?? "";
     return { name, heading: name, rank: 0, cell: text, text };
   });
 };
@@ -71,16 +71,16 @@ const hasAnyValue = (rows: WireRows | undefined, name: string): boolean =>
   Array.from({ length: rows?.count ?? 0 }, (_, position) => wireText(rows, position, name)).some(Boolean);
 
 const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): ShownColumn<Row> => {
-  const { name, isFreeForm = false } = column;
+  const { name, path = name, isFreeForm = false } = column;
   const text = (row: Row, position: number) =>
-    wireText(rows, position, name, isFreeForm ? formatValuesAsJson : formatValues) ??
+    wireText(rows, position, path, isFreeForm ? formatValuesAsJson : formatValues) ??
     ownText(column.value(row), position);
   /** The text of a value that is absent on the wire. For `a.b`, the value at `a` has priority if there is one. */
   const ownText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
-    const dot = name.lastIndexOf(".");
-    const above = dot < 0 ? undefined : wireText(rows, position, name.slice(0, dot));
-    return above ?? formatOwnValue(value);
+    const dot = path.lastIndexOf(".");
+    const above = dot < 0 ? undefined : wireText(rows, position, path.slice(0, dot));
+    return above || formatOwnValue(value);
   };
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };

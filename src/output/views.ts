@@ -14,7 +14,8 @@ export interface CellTag {
 export interface Column<Row> {
   /** Name on the wire, such as `pricing.prompt`: for `--fields`, `--sort`, CSV and JSON. */
   readonly name: string;
-  readonly aliases?: readonly string[];
+  /** The name in the document, such as `entry.pricing.prompt`. Default: the name. */
+  readonly path?: string;
   /** Heading for a person, with the unit. May have several lines. */
   readonly heading: string;
   readonly align?: "left" | "right" | "decimal";
@@ -30,14 +31,6 @@ export interface Column<Row> {
   readonly isHiddenIfEmpty?: boolean;
   readonly tag?: (row: Row) => CellTag | undefined;
 }
-
-type TextColumn<Row> = Pick<Column<Row>, "rank" | "align"> &
-  Partial<Pick<Column<Row>, "heading" | "value">> & { readonly text: (row: Row) => string | null | undefined };
-
-export const textColumn = <Row>(
-  name: string,
-  { text, value = text, heading = name, ...shown }: TextColumn<Row>,
-): Column<Row> => ({ name, heading, ...shown, cell: (row) => text(row) ?? "", value });
 
 /** The objects in a reply of the service. JSON and CSV are made from its bytes, which keeps the spelling of values. */
 export interface WireObjects {

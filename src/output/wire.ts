@@ -130,7 +130,7 @@ export const compactJson = (json: string): string => {
   return copied === 0 ? json : parts.join("") + json.slice(copied);
 };
 
-export type NamedColumn = Pick<Column<never>, "name" | "heading" | "aliases">;
+export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
 /** Finds a column by its name, heading, or a part of one. Ignores case, and the difference between `_`, `-` and spaces. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
@@ -140,7 +140,7 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
       .toLowerCase()
       .replaceAll(/[\s_-]+/g, "_");
   const spellings: readonly ((column: One) => readonly string[])[] = [
-    ({ name, aliases = [] }) => [name, ...aliases],
+    ({ name, path = name }) => [name, path],
     ({ heading }) => [heading],
     ({ name }) => [name.slice(name.lastIndexOf(".") + 1)],
     ({ heading }) => heading.split("\n", 1),
@@ -151,15 +151,16 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   return exact ?? spellings.map(findBy).find((found) => found !== undefined);
 };
 
-/** Resolves a field to its name on the wire. Keys override names of columns. @throws Failure `invalid-option-value` */
+/** Resolves a field to its name in the document. Names of columns override keys, which override parts of names. @throws Failure `invalid-option-value` */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows: WireRows | undefined): string => {
-  if (columns.some((one) => name === one.name || name.startsWith(`${one.name}.`))) return name;
+  const own = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
+  if (own !== undefined) return (own.path ?? own.name) + name.slice(own.name.length);
   const { count, at } = rows ?? { count: 0, at: undefined };
   for (let position = 0; position < count; position++) {
     if (at !== undefined && findValues(at(position), name) !== undefined) return name;
   }
   const meant = findColumn(name, columns);
-  if (meant !== undefined) return meant.name;
+  if (meant !== undefined) return meant.path ?? meant.name;
   // Without a column or an object, the names are unknown.
   if (columns.length === 0 && rows !== undefined && count === 0) return name;
   const known = columns.map((column) => column.name);

@@ -1,6 +1,7 @@
 /** The columns of lists of models (interface 2.3 and 2.5). Their order is a promise (output.md). */
 import * as catalogs from "../../catalogs/index.ts";
-import { type CellTag, type Column, textColumn } from "../../output/index.ts";
+import { rootSpan } from "../../json/walk.ts";
+import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 
 type Row = catalogs.CatalogRow;
@@ -14,33 +15,36 @@ interface ExtraColumns {
 }
 
 export const rowColumns = (of: ListOf, { prices = [], mark }: ExtraColumns = {}): readonly Column<Row>[] => {
+  const isJoined = of === "all" || of === "priced";
   const fields = [...catalogs.catalogFields, ...prices.map((name) => catalogs.priceField(name))];
   const [id, ...others] = fields.map((field): Column<Row> => {
-    const own = { ...toRowColumn(field, ({ listed }) => listed?.entry), aliases: [`entry.${field.name}`] };
-    if (field.name !== "deprecation_date") return own;
-    return { ...own, tag: ({ listed }) => listed && mark?.(catalogs.deprecationDay(listed.entry)) };
+    const own = toRowColumn(field, ({ listed }) => listed?.entry);
+    const column = isJoined ? { ...own, path: `entry.${field.name}` } : own;
+    if (field.name !== "deprecation_date") return column;
+    return { ...column, tag: ({ listed }) => listed && mark?.(catalogs.deprecationDay(listed.entry)) };
   });
-  const [modelId, ...modelOthers] = catalogs.modelFields.map((field) =>
-    toRowColumn(field, ({ model }) => model?.value),
-  );
-  if (id === undefined || modelId === undefined) return [];
-  if (of !== "all" && of !== "priced") return [id, ...others];
+  if (id === undefined) return [];
+  if (!isJoined) return [id, ...others];
   const eitherId: Column<Row> = {
     ...id,
-    cell: (row, spelled) => (row.listed === undefined ? modelId : id).cell(row, spelled),
-    value: (row) => (row.listed === undefined ? modelId : id).value(row),
+    cell: (row, spelled) => (row.listed === undefined ? spellModelId(row) : id.cell(row, spelled)),
+    value: (row) => (row.listed === undefined ? spellModelId(row) : id.value(row)),
   };
-  const catalog = textColumn<Row>("catalog", {
-    rank: 0,
-    text: ({ listed }) => listed?.catalog ?? "none",
+  const catalog: Column<Row> = {
+    ...{ name: "catalog", heading: "catalog", rank: 0 },
+    cell: ({ listed }) => listed?.catalog ?? "none",
     value: ({ listed }) => listed?.catalog,
-  });
+  };
   if (of === "all") return [eitherId, catalog, ...others];
-  const prefixed = modelOthers.map(({ name, heading, rank, ...own }) => {
+  const ofModel = catalogs.modelFields.slice(1).map((field): Column<Row> => {
+    const { name, heading, rank, ...own } = toRowColumn(field, ({ model }) => model?.value);
     return { ...own, name: `model.${name}`, heading: `model\n${heading}`, rank: 20 + rank };
   });
-  return [eitherId, catalog, ...others, ...prefixed];
+  return [eitherId, catalog, ...others, ...ofModel];
 };
+
+const spellModelId = ({ model }: Row): string =>
+  model === undefined ? "" : readSpelledObject(model.raw, rootSpan(model.raw)).text("id");
 
 const toRowColumn = <Own>(
   { cell, value, ...shown }: catalogs.FieldColumn<Own>,
@@ -57,19 +61,12 @@ const toRowColumn = <Own>(
   },
 });
 
-/** Names the columns as in JSON, where an entry is an object next to its catalog. */
-export const useJsonNames = (columns: readonly Column<Row>[]): readonly Column<Row>[] =>
-  columns.map((column) =>
-    column.name === "catalog" || column.name.startsWith("model.")
-      ? column
-      : { ...column, name: `entry.${column.name}`, aliases: [column.name] },
-  );
-
+/** Deprecations are marked this many days before. */
 const warnDays = 30;
 
 export type DeprecationMark = (day: string | null | undefined) => CellTag | undefined;
 
-/** Marks a past or near deprecation. */
+/** Marks a past or near deprecation. @param now milliseconds since 1970 */
 export const deprecationMark = (now: number): DeprecationMark => {
   const [today, soon] = [catalogs.utcDay(now), catalogs.utcDay(now + warnDays * catalogs.dayMs)];
   return (day) => {

@@ -5,33 +5,27 @@ import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { typedValue } from "../../contract/replies.ts";
-import { type Column, printList, textColumn } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
-import { keyColumns } from "../lists/object-list.ts";
+import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import { type DeprecationMark, deprecationMark } from "./columns.ts";
 import type { TypedCost } from "./command.ts";
 import * as source from "./source.ts";
 
-/** @throws Failure `models-missing` after the other models were printed */
+/** `catalog cost`. @throws Failure `models-missing` after the other models were printed */
 export const run = async (context: Context, typed: TypedCost): Promise<void> => {
   const { screen, host } = context;
   const { fromCall, limit } = typed;
   const typedUsage = parseUsageOptions(typed);
-  source.checkFilterOptions(typed);
-  source.checkSourceOptions(typed);
   const recorded = fromCall === undefined ? catalogs.noUsage : await readRecordedUsage(context, fromCall);
   const usage = { ...recorded, ...typedUsage };
-  const { names, listed, failures } = await source.readSelectedCatalogs(context, typed);
-  source.throwFirst(failures);
+  const { names, listed } = await source.readCatalogs(context, typed);
   source.checkFilterWords(typed, listed);
   const matches = catalogs.createMatcher(typed, host.now());
   const today = catalogs.utcDay(host.now());
   const areUnitsGiven = typed.images !== undefined || typed.requests !== undefined;
-  const { selected, missing } = source.selectNamed(
-    listed,
-    typed.model.map((text) => ({ text })),
-  );
+  const named = typed.model.map((text) => ({ text }));
+  const { selected, missing } = source.selectNamed(listed, named);
   const rows = selected
     .filter(({ entry }) => matches(entry))
     .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, areUnitsGiven }), today));
@@ -42,16 +36,17 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
       catalogs.compareCosts(a, b) ||
       catalogs.compareCodeUnits(a.id ?? "", b.id ?? ""),
   );
-  const shown = rows.slice(0, limit);
+  const models = rows.slice(0, limit);
   if (fromCall !== undefined) screen.notice(formatUsage(usage));
   if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");
-  const unknown = shown.filter(({ total }) => total === null).length;
-  if (unknown > 0) screen.notice(`${unknown} of ${shown.length} models lack a needed price, so their total is unknown`);
-  const document = { usage: { ...usage, from: fromCall === undefined ? "options" : "call" }, models: shown };
-  await printList(screen, {
+  const unknown = models.filter(({ total }) => total === null).length;
+  if (unknown > 0)
+    screen.notice(`${unknown} of ${models.length} models lack a needed price, so their total is unknown`);
+  await printObjects(screen, {
+    others: { usage: { ...usage, from: fromCall === undefined ? "options" : "call" } },
+    member: "models",
+    rows: models,
     columns: costColumns(names.length > 1, deprecationMark(host.now())),
-    rows: shown,
-    wire: { bytes: Buffer.from(JSON.stringify(document)), member: "models" },
   });
   if (missing.length > 0) throw modelsMissing(missing, names);
 };
@@ -95,36 +90,27 @@ const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
 };
 
-const costColumns = (several: boolean, mark?: DeprecationMark): readonly Column<CostRow>[] => [
-  ...keyColumns<CostRow>({
-    id: 0,
-    total: {
-      heading: "total\n$",
-      align: "decimal",
-      rank: 0,
-      tag: ({ total }) => (total === null ? { text: "unknown", tone: "warning" } : undefined),
-    },
-    not_stated: { heading: "price\nnot stated", rank: 1 },
-  }),
-  itemColumn("prompt", 2),
-  itemColumn("completion", 3),
-  itemColumn("input_cache_read", 4, "cache read"),
-  itemColumn("image", 6),
-  itemColumn("request", 7),
-  ...keyColumns<CostRow>({
-    ...(several ? { catalog: 0 } : {}),
-    name: 9,
-    deprecation_date: { heading: "deprecation", rank: 5, tag: ({ deprecation_date }) => mark?.(deprecation_date) },
-  }),
-];
-
-const itemColumn = (name: string, rank: number, title = name): Column<CostRow> =>
-  textColumn(name, {
-    heading: `${title}\n$`,
-    rank,
+export const costColumns = (several: boolean, mark?: DeprecationMark): KeyColumns<CostRow> => ({
+  id: 0,
+  total: {
+    heading: "total\n$",
     align: "decimal",
-    // Some services name the price of cached tokens input_cache_reads.
-    text: ({ items }) => items.find(({ price }) => price === name || price === `${name}s`)?.cost,
-  });
+    rank: 0,
+    tag: ({ total }) => (total === null ? { text: "unknown", tone: "warning" } : undefined),
+  },
+  not_stated: { heading: "price\nnot stated", rank: 1 },
+  prompt: itemColumn("prompt", 2),
+  completion: itemColumn("completion", 3),
+  input_cache_read: itemColumn("input_cache_read", 4, "cache read"),
+  image: itemColumn("image", 6),
+  request: itemColumn("request", 7),
+  ...(several ? { catalog: 0 } : {}),
+  name: 9,
+  deprecation_date: { heading: "deprecation", rank: 5, tag: ({ deprecation_date }) => mark?.(deprecation_date) },
+});
 
-export const costColumnNames = costColumns(true).map(({ name }) => name);
+const itemColumn = (name: string, rank: number, title = name): KeyColumns<CostRow>[string] => ({
+  ...{ heading: `${title}\n$`, rank, align: "decimal" },
+  // Some services name the price of cached tokens input_cache_reads.
+  text: ({ items }) => items.find(({ price }) => price === name || price === `${name}s`)?.cost,
+});

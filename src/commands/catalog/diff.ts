@@ -7,10 +7,8 @@ import type { Context } from "../../context.ts";
 import type { CatalogModel } from "../../contract/catalog.ts";
 import type { ReplyList } from "../../contract/replies.ts";
 import { requiredOptionMissing } from "../../failures.ts";
-import { type Column, printList, textColumn } from "../../output/index.ts";
-import { pluralize } from "../../sentences.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
-import { keyColumns } from "../lists/object-list.ts";
+import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import { noteNulls } from "../lists/selection.ts";
 import type { TypedDiff } from "./command.ts";
 import * as source from "./source.ts";
@@ -32,7 +30,6 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
   if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
   if (files.length > 2 || (files.length === 1 && catalog === undefined))
     throw wrongValue("<file>", files.join(" "), "two files, or one and --catalog <analysis|router>");
-  source.checkSourceOptions(typed);
   const progress = screen.startProgress("reading catalogs");
   const pairs = await readPairs(context, typed).finally(progress.stop);
   const valuesOf = ({ models }: ComparedCatalog) => models.entries.map(({ value }) => value);
@@ -40,22 +37,15 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
   const changes = compared.flatMap(({ from, to, changes: all }) =>
     all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one, name: one.name ?? null })),
   );
-  for (const { models } of compared) {
-    if (models.without_id > 0) {
-      screen.notice(`skipped ${pluralize(models.without_id, "entry without an id", "entries without an id")}`);
-    }
-  }
   if (changes.length === 0) screen.notice("no differences");
-  const document = {
-    compared: compared.map(({ from, to, models }) => ({ from: sideDocument(from), to: sideDocument(to), models })),
-    changes,
-  };
-  const [only, ...others] = compared;
-  const names = only === undefined || others.length > 0 ? undefined : nameSides(only.from, only.to);
-  await printList(screen, {
-    columns: changeColumns(screen.format === "table" ? names?.map(shortenName) : names, others.length > 0),
+  const names = pairs.length === 1 && pairs[0] ? nameSides(...pairs[0]) : undefined;
+  await printObjects(screen, {
+    others: {
+      compared: compared.map(({ from, to, models }) => ({ from: sideDocument(from), to: sideDocument(to), models })),
+    },
+    member: "changes",
     rows: changes,
-    wire: { bytes: Buffer.from(JSON.stringify(document)), member: "changes" },
+    columns: changeColumns(screen.format === "table" ? names?.map(shortenName) : names, pairs.length > 1),
   });
   if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length);
 };
@@ -118,24 +108,23 @@ const shortenName = (name: string): string =>
 
 type ChangeRow = Omit<catalogs.Change, "name"> & { readonly catalog: catalogs.CatalogName | null };
 
-const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): readonly Column<ChangeRow>[] => {
+/** @param names of the compared sides; undefined for several pairs */
+export const changeColumns = (names: readonly string[] | undefined, hasCatalogs: boolean): KeyColumns<ChangeRow> => {
   const [from = "", to = ""] = names ?? [];
   const changeText = ({ change }: ChangeRow): string => {
     if (names === undefined) return change;
     return change === "added" ? `only in ${to}` : change === "gone" ? `only in ${from}` : change;
   };
   const heading = (name: string, side: string) => (names === undefined ? name : `${name}\n${side}`);
-  return [
-    ...keyColumns<ChangeRow>({
-      id: 0,
-      change: { rank: 0, text: changeText },
-      field: { rank: 0, heading: "of", text: formatField },
-      from: { rank: 0, heading: heading("from", from), text: ({ field, from: value }) => formatFact(field, value) },
-      to: { rank: 0, heading: heading("to", to), text: ({ field, to: value }) => formatFact(field, value) },
-    }),
-    textColumn("difference", { rank: 2, text: formatDifference }),
-    ...keyColumns<ChangeRow>(hasCatalogs ? { catalog: 3 } : {}),
-  ];
+  return {
+    id: 0,
+    change: { rank: 0, text: changeText },
+    field: { rank: 0, heading: "of", text: formatField },
+    from: { rank: 0, heading: heading("from", from), text: ({ field, from: value }) => formatFact(field, value) },
+    to: { rank: 0, heading: heading("to", to), text: ({ field, to: value }) => formatFact(field, value) },
+    difference: { rank: 2, text: formatDifference },
+    ...(hasCatalogs ? { catalog: 3 } : {}),
+  };
 };
 
 /** Returns the part of a field that its kind of change does not contain. */
@@ -166,5 +155,3 @@ const formatDifference = ({ change, from, to }: ChangeRow): string => {
 };
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
-
-export const changeColumnNames = changeColumns(undefined, true).map(({ name }) => name);

@@ -4,7 +4,7 @@ import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { MistypedValue, typedValue } from "../../contract/replies.ts";
 import { rootSpan } from "../../json/walk.ts";
-import { type Column, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
+import { type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
@@ -25,20 +25,17 @@ const emptyTexts = {
 export const listEntries = async (context: Context, of: columnsOf.ListOf, typed: TypedRows): Promise<void> => {
   const { screen, host } = context;
   const { pattern, limit, sort } = typed;
-  source.checkFilterOptions(typed);
   const prices = columnsOf.listRequestedPrices(typed);
   const columnsWith = (names: readonly string[]) =>
     columnsOf.rowColumns(of, { prices: names, mark: columnsOf.deprecationMark(host.now()) });
   // An unknown column is an error before anything is read.
   parseOrder(sort, columnsWith(prices));
   const settings = await effectiveSettings(context);
-  const names = of === "priced" ? undefined : of === "all" ? catalogs.catalogNames : [of];
-  const [found, models] = await Promise.all([
-    source.readSelectedCatalogs(context, typed, { settings, names, label: "reading models" }),
+  const selected = of === "priced" ? undefined : of === "all" ? catalogs.catalogNames : [of];
+  const [{ names, read, listed }, models] = await Promise.all([
+    source.readCatalogs(context, typed, { settings, names: selected }),
     of === "priced" ? readModels(context, settings) : undefined,
   ]);
-  const { listed, read } = found;
-  if (of === "priced") source.noteSkippedCatalogs(context, found.names);
   source.checkFilterWords(typed, listed);
   const all = models === undefined ? listed.map((one): Row => ({ listed: one })) : catalogs.joinById(models, listed);
   const isStated = (name: string) => listed.some(({ entry }) => catalogs.statedPrices(entry.pricing).has(name));
@@ -51,43 +48,27 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
     ...{ of: all.length, matching: matching.length, shown: rows.length, noun: only ? "models" : "entries" },
     ...{ pattern: catalogs.hasFilters(typed) ? undefined : pattern, emptyText: emptyTexts[of] },
   });
-  const shown = { columns: rankColumns(columns, order, catalogs.filteredColumns(typed)), rows };
-  if (only === undefined) return await printRows(context, shown, found);
   const shownPositions = rows.flatMap(({ listed: one }) => one?.position ?? []);
-  await printList(screen, { ...shown, wire: { bytes: only.models.bytes, member: "data", shownPositions } });
-};
-
-/** Prints rows, in JSON each entry as an object next to its catalog. @throws why a catalog was not read */
-const printRows = async (
-  { screen }: Context,
-  { columns, rows }: { readonly columns: readonly Column<Row>[]; readonly rows: readonly Row[] },
-  { read, failures }: source.CatalogsRead,
-): Promise<void> => {
-  const { isForProgram } = screen;
-  const names = read.map(({ catalog }) => catalog);
-  const bytes = isForProgram ? catalogs.rowsDocument(rows, names) : catalogs.cellsDocument(rows);
-  const shown = isForProgram ? columnsOf.useJsonNames(columns) : columns;
-  await printList(screen, { columns: shown, rows, wire: { bytes, member: "data" } });
-  source.throwFirst(failures);
+  const wire = only ? { bytes: only.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
+  const shown = rankColumns(columns, order, catalogs.filteredColumns(typed));
+  await printList(screen, { columns: shown, rows, wire: { ...wire, member: "data" } });
 };
 
 /** `catalog show`. @throws Failure `model-not-listed` */
 export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
   const { screen, host } = context;
-  const selected = await source.readSelectedCatalogs(context, typed, { label: "reading the catalogs" });
-  const { names, read, listed, failures } = selected;
-  source.noteSkippedCatalogs(context, names);
+  const { names, read, listed } = await source.readCatalogs(context, typed);
   const found = listed.filter(({ entry }) => typedValue(entry.id) === typed.id);
   if (found.length === 0) {
-    source.throwFirst(failures);
     const ids = listed.map(({ entry }) => typedValue(entry.id) ?? "");
     throw modelNotListed({ id: typed.id, names, near: catalogs.findNearestId(typed.id, ids) });
   }
   const mark = columnsOf.deprecationMark(host.now());
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
-    const prices = [...new Set(found.flatMap(listExtraPrices))];
+    const columns = columnsOf.rowColumns("all", { prices: [...new Set(found.flatMap(listExtraPrices))], mark });
     const rows = found.map((one) => ({ listed: one }));
-    return await printRows(context, { columns: columnsOf.rowColumns("all", { prices, mark }), rows }, selected);
+    const wire = { bytes: catalogs.rowsDocument(rows, names), member: "data" };
+    return await printList(screen, { columns, rows, wire });
   }
   const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
     const title = `${catalog} catalog, ${provider}`;
@@ -96,7 +77,6 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
     return entries.flatMap((entry) => entrySections(entry, title, mark));
   });
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
-  source.throwFirst(failures);
 };
 
 const listExtraPrices = ({ entry }: catalogs.CatalogEntry): readonly string[] =>

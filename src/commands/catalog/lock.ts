@@ -4,10 +4,11 @@ import { wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Column, printDocument, printList, printReport, textColumn } from "../../output/index.ts";
+import { printDocument, printReport } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
 import { requireReportFiles } from "../inputs/files.ts";
+import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
 
@@ -26,8 +27,7 @@ export const lock = async (context: Context, typed: TypedLock): Promise<void> =>
 
 const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly catalogs.LockedModel[]> => {
   const before = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
-  const { names, listed, failures } = await source.readSelectedCatalogs(context, typed);
-  source.throwFirst(failures);
+  const { names, listed } = await source.readCatalogs(context, typed);
   const isRead = ({ catalog }: catalogs.LockedModel): boolean => names.includes(catalog);
   // Locked models of catalogs that are not read stay as they are.
   const locked = before?.filter((model) => !isRead(model)) ?? [];
@@ -57,8 +57,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   const locked = catalogs.readLock(file);
   if (locked === undefined) throw lockMissing(file);
   const names = catalogs.catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
-  const { read, failures } = await source.readSelectedCatalogs(context, typed, { names });
-  source.throwFirst(failures);
+  const { read } = await source.readCatalogs(context, typed, { names });
   const served = new Map(read.map(({ catalog, models }) => [catalog, models.entries.map(({ value }) => value)]));
   const found = catalogs
     .verifyLock(locked, served, { maxRise, withinMs, now: host.now() })
@@ -76,8 +75,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
     if (found.length === 0) screen.notice(`${pluralize(models, "model")} in ${file} verified`);
     const status = errors.length > 0 ? "differs" : "verified";
     const document = { status, file, models, problems: problems.map(toProblemDocument), replacements };
-    const bytes = Buffer.from(JSON.stringify(document));
-    await printList(screen, { columns: factColumns, rows: found, wire: { bytes, member: "problems" } });
+    await printObjects(screen, { document, member: "problems", rows: found, columns: factColumns });
   }
   if (errors.length === 0) return;
   const named = replacements.flatMap(({ id, replacement }) =>
@@ -88,30 +86,23 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   throw lockDiffers({ file, count: errors.length, isAcceptable: canAccept, replacements: named }, details);
 };
 
-const factColumns: readonly Column<catalogs.VerifiedFact>[] = [
-  textColumn("id", { rank: 0, text: ({ locked }) => locked.id }),
-  textColumn("rule", { heading: "finding", rank: 0, text: ({ problem }) => problem.rule }),
-  textColumn("field", { heading: "of", rank: 0, text: ({ regression: { path } }) => formatLockedField(path) }),
-  textColumn("locked", { rank: 0, text: ({ regression }) => regression.locked }),
-  textColumn("now", { rank: 0, text: ({ regression }) => regression.now }),
-  textColumn("severity", { rank: 3, text: ({ problem }) => problem.severity }),
-  textColumn("replacement", { rank: 1, text: ({ replacement }) => replacement?.id }),
-  textColumn("replacement_price", {
+export const factColumns: KeyColumns<catalogs.VerifiedFact> = {
+  id: { rank: 0, text: ({ locked }) => locked.id },
+  rule: { heading: "finding", rank: 0, text: ({ problem }) => problem.rule },
+  field: { heading: "of", rank: 0, text: ({ regression: { path } }) => formatLockedField(path) },
+  locked: { rank: 0, text: ({ regression }) => regression.locked },
+  now: { rank: 0, text: ({ regression }) => regression.now },
+  severity: { rank: 3, text: ({ problem }) => problem.severity },
+  replacement: { rank: 1, text: ({ replacement }) => replacement?.id },
+  replacement_price: {
     heading: "its prices\n$/M",
     rank: 4,
     text: ({ replacement }) => (replacement === undefined ? "" : `${replacement.prompt} / ${replacement.completion}`),
-  }),
-  textColumn("line", {
-    heading: "line of\nthe lock",
-    rank: 2,
-    align: "right",
-    text: ({ problem }) => String(problem.line ?? ""),
-  }),
-  textColumn("catalog", { rank: 5, text: ({ locked }) => locked.catalog }),
-];
+  },
+  line: { heading: "line of\nthe lock", rank: 2, align: "right", text: ({ problem }) => String(problem.line ?? "") },
+  catalog: { rank: 5, text: ({ locked }) => locked.catalog },
+};
 
 /** Returns the part of a field that its rule does not contain. */
 const formatLockedField = ([field, name]: catalogs.VerifiedFact["regression"]["path"]): string =>
   field === "pricing" ? String(name) : (/^(input|output)_modalities$/.exec(String(field))?.[1] ?? "");
-
-export const findingColumnNames = factColumns.map(({ name }) => name);

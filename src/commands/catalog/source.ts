@@ -1,11 +1,10 @@
 /** Reads the catalogs and models that a command line selects, from the service or the data folder. */
 import * as catalogs from "../../catalogs/index.ts";
-import { contradiction, wrongValue } from "../../cli/index.ts";
+import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
 import { type ReplyList, typedValue } from "../../contract/replies.ts";
-import { Failure } from "../../failure.ts";
 import { findNearest } from "../../nearest.ts";
 import { formatList } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
@@ -19,55 +18,21 @@ interface CatalogRead extends catalogs.CatalogId {
   readonly asOf: number;
 }
 
-export interface CatalogsRead {
-  readonly names: readonly catalogs.CatalogName[];
-  readonly read: readonly CatalogRead[];
-  readonly listed: readonly catalogs.CatalogEntry[];
-  /** Why the other catalogs were not read. */
-  readonly failures: readonly Failure[];
-}
-
-/** @throws Failure `conflicting-options` */
-export const checkSourceOptions = ({ maxAge, offline }: Partial<TypedSource>): void => {
-  if (maxAge !== undefined && offline)
-    throw contradiction("--offline", "--max-age", "--offline uses a cached catalog of any age");
-};
-
-/** Reads the selected catalogs. @throws Failure `conflicting-options`, `setting-missing`; if none can be read */
-export const readSelectedCatalogs = async (
+/** Reads the selected catalogs. Without names, `--catalog` or the settings select. @throws Failure `setting-missing` */
+export const readCatalogs = async (
   context: Context,
   typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
-  more: {
-    readonly settings?: Settings;
-    readonly names?: readonly catalogs.CatalogName[] | undefined;
-    readonly label?: string;
-  } = {},
-): Promise<CatalogsRead> => {
-  checkSourceOptions(typed);
-  const settings = more.settings ?? (await effectiveSettings(context));
-  const names = more.names ?? selectCatalogs(settings, typed.catalog);
-  const progress = context.screen.startProgress(more.label ?? "reading catalogs");
-  const reading = names.map(async (catalog) => {
-    try {
-      return await readCatalog(context, { settings, catalog, typed });
-    } catch (thrown) {
-      if (thrown instanceof Failure && thrown.code !== "interrupted") return thrown;
-      throw thrown;
-    }
-  });
-  const results = await Promise.all(reading).finally(progress.stop);
-  const failures = results.filter((result) => result instanceof Failure);
-  const read = results.flatMap((result) => (result instanceof Failure ? [] : [result]));
-  if (read.length === 0) throwFirst(failures);
+  selected: { readonly settings?: Settings; readonly names?: readonly catalogs.CatalogName[] | undefined } = {},
+) => {
+  const settings = selected.settings ?? (await effectiveSettings(context));
+  const names = selected.names ?? selectCatalogs(settings, typed.catalog);
+  const progress = context.screen.startProgress("reading catalogs");
+  const reading = names.map(async (catalog) => await readCatalog(context, { settings, catalog, typed }));
+  const read = await Promise.all(reading).finally(progress.stop);
   const listed = read.flatMap(({ catalog, models }) =>
-    models.entries.map(({ value: entry, ...own }) => ({ catalog, entry, ...own })),
+    models.entries.map(({ value: entry, ...own }): catalogs.CatalogEntry => ({ catalog, entry, ...own })),
   );
-  return { names, read, listed, failures };
-};
-
-/** @throws the first Failure */
-export const throwFirst = ([failure]: readonly Failure[]): void => {
-  if (failure !== undefined) throw failure;
+  return { names, read, listed };
 };
 
 const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
@@ -78,12 +43,6 @@ export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName)
   const set = catalogs.catalogNames.filter((name) => settings.get(providerSettings[name]) !== undefined);
   if (set.length === 0) settings.require("router_provider");
   return set;
-};
-
-export const noteSkippedCatalogs = ({ screen }: Context, names: readonly catalogs.CatalogName[]): void => {
-  for (const name of catalogs.catalogNames) {
-    if (!names.includes(name)) screen.notice(`skipped the ${name} catalog: ${providerSettings[name]} is not set`);
-  }
 };
 
 /** @throws Failure `setting-missing` */
@@ -133,17 +92,10 @@ const requestCatalog = async (context: Context, settings: Settings, { catalog, p
 /** Formats a time for a person: `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
-/** @throws Failure `conflicting-options` */
-export const checkFilterOptions = ({ deprecated, notDeprecated }: catalogs.Filter): void => {
-  if (deprecated && notDeprecated) throw contradiction("--deprecated", "--not-deprecated", "no model matches both");
-};
-
 /** Refuses words that are neither usual nor in a model. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catalogs.CatalogEntry[]): void => {
-  const unknown = catalogs.findUnknownWord(
-    filter,
-    listed.map(({ entry }) => entry),
-  );
+  const models = listed.map(({ entry }) => entry);
+  const unknown = catalogs.findUnknownWord(filter, models);
   if (unknown === undefined) return;
   const { option, word, usual, near, occurring } = unknown;
   throw wrongValue(option, word, formatList(occurring.length === 0 ? usual : occurring), near);

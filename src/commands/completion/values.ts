@@ -5,7 +5,7 @@ import type { Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
 import { findDataFolder, readSavedTexts, settingNames as settings, settingTable } from "../../settings/index.ts";
-import { rowColumns, useJsonNames } from "../catalog/columns.ts";
+import { rowColumns } from "../catalog/columns.ts";
 
 export interface Candidate {
   readonly text: string;
@@ -90,16 +90,18 @@ const sources: Readonly<Record<string, Source>> = {
   "profile rename <from>": savedProfiles,
 };
 
-const columnNames = async ({ name, parsed: { command, given } }: ValueRequest): Promise<readonly string[]> => {
+const columnNames = async (request: ValueRequest): Promise<readonly string[]> => {
+  const { name: option, parsed } = request;
+  const { given, command } = parsed;
   const { words } = command;
   if (words === "models" && !given.has("with-prices")) return modelFields.map((field) => field.name);
-  if (words === "catalog cost") return (await import("../catalog/cost.ts")).costColumnNames;
-  if (words === "catalog diff") return (await import("../catalog/diff.ts")).changeColumnNames;
-  if (words === "catalog verify") return (await import("../catalog/lock.ts")).findingColumnNames;
+  if (words === "catalog cost") return Object.keys((await import("../catalog/cost.ts")).costColumns(true));
+  if (words === "catalog diff") return Object.keys((await import("../catalog/diff.ts")).changeColumns(undefined, true));
+  if (words === "catalog verify") return Object.keys((await import("../catalog/lock.ts")).factColumns);
   if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
-  const isJoined = ["models", "catalog all", "catalog show"].includes(words);
+  const isJoined = words === "catalog all" || words === "catalog show";
   const columns = rowColumns(words === "models" ? "priced" : isJoined ? "all" : "router");
   // `--sort` takes columns in every format.
-  const asJson = isJoined && given.has("json") && name === "--fields";
-  return (asJson ? useJsonNames(columns) : columns).map((column) => column.name);
+  const asJson = given.has("json") && option === "--fields";
+  return columns.map(({ name, path = name }) => (asJson ? path : name));
 };

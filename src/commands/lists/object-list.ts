@@ -10,33 +10,33 @@ interface KeyDisplay<Row> {
   readonly tag?: ((row: Row) => CellTag | undefined) | undefined;
 }
 
-/** The columns of keys. A number is a rank without other settings. */
-type KeyColumns<Row> = { readonly [Key in keyof Row & string]?: number | KeyDisplay<Row> };
+/** Columns by their names, which are keys of the rows unless they have a text. A number is a rank. */
+export type KeyColumns<Row> = Readonly<Record<string, number | KeyDisplay<Row>>>;
 
 const textOf = (value: unknown): string =>
   value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);
 
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
-  Object.entries<number | KeyDisplay<Row> | undefined>(keys).flatMap(([name, shown]) => {
-    if (shown === undefined) return [];
+  Object.entries(keys).map(([name, shown]) => {
     const { text, heading = name, tag, ...own } = typeof shown === "number" ? { rank: shown } : shown;
-    const value = (row: Row): unknown => Reflect.get(row, name);
-    const cell = (row: Row): string => (text === undefined ? textOf(value(row)) : (text(row) ?? ""));
-    return [{ name, heading, ...own, ...(tag === undefined ? {} : { tag }), cell, value }];
+    const value = text ?? ((row: Row): unknown => Reflect.get(row, name));
+    return { name, heading, ...own, ...(tag && { tag }), cell: (row) => textOf(value(row)), value };
   });
 
-/** Prints objects. In JSON, they are in `member`, after the other keys. */
+/** Prints objects. In JSON, the document has them in `member`. */
 export const printObjects = async <Row extends object>(
   screen: Screen,
-  { member, rows, others = {}, columns }: ObjectList<Row>,
+  { member, rows, others = {}, document = { ...others, [member]: rows }, columns }: ObjectList<Row>,
 ): Promise<void> => {
-  const wire = { bytes: Buffer.from(JSON.stringify({ ...others, [member]: rows })), member };
+  const wire = { bytes: Buffer.from(JSON.stringify(document)), member };
   await printList<Row>(screen, { columns: keyColumns<Row>(columns), rows, wire });
 };
 
 interface ObjectList<Row> {
   readonly member: string;
   readonly rows: readonly Row[];
+  /** The other keys of the document. */
   readonly others?: object;
+  readonly document?: object;
   readonly columns: KeyColumns<NoInfer<Row>>;
 }

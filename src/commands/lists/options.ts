@@ -95,7 +95,10 @@ export const filterOptions = cli.inGroup("filters", {
   "min-output": tokenCountOption("models with a maximum output of at least this", "tokens"),
   "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
   free: cli.flag("models without cost"),
-  deprecated: cli.flag("models with a past deprecation date"),
+  deprecated: {
+    ...cli.flag("models with a past deprecation date"),
+    conflicts: ["not-deprecated", "no model matches both"],
+  },
   "not-deprecated": cli.flag("models without a past deprecation date"),
   "deprecated-within": cli.custom(
     "models deprecated before the end of this time, such as 30d, or before a date",
@@ -114,8 +117,11 @@ export const orderOptions = cli.inGroup("order", {
 
 export const sourceOptions = {
   "max-age": durationOption("use a cached catalog up to this age, such as 1h"),
-  offline: cli.flag("use the cached catalog of any age, without a request"),
-};
+  offline: {
+    ...cli.flag("use the cached catalog of any age, without a request"),
+    conflicts: ["max-age", "--offline uses a cached catalog of any age"],
+  },
+} satisfies cli.Kinds;
 
 export const catalogOption = cli.choice("only this catalog", ["analysis", "router"]);
 
