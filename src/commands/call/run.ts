@@ -5,7 +5,7 @@ import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
-import { Failure, type HttpFacts } from "../../failure.ts";
+import { Failure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
@@ -37,35 +37,29 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const maxWaitMs = settings.require("max_wait");
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
-  const lists = { missing: [], failed: [], running: [] };
-  const counts: Counts = { requested: 0, filteredOut: 0, failedInARow: 0, stopped: undefined, ...lists };
+  const counts: Counts = { requested: 0, filteredOut: 0, failed: [], failedInARow: 0, stopped: undefined, running: [] };
   const progress = screen.startProgress("reading calls");
   const showProgress = (more = "") => progress.update(`reading calls: ${counts.requested} done${more}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
-  /** Reads a call, with `--wait` until it has ended or the time for all calls is over. */
-  const readEnded = async (id: string): Promise<Outcome> => {
+  let isKeyRefused = false;
+  /** Reads a call, with `--wait` until it has ended or the time for all calls is over; undefined after a refused key. */
+  const readEnded = async (id: string): Promise<Outcome | undefined> => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
+      if (isKeyRefused) return undefined;
       const outcome = await read(id);
+      isKeyRefused ||= "failure" in outcome && outcome.failure.details.http?.status === 401;
       const leftMs = pollEndMs - host.elapsed();
       if (leftMs <= 0 || !("call" in outcome && isRunning(outcome.call))) return outcome;
       showProgress(`, ${id} is still running`);
       await host.sleep(Math.min(leftMs, waitMs), host.signal);
     }
   };
-  let isKeyRefused = false;
-  /** Returns undefined after a failure that every request would repeat. */
-  const readOne = async (id: string): Promise<Outcome | undefined> => {
-    if (isKeyRefused) return undefined;
-    const outcome = await readEnded(id);
-    isKeyRefused ||= "failure" in outcome && outcome.failure.details.http?.status === 401;
-    return outcome;
-  };
   const readSelected = async function* (): AsyncGenerator<ReadCall, void> {
     const stop = new AbortController();
     try {
       const ids = readCallIds(host, { words, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
       const asked = typed.summary ? distinctIds(ids) : ids;
-      for await (const outcome of Readable.from(asked).map(readOne, { concurrency })) {
+      for await (const outcome of Readable.from(asked).map(readEnded, { concurrency })) {
         if (outcome === undefined) counts.stopped = "at-once";
         else countOutcome(counts, outcome);
         if (outcome === undefined || counts.stopped !== undefined) return;
@@ -79,24 +73,19 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
       progress.stop();
     }
   };
-  const { missing, running } = counts;
   const totals = () => {
-    const { requested, filteredOut } = counts;
-    return { requested, missing: missing.length, filteredOut: isSelected && filteredOut };
+    const missing = counts.failed.filter(({ failure }) => failure.code === "not_found").length;
+    return { requested: counts.requested, missing, filteredOut: isSelected && counts.filteredOut };
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
-  const { requested } = counts;
+  const { requested, filteredOut, running } = counts;
   if (requested === 0) screen.notice("stdin contains no call id");
-  const found = requested - missing.length - counts.failed.length;
-  const { filteredOut } = counts;
+  const found = requested - counts.failed.length;
   if (filteredOut > 0 && filteredOut === found) screen.notice(`the filters match none of ${pluralize(found, "call")}`);
   else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(found, "call")}`);
-  const http = missing.find((one) => one.http !== undefined)?.http;
-  const ids = idsOf(missing);
   const [first, ...others] = [
-    ...toReadFailures(counts),
-    ...(ids.length === 0 ? [] : [callsMissing({ ids, asked: requested, project }, http && { http })]),
+    ...toFailures(counts, project),
     ...(formFailure === undefined ? [] : [formFailure]),
     ...(!typed.wait || running.length === 0 ? [] : [callsRunning(running, requested, maxWaitMs)]),
   ];
@@ -143,15 +132,15 @@ async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, 
   }
 }
 
-type Outcome = ReadCall | MissingCall | UnreadableCall;
+type Outcome = ReadCall | UnreadableCall;
 
-type MissingCall = { readonly id: string; readonly http: HttpFacts | undefined };
 type UnreadableCall = { readonly id: string; readonly failure: Failure };
 
 const openReader = async (context: Context, settings: Settings, typed: CallReadOptions) => {
   const client = await openClient(context, settings);
+  const project = settings.require("project");
   const request = {
-    project_id: settings.require("project"),
+    project_id: project,
     include_costs: typed.costs,
     include_storage_size: typed.storageSize,
     include_total_storage_size: typed.totalStorageSize,
@@ -159,24 +148,21 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
   return async (id: string): Promise<Outcome> => {
     try {
       const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
-      if (value === null) return { id, http: undefined };
+      if (value === null) return { id, failure: callsMissing({ ids: [id], asked: 1, project }) };
       return { id, call: parseRawJson(sliceText(value, rootSpan(value))), reply: bytes };
     } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown;
-      if (thrown.code === "not_found") return { id, http: thrown.details.http };
       // Other failures are not about a call and end the run.
-      if (!readFailureCodes.some((code) => code === thrown.code)) throw thrown;
+      if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;
       return { id, failure: thrown };
     }
   };
 };
 
-const readFailureCodes = ["auth", "refused", "unavailable"] as const;
+const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as const;
 
 interface Counts {
   requested: number;
   filteredOut: number;
-  readonly missing: MissingCall[];
   readonly failed: UnreadableCall[];
   failedInARow: number;
   stopped: UnreadableCalls["stopped"];
@@ -185,28 +171,33 @@ interface Counts {
 
 const countOutcome = (counts: Counts, outcome: Outcome): void => {
   counts.requested++;
-  const isServiceFailure = "failure" in outcome && outcome.failure.kind !== "request-refused";
+  if ("call" in outcome) {
+    counts.failedInARow = 0;
+    if (isRunning(outcome.call)) counts.running.push(outcome.id);
+    return;
+  }
+  counts.failed.push(outcome);
+  const { code, kind } = outcome.failure;
+  const isServiceFailure = code !== "not_found" && kind !== "request-refused";
   counts.failedInARow = isServiceFailure ? counts.failedInARow + 1 : 0;
   if (counts.failedInARow >= maxFailedInARow) counts.stopped = "in-a-row";
-  if ("failure" in outcome) counts.failed.push(outcome);
-  else if (!("call" in outcome)) counts.missing.push(outcome);
-  else if (isRunning(outcome.call)) counts.running.push(outcome.id);
 };
 
-const idsOf = (calls: readonly { readonly id: string }[]): readonly string[] => [...new Set(calls.map(({ id }) => id))];
-
-/** The failures of unreadable calls, one per code. A failure of all calls is not about any of them. */
-const toReadFailures = ({ failed, requested, stopped }: Counts): readonly Failure[] => {
+/** The failures of calls, one per code. A failure of all calls is not about any of them. */
+const toFailures = ({ failed, requested, stopped }: Counts, project: string): readonly Failure[] => {
   const [only] = failed;
   const isOfAll = failed.length === requested && failed.every((one) => one.failure.message === only?.failure.message);
-  if (only !== undefined && isOfAll && stopped !== "in-a-row") return [only.failure];
+  if (only !== undefined && isOfAll && stopped !== "in-a-row" && only.failure.code !== "not_found")
+    return [only.failure];
   return readFailureCodes.flatMap((code) => {
     const own = failed.filter(({ failure }) => failure.code === code);
     const [first] = own;
     if (first === undefined) return [];
+    const ids = [...new Set(own.map(({ id }) => id))];
+    const http = own.find(({ failure }) => failure.details.http !== undefined)?.failure.details.http;
+    if (code === "not_found") return [callsMissing({ ids, asked: requested, project }, http && { http })];
     const { message: why, details } = first.failure;
-    const { http, hint: advice } = details;
-    const unreadable = { ids: idsOf(own), why, advice, requested, stopped };
+    const unreadable = { ids, why, advice: details.hint, requested, stopped };
     return [callsUnreadable(code, unreadable, { ...(http && { http }), cause: first.failure })];
   });
 };

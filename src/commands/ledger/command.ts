@@ -1,5 +1,5 @@
 /** `rollcall ledger`: the record of logged requests (guarantees.md). */
-import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
+import { command, flag, type Kinds, repeated, required, text, type Values } from "../../cli/index.ts";
 import { formatOptions, selectionOptions } from "../inputs/options.ts";
 import { limitOption, timeOption } from "../lists/options.ts";
 
@@ -26,9 +26,12 @@ const files = repeated("same files or folders as for log");
 
 const resolveOptions = {
   ...locationOptions,
-  "assume-logged": flag("mark them as logged; never send them again"),
+  "assume-logged": {
+    ...flag("mark them as logged; never send them again"),
+    conflicts: ["resend", "a request was either logged or not"],
+  },
   resend: flag("mark them as not logged; the next run sends their groups"),
-};
+} satisfies Kinds;
 
 const forgetOptions = {
   ...locationOptions,

@@ -1,5 +1,4 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
-import { contradiction } from "../../cli/index.ts";
 import { checkLedgerMode, destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
@@ -13,46 +12,42 @@ import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
 import { readInputs, useReading } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
-import type { RelativeTime } from "../lists/options.ts";
 import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions): Promise<void> => {
   const { screen } = context;
-  if (typed.file.length === 0) {
-    return await withLedger(context, typed, { toRead: true }, async ({ entriesOf, filter, otherDestinations }) => {
-      const [entries, others] = [await entriesOf(filter), await entriesOf(otherDestinations)];
-      const requests = pluralize(others.length, "request");
-      if (others.length > 0)
-        screen.notice(`${requests} to other destinations or accounts; show all with --all-destinations`);
-      await printEntries(context, typed, { entries, groups: null });
-    });
+  if (typed.file.length > 0) {
+    const { counts, entries } = await compareFiles(context, typed, { perScope: true });
+    const { read, logged, repeated, unknown, refused, not_sent } = counts;
+    const outcomes = `${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
+    screen.notice(`${pluralize(read, "group")}: ${logged} logged, ${outcomes}`);
+    return await printEntries(context, typed, { entries, groups: counts });
   }
-  const verification = await compareFiles(context, typed, { perScope: true });
-  const { counts, entries } = verification;
-  const { read, logged, repeated, unknown, refused, not_sent } = counts;
-  const outcomes = `${repeated} logged more than once, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
-  screen.notice(`${pluralize(read, "group")}: ${logged} logged, ${outcomes}`);
-  await printEntries(context, typed, { entries, groups: counts });
+  const { entriesOf, filter, otherDestinations } = await openLedger(context, typed, { toRead: true });
+  const [entries, others] = [await entriesOf(filter), await entriesOf(otherDestinations)];
+  const requests = pluralize(others.length, "request");
+  if (others.length > 0)
+    screen.notice(`${requests} to other destinations or accounts; show all with --all-destinations`);
+  await printEntries(context, typed, { entries, groups: null });
 };
 
+/** @throws Failure `option-missing`; `no-such-request` before any change */
 export const resolveRequests = async (context: Context, typed: ResolveOptions): Promise<void> => {
   const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend)
     throw failures.optionMissing(first, second, `${failures.resolveHint}, or decide with ${first} or ${second}`);
-  if (assumeLogged && resend) throw contradiction(first, second, "a request was either logged or not");
-  await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
-    const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
-    const missing = typed.id.filter((id) => !unknown.has(id));
-    if (ledger === undefined || missing.length > 0) throw failures.noSuchRequest(missing);
-    const state = resend ? "released" : "assumed_logged";
-    const resolved = [...new Set(typed.id)];
-    for (const id of resolved) await ledger.resolve(id, state);
-    if (context.screen.isForProgram)
-      await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
-    else context.screen.notice(`resolved: ${resolved.join(", ")}`);
-  });
+  const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
+  const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
+  const missing = typed.id.filter((id) => !unknown.has(id));
+  if (ledger === undefined || missing.length > 0) throw failures.noSuchRequest(missing);
+  const state = resend ? "released" : "assumed_logged";
+  const resolved = [...new Set(typed.id)];
+  for (const id of resolved) await ledger.resolve(id, state);
+  if (context.screen.isForProgram)
+    await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
+  else context.screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
 export const verifyGroups = async (context: Context, typed: FileOptions): Promise<void> => {
@@ -82,50 +77,45 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
 
 const resolvedStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
+/** Maximum number of requests that are shown before they are forgotten. */
 const maxListed = 10;
 
+/** Deletes resolved requests after confirmation. @throws Failure `ledger-filter-missing`, `not-confirmed` */
 export const forgetRequests = async (context: Context, typed: ForgetOptions): Promise<void> => {
   const { screen } = context;
   const { model, batch, before, yes } = typed;
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
-  await withLedger(context, typed, { toRead: false }, async ({ ledger, entriesOf, filter }) => {
-    const affected = yes ? [] : await entriesOf({ ...filter, states: resolvedStates });
-    for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
-      const target = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
-      const end = `${ledgers.formatState(state)} ${toIsoTime(lastTried)}`;
-      screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
-    }
-    if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
-    const what = `forget ${pluralize(affected.length, "request")} (a rerun logs the groups again)`;
-    if (affected.length > 0) await requireConfirmation(context, { what, option: "--yes", yes });
-    const forgotten = (await ledger?.forget(filter)) ?? 0;
-    const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
-    if (screen.isForProgram)
-      return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
-    const kept = `; kept ${pluralize(left, "request")} in flight or unknown (resolve with \`rollcall ledger resolve\`)`;
-    screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
-  });
+  const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
+  const affected = yes ? [] : await entriesOf({ ...filter, states: resolvedStates });
+  for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
+    const target = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
+    const end = `${ledgers.formatState(state)} ${toIsoTime(lastTried)}`;
+    screen.notice(`${id}: ${pluralize(groups, "group")} of ${input}, ${target}, ${end}`);
+  }
+  if (affected.length > maxListed) screen.notice(`and ${affected.length - maxListed} more`);
+  const what = `forget ${pluralize(affected.length, "request")} (a rerun logs the groups again)`;
+  if (affected.length > 0) await requireConfirmation(context, { what, option: "--yes", yes });
+  const forgotten = (await ledger?.forget(filter)) ?? 0;
+  const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
+  if (screen.isForProgram) return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
+  const kept = `; kept ${pluralize(left, "request")} in flight or unknown (resolve with \`rollcall ledger resolve\`)`;
+  screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
 };
 
 export const listCalls = async (context: Context, typed: CallsOptions): Promise<void> => {
-  const { limit = Number.POSITIVE_INFINITY, since, until, allDestinations } = typed;
-  const rows = await withLedger(context, typed, { toRead: true }, async ({ ledger, filter }) => {
-    const calls: ({ id: string; logged_at: string } & ReturnType<typeof toScopeKeys>)[] = [];
-    for await (const entry of ledger?.entries(filter) ?? []) {
-      const { destination, account, ...scope } = toScopeKeys(entry);
-      const logged_at = toIsoTime(entry.lastTried);
-      const ids = entry.calls.slice(0, limit - calls.length);
-      calls.push(...ids.map((id) => ({ id, ...scope, logged_at, destination, account })));
-      if (calls.length === limit) break;
-    }
-    return calls;
+  const { limit, since, until, allDestinations } = typed;
+  const { entriesOf, filter } = await openLedger(context, typed, { toRead: true });
+  const calls = (await entriesOf(filter)).flatMap((entry) => {
+    const { destination, account, ...scope } = toScopeKeys(entry);
+    const logged_at = toIsoTime(entry.lastTried);
+    return entry.calls.map((id) => ({ id, ...scope, logged_at, destination, account }));
   });
   const isBound = since !== undefined || until !== undefined;
   const none = isBound ? "no calls were logged in this period" : "the ledger has no calls of this destination";
-  if (rows.length === 0) context.screen.notice(none);
+  if (calls.length === 0) context.screen.notice(none);
   await printObjects(context.screen, {
     member: "calls",
-    rows,
+    rows: calls.slice(0, limit),
     columns: {
       id: 0,
       model_id: { heading: "model id", rank: 1 },
@@ -186,24 +176,12 @@ const toScopeKeys = ({ scope: { model, split, batch, destination, account } }: l
   ...{ model_id: model, split, batch, destination, account },
 });
 
-type FilterOptions = LocationOptions &
-  Partial<Pick<FileOptions, "model" | "split" | "batch">> & {
-    readonly [Name in "since" | "until" | "before"]?: RelativeTime | undefined;
-  };
-
-interface OpenedLedger {
-  readonly ledger: ledgers.Ledger | undefined;
-  readonly entriesOf: (filter: ledgers.EntryFilter) => Promise<readonly ledgers.Entry[]>;
-  readonly filter: ledgers.EntryFilter;
-  readonly otherDestinations: ledgers.EntryFilter;
-}
-
-const withLedger = async <Result>(
+/** Opens the ledger until the end of the run. `ledger` is undefined if it does not exist. */
+const openLedger = async (
   context: Context,
-  typed: FilterOptions,
+  typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
   { toRead }: { readonly toRead: boolean },
-  work: (opened: OpenedLedger) => Promise<Result>,
-): Promise<Result> => {
+) => {
   const { host, screen } = context;
   const settings = await effectiveSettings(context);
   const place = await settings.ledgerPlace(typed.ledger);
@@ -220,20 +198,22 @@ const withLedger = async <Result>(
       screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
   });
   if (ledger === undefined) screen.notice(`no ledger at ${place.path}`);
-  else checkLedgerMode(context, place.path);
+  else {
+    context.closeAtEnd(ledger);
+    checkLedgerMode(context, place.path);
+  }
   const { model, split, batch, since, until, before = until } = typed;
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
-  const entriesOf = async (of: ledgers.EntryFilter) => {
-    const entries: ledgers.Entry[] = [];
-    for await (const entry of ledger?.entries(of) ?? []) entries.push(entry);
-    return entries;
+  return {
+    ledger,
+    filter: { ...filter, matchesScope: isOf },
+    otherDestinations: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !isOf(scope) },
+    entriesOf: async (of: ledgers.EntryFilter): Promise<readonly ledgers.Entry[]> => {
+      const entries: ledgers.Entry[] = [];
+      for await (const entry of ledger?.entries(of) ?? []) entries.push(entry);
+      return entries;
+    },
   };
-  const otherDestinations: ledgers.EntryFilter = { ...filter, matchesScope: (scope) => !isOf(scope) };
-  try {
-    return await work({ ledger, entriesOf, filter: { ...filter, matchesScope: isOf }, otherDestinations });
-  } finally {
-    await ledger?.close();
-  }
 };
 
 const compareFiles = async (
@@ -246,8 +226,7 @@ const compareFiles = async (
   return await useReading(context, reading, async () => {
     const { failure } = checkResult(reading);
     if (reading.groups.count === 0 && failure !== undefined) throw failure;
-    const verify = async ({ ledger, filter }: OpenedLedger) =>
-      await ledgers.verifyDataset(reading, ledger?.entries(filter) ?? [], scopes);
-    return await withLedger(context, typed, { toRead: true }, verify);
+    const { ledger, filter } = await openLedger(context, typed, { toRead: true });
+    return await ledgers.verifyDataset(reading, ledger?.entries(filter) ?? [], scopes);
   });
 };
