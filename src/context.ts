@@ -18,6 +18,8 @@ export interface Context {
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
   /** Runs work after the output, before anything is closed. An error of the work does not fail the run. */
   runAtEnd(work: () => Promise<void>): void;
+  /** Completes what ended the run, before it is printed. */
+  explain: (thrown: unknown) => Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
       return value;
     },
     runAtEnd: (work) => void pending.push(work),
+    explain: async (thrown) => thrown,
     async close() {
       for (const work of pending.splice(0)) {
         await work().catch((thrown: unknown) => {

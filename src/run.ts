@@ -42,7 +42,7 @@ export const runCommandLine = async (
     return 0;
   } catch (thrown) {
     screen ??= openScreen({ host, options: cli.fallbackScreenOptions({ given: new Map() }), argv });
-    const failure = toFailure(thrown);
+    const failure = toFailure(context === undefined ? thrown : await context.explain(thrown));
     const exitCode = toExitCode(failure);
     await printFailure(screen, { failure, exitCode });
     await context?.close().catch(() => undefined);

@@ -25,12 +25,8 @@ export const formatRejected = (counts: { rejected: number; unreadable?: number |
   return `${[...groups, ...records].join(" and ")} rejected`;
 };
 
-const maxListedIds = 10;
-
-export const formatList = (ids: readonly string[]): string =>
-  ids.length <= maxListedIds
-    ? ids.join(", ")
-    : `${ids.slice(0, maxListedIds).join(", ")} and ${ids.length - maxListedIds} more`;
+export const formatList = (items: readonly string[], max = 10): string =>
+  `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 
 export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
   const hint = suggestion === undefined ? otherwise : `did you mean ${suggestion}?`;

@@ -8,7 +8,7 @@ import { printDistributions, printDocument, printReport } from "../../output/ind
 import { type CheckResult, checkResult } from "../../send/index.ts";
 import { requireReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
-import { formatUnreadable, printFacts, printReading, readInputs, toFacts, useReading } from "../inputs/read.ts";
+import { formatUnreadable, keepReading, printFacts, printReading, readInputs, toFacts } from "../inputs/read.ts";
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
@@ -36,19 +36,18 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
     });
   };
   const reading = await read({ files: typed.file, split: settings.get("split"), goesOn: true });
-  await useReading(context, reading, async () => {
-    printReading(context, reading, typed.groupBy);
-    if (against.length > 0) {
-      const other = await read({ files: against });
-      await reportSplitLeaks(reading, other).finally(other.close);
-    }
-    const result = checkResult(reading);
-    await printWarnings(context, reading, result.problems);
-    await printReports(reading.sources, result.problems, reading.problems.counts);
-    const isShown = reports.every(({ file }) => file !== undefined);
-    if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
-    if (result.failure !== undefined) throw result.failure;
-  });
+  keepReading(context, reading);
+  printReading(context, reading, typed.groupBy);
+  if (against.length > 0) {
+    const other = await read({ files: against });
+    await reportSplitLeaks(reading, other).finally(other.close);
+  }
+  const result = checkResult(reading);
+  await printWarnings(context, reading, result.problems);
+  await printReports(reading.sources, result.problems, reading.problems.counts);
+  const isShown = reports.every(({ file }) => file !== undefined);
+  if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
+  if (result.failure !== undefined) throw result.failure;
 };
 
 type Counts = Dataset["problems"]["counts"];

@@ -8,10 +8,11 @@ import { type Dataset, readGroupLines } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
+import { formatList } from "../../sentences.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { printFacts, printReading, readInputs, toFacts, useReading } from "../inputs/read.ts";
+import { keepReading, printFacts, printReading, readInputs, toFacts } from "../inputs/read.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
@@ -32,40 +33,39 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   const settings = await effectiveSettings(context);
   const asked = { settings, typed, receipt: true, goesOn: skipsInvalid, label: "converting" };
   const reading = await readInputs(context, asked);
-  await useReading(context, reading, async () => {
-    printReading(context, reading, typed.groupBy);
-    const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(reading);
-    await printWarnings(context, reading, problems);
-    if (failure !== undefined && !skipsInvalid) throw failure;
-    const receipt = reading.conversion?.receipt?.data();
-    const { leaves = null, left_out = [], format = null } = receipt ?? {};
-    if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, reading);
-    if (typed.exact && leaves !== null && leaves.left_out > 0)
-      throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
-    const redact = screen.safe.verbatimJson;
-    const rejectsFile = failure === undefined ? null : await writeRejected(reading, { rejects, redact });
-    await writeGroups(context, reading, out);
-    const written = groups.read - groups.rejected;
-    if (screen.isForProgram) {
-      const files = { out, rejects_file: rejectsFile };
-      await printDocument(screen, {
-        ...{ status: "converted", format, groups, trajectories, ...files, leaves, left_out, not_chosen },
-      } satisfies ConvertDocument);
-    } else {
-      if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
-      const facts = toFacts({
-        groups: written,
-        trajectories: trajectories.read - trajectories.rejected,
-        rejected: groups.rejected === 0 ? undefined : `${groups.rejected} groups`,
-        rejects: rejectsFile,
-        "written to": out,
-      });
-      if (out !== "-") await printFacts(screen, { facts });
-    }
-    if (rejectsFile === null) return;
-    const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
-    throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, details);
-  });
+  keepReading(context, reading);
+  printReading(context, reading, typed.groupBy);
+  const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(reading);
+  await printWarnings(context, reading, problems);
+  if (failure !== undefined && !skipsInvalid) throw failure;
+  const receipt = reading.conversion?.receipt?.data();
+  const { leaves = null, left_out = [], format = null } = receipt ?? {};
+  if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, reading);
+  if (typed.exact && leaves !== null && leaves.left_out > 0)
+    throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
+  const redact = screen.safe.verbatimJson;
+  const rejectsFile = failure === undefined ? null : await writeRejected(reading, { rejects, redact });
+  await writeGroups(context, reading, out);
+  const written = groups.read - groups.rejected;
+  if (screen.isForProgram) {
+    const files = { out, rejects_file: rejectsFile };
+    await printDocument(screen, {
+      ...{ status: "converted", format, groups, trajectories, ...files, leaves, left_out, not_chosen },
+    } satisfies ConvertDocument);
+  } else {
+    if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
+    const facts = toFacts({
+      groups: written,
+      trajectories: trajectories.read - trajectories.rejected,
+      rejected: groups.rejected === 0 ? undefined : `${groups.rejected} groups`,
+      rejects: rejectsFile,
+      "written to": out,
+    });
+    if (out !== "-") await printFacts(screen, { facts });
+  }
+  if (rejectsFile === null) return;
+  const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
+  throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, details);
 };
 
 const writeGroups = async ({ host, screen }: Context, reading: Dataset, file: string): Promise<void> => {
@@ -84,14 +84,10 @@ const writeGroups = async ({ host, screen }: Context, reading: Dataset, file: st
   });
 };
 
-const maxPaths = 5;
-
 const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions): string => {
   const counts = new Map<string, number>();
   for (const { path, count } of left_out) counts.set(path, (counts.get(path) ?? 0) + count);
-  const paths = [...counts].sort(([, a], [, b]) => b - a);
-  const named = paths.slice(0, maxPaths).map(([path, count]) => `${path} (${count})`);
-  const more = paths.length > maxPaths ? ` and ${paths.length - maxPaths} more` : "";
+  const paths = [...counts].sort(([, a], [, b]) => b - a).map(([path, count]) => `${path} (${count})`);
   const where = receipt === undefined ? "; list all with --receipt <file>" : "";
-  return `${leaves.left_out} of ${leaves.read} values dropped (no field in a trajectory): ${named.join(", ")}${more}${where}`;
+  return `${leaves.left_out} of ${leaves.read} values dropped (no field in a trajectory): ${formatList(paths, 5)}${where}`;
 };

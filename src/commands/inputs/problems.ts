@@ -62,31 +62,29 @@ export const selectProblems = async (
   const ranks = Array.from({ length: maxShownPerRule }, (_, rank) => distinct.flatMap((own) => own[rank] ?? []));
   const chosen = new Set(ranks.flat().slice(0, max));
   const hidden: RuleCount[] = [];
-  const others = new Map<Problem, NonNullable<Problem["others"]>>();
+  const folded = new Map<Problem, Problem>();
   for (const own of kinds.values()) {
     const [{ rule, severity } = { rule: "", severity: "warning" } as const] = own;
     const more = Math.max(0, uncollected.get(rule) ?? 0);
     uncollected.delete(rule);
-    const ownRepresentatives = own.filter((problem) => chosen.has(problem));
-    const last = ownRepresentatives.at(-1);
+    const representatives = own.filter((problem) => chosen.has(problem));
+    const last = representatives.at(-1);
     if (last === undefined) hidden.push({ rule, severity, count: own.length + more });
     // A representative stands for problems with its message. The last one also stands for hidden messages.
-    const representativeOf = ({ message }: Problem) =>
-      ownRepresentatives.find((one) => one.message === message) ?? last;
-    for (const representative of ownRepresentatives) {
-      const folded = own.filter((other) => other !== representative && representativeOf(other) === representative);
-      const count = folded.length + (representative === last ? more : 0);
-      if (count > 0) others.set(representative, { count, places: formatPositions(folded, representative) });
+    const representativeOf = ({ message }: Problem) => representatives.find((one) => one.message === message) ?? last;
+    for (const shown of representatives) {
+      const others = own.filter((other) => other !== shown && representativeOf(other) === shown);
+      const count = others.length + (shown === last ? more : 0);
+      folded.set(shown, count > 0 ? { ...shown, others: { count, places: formatPositions(others, shown) } } : shown);
     }
   }
-  const shown: Problem[] = [];
-  for (const problem of problems) {
-    if (!chosen.has(problem)) continue;
-    const own = others.get(problem);
-    const excerpt = await readExcerpt(sources, problem);
-    shown.push({ ...problem, ...(own && { others: own }), ...(excerpt && { excerpt }) });
-  }
-  return { shown, hidden };
+  const reading = problems
+    .flatMap((problem) => folded.get(problem) ?? [])
+    .map(async (problem) => {
+      const excerpt = await readExcerpt(sources, problem);
+      return excerpt === undefined ? problem : { ...problem, excerpt };
+    });
+  return { shown: await Promise.all(reading), hidden };
 };
 
 /** The key of problems that fold: warnings by rule, errors by message, and those of a service also by field. */

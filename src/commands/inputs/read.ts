@@ -10,7 +10,7 @@ import type { Host } from "../../host.ts";
 import type { FetchProgress } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
 import { printList, printPage, type Screen } from "../../output/index.ts";
-import { pluralize } from "../../sentences.ts";
+import { formatList, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { keyColumns } from "../lists/object-list.ts";
 import type { InputOptions } from "./options.ts";
@@ -52,7 +52,7 @@ export const prepareInputs = async (
     const reading = await readDataset(options);
     const { repeatedFiles = [] } = reading;
     const files = pluralize(repeatedFiles.length, "repeated file");
-    if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatNameList(repeatedFiles, "")}`);
+    if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatList(repeatedFiles, maxNames)}`);
     if (!isFiltered) return reading;
     try {
       const filtered = await selectDataset(reading, { ...options, choosing: { where, best, sample, seed, shard } });
@@ -90,19 +90,10 @@ export const readInputs = async (
 export const formatPercent = (label: string, bytes: number, of: number): string =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
-/** Works with an open dataset and closes it. Adds excerpts to the problems of a failure. */
-export const useReading = async <Result>(
-  context: Context,
-  reading: Dataset,
-  work: () => Promise<Result>,
-): Promise<Result> => {
-  try {
-    return await work();
-  } catch (thrown) {
-    throw await withExcerpts(context, reading.sources, thrown);
-  } finally {
-    await reading.close();
-  }
+/** Closes a dataset at the end of the run. Problems of a failure get excerpts of its sources. */
+export const keepReading = (context: Context, reading: Dataset): void => {
+  context.closeAtEnd(reading);
+  context.explain = async (thrown) => await withExcerpts(context, reading.sources, thrown);
 };
 
 const chatFormat = "openai-chat";
@@ -131,9 +122,6 @@ const parseFormatOptions = async (
 
 const maxNames = 3;
 
-const formatNameList = (names: readonly string[], more: string): string =>
-  `${names.slice(0, maxNames).join(", ")}${names.length > maxNames ? ` and ${names.length - maxNames} more${more}` : ""}`;
-
 /** Prints the recognized format, the notes of its conversion, skipped files, and a `--group-by` without effect. */
 export const printReading = ({ screen }: Context, reading: Dataset, groupBy: string | undefined): void => {
   const { conversion, skippedFiles = [], found } = reading;
@@ -147,8 +135,7 @@ export const printReading = ({ screen }: Context, reading: Dataset, groupBy: str
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
-  if (skippedFiles.length > 0)
-    screen.notice(`skipped files without rollouts: ${formatNameList(skippedFiles, " files")}`);
+  if (skippedFiles.length > 0) screen.notice(`skipped files without rollouts: ${formatList(skippedFiles, maxNames)}`);
   if (groupBy !== undefined && found.shapes.size > 0 && !found.shapes.has("trajectories"))
     screen.notice(`--group-by ${groupBy} has no effect: the input is already grouped`);
 };

@@ -10,7 +10,7 @@ import { pluralize } from "../../sentences.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
-import { readInputs, useReading } from "../inputs/read.ts";
+import { keepReading, readInputs } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
@@ -70,9 +70,9 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
     if (isSame) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isSame) return;
-  const failure = failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
   // The lines themselves are valid, so they have no excerpts.
-  throw await withExcerpts(context, [], failure, problemCounts);
+  context.explain = async (thrown) => await withExcerpts(context, [], thrown, problemCounts);
+  throw failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
 };
 
 const resolvedStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
@@ -223,10 +223,9 @@ const compareFiles = async (
 ): Promise<ledgers.Verification> => {
   const settings = await effectiveSettings(context);
   const reading = await readInputs(context, { settings, typed, split: typed.split });
-  return await useReading(context, reading, async () => {
-    const { failure } = checkResult(reading);
-    if (reading.groups.count === 0 && failure !== undefined) throw failure;
-    const { ledger, filter } = await openLedger(context, typed, { toRead: true });
-    return await ledgers.verifyDataset(reading, ledger?.entries(filter) ?? [], scopes);
-  });
+  keepReading(context, reading);
+  const { failure } = checkResult(reading);
+  if (reading.groups.count === 0 && failure !== undefined) throw failure;
+  const { ledger, filter } = await openLedger(context, typed, { toRead: true });
+  return await ledgers.verifyDataset(reading, ledger?.entries(filter) ?? [], scopes);
 };

@@ -19,7 +19,7 @@ import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { printReading, readInputs, useReading } from "../inputs/read.ts";
+import { keepReading, printReading, readInputs } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
 import { followNotices, formatRetry, openReporter, printResult, withNextCommand } from "./report.ts";
 
@@ -62,21 +62,20 @@ const logFiles = async (run: LogRun): Promise<void> => {
   const { screen, host } = context;
   const { receipt, groupBy, body: number } = typed;
   const reading = await readFiles(run);
-  await useReading(context, reading, async () => {
-    printReading(context, reading, groupBy);
-    if (receipt !== undefined) await writeReceipt(context, receipt, reading);
-    if (number !== undefined && host.terminal.stdout)
-      throw contradiction("--body", "a terminal", "its bytes are for a file or a program; redirect stdout");
-    const body = number === undefined ? undefined : { number, write: screen.printBytes };
-    const options = { ...deliveryOptions(run), split: reading.split ?? "", body };
-    const delivering = send.deliverGroups(reading, options).finally(meter.stop);
-    const result = await delivering.catch(async (thrown: unknown) => {
-      const names = reading.sources.map(({ name }) => name);
-      if (isFailure(thrown, "invalid-input")) await printWarnings(context, reading, reading.problems.sorted(names));
-      throw thrown;
-    });
-    await finishRun(run, reading, result);
+  keepReading(context, reading);
+  printReading(context, reading, groupBy);
+  if (receipt !== undefined) await writeReceipt(context, receipt, reading);
+  if (number !== undefined && host.terminal.stdout)
+    throw contradiction("--body", "a terminal", "its bytes are for a file or a program; redirect stdout");
+  const body = number === undefined ? undefined : { number, write: screen.printBytes };
+  const options = { ...deliveryOptions(run), split: reading.split ?? "", body };
+  const delivering = send.deliverGroups(reading, options).finally(meter.stop);
+  const result = await delivering.catch(async (thrown: unknown) => {
+    const names = reading.sources.map(({ name }) => name);
+    if (isFailure(thrown, "invalid-input")) await printWarnings(context, reading, reading.problems.sorted(names));
+    throw thrown;
   });
+  await finishRun(run, reading, result);
 };
 
 const readFiles = async (run: LogRun): Promise<Dataset> => {
@@ -131,7 +130,8 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
       },
     })
     .finally(meter.stop);
-  await useReading(context, reading, async () => await finishRun(run, reading, result));
+  keepReading(context, reading);
+  await finishRun(run, reading, result);
 };
 
 const finishRun = async (run: LogRun, reading: Dataset, result: send.LogResult): Promise<void> => {

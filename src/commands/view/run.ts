@@ -11,7 +11,7 @@ import { type OpenedBrowser, openBrowser, printDocument } from "../../output/ind
 import { checkResult } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
-import { formatPercent, prepareInputs, printReading, useReading } from "../inputs/read.ts";
+import { formatPercent, keepReading, prepareInputs, printReading } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
@@ -29,31 +29,30 @@ const writePage = async (context: Context, typed: ViewOptions, file: string): Pr
   const onRead = (bytes: number, of: number) => update(formatPercent("reading", bytes, of));
   const shown = await (await openInput(context, typed, { onRead, onOpened: () => undefined }))();
   const { dataset, logged } = shown;
-  await useReading(context, dataset, async () => {
-    const { groups, trajectories, failure } = checkResult(dataset);
-    if (failure !== undefined && groups.read === groups.rejected) throw failure;
-    update("writing the page");
-    const page = await pages.exportPage(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
-    // Data of the local service is private.
-    const mode = logged === undefined ? combineModes(dataset.sources) : 0o600;
-    const bytes = pages.writePageFile(file, page.pieces, mode);
-    stop();
-    if (screen.isForProgram) {
-      await printDocument(screen, {
-        ...{ status: "written", file, bytes },
-        groups: { ...page.groups, rejected: groups.rejected },
-        trajectories: { ...page.trajectories, rejected: trajectories.rejected },
-        not_chosen: dataset.filteredOut,
-      } satisfies ViewDocument);
-    }
-    const { written, read } = page.groups;
-    const size = `${(bytes / 1e6).toFixed(1)} MB`;
-    screen.notice(`wrote ${written} of ${pluralize(read, "group")}, ${groups.rejected} invalid, to ${file} (${size})`);
-    const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
-    if (written < read)
-      screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);
-    if (failure !== undefined) throw failure;
-  });
+  keepReading(context, dataset);
+  const { groups, trajectories, failure } = checkResult(dataset);
+  if (failure !== undefined && groups.read === groups.rejected) throw failure;
+  update("writing the page");
+  const page = await pages.exportPage(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
+  // Data of the local service is private.
+  const mode = logged === undefined ? combineModes(dataset.sources) : 0o600;
+  const bytes = pages.writePageFile(file, page.pieces, mode);
+  stop();
+  if (screen.isForProgram) {
+    await printDocument(screen, {
+      ...{ status: "written", file, bytes },
+      groups: { ...page.groups, rejected: groups.rejected },
+      trajectories: { ...page.trajectories, rejected: trajectories.rejected },
+      not_chosen: dataset.filteredOut,
+    } satisfies ViewDocument);
+  }
+  const { written, read } = page.groups;
+  const size = `${(bytes / 1e6).toFixed(1)} MB`;
+  screen.notice(`wrote ${written} of ${pluralize(read, "group")}, ${groups.rejected} invalid, to ${file} (${size})`);
+  const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
+  if (written < read)
+    screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);
+  if (failure !== undefined) throw failure;
 };
 
 /** Delay before the browser opens, so that an unreadable input fails first. */
