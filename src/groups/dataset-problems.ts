@@ -12,14 +12,7 @@ import { findBounds } from "./metrics/sums.ts";
 import { type Column, DigestTable } from "./parts/column.ts";
 import type { UnsortedPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
-import {
-  type IndexedGroups,
-  locateGroup,
-  locateIfKept,
-  locatePart,
-  openOrderedLocator,
-  reportGroup,
-} from "./positions.ts";
+import { type IndexedGroups, locateGroup, locatePart, openPartLocator, reportGroup, reportPart } from "./positions.ts";
 
 /** Reports problems of whole groups; an error makes the group invalid. @throws the signal's reason */
 export const reportGroupProblems = async (
@@ -134,11 +127,9 @@ export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGro
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
 
 export const reportUnsortedParts = async (dataset: IndexedGroups, unsorted: readonly UnsortedPart[]): Promise<void> => {
-  const { parts, problems } = dataset.found;
   for (const { part, first, key } of unsorted) {
-    const data = { id: key, line: parts.columns.line.at(first) };
-    const spot = await locateIfKept(dataset, { rule: "group-scattered", part, path: () => ["group_id"] });
-    problems.report("group-scattered", data, () => spot);
+    const data = { id: key, line: dataset.found.parts.columns.line.at(first) };
+    await reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }
 };
 
@@ -247,8 +238,7 @@ const reportMissingFeature = async (dataset: IndexedGroups, feature: MissingFeat
     // With --strict, every file has an error, because none of its groups is valid.
     if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
-      const spot = await locateIfKept(dataset, { rule, part: at, path });
-      problems.report(rule, { all: isOfFile }, () => spot);
+      await reportPart(dataset, rule, { data: { all: isOfFile }, part: at, path });
     }
     reportedFile = file;
     if (isOfAll) {
@@ -291,7 +281,6 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
   const { parts } = found;
   const { fingerprint, trajectories, length } = parts.columns;
   const repeated = findRepeatedNumbers(fingerprint);
-  const inOrder = { ...dataset, find: openOrderedLocator() };
   const firsts = new Map<string, string>();
   let bytesRead = 0;
   for (let [part, first] = [0, 0]; repeated.size > 0 && part < parts.count; first += trajectories.at(part++)) {
@@ -303,6 +292,7 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
     bytesRead += length.at(part);
     if (bytesRead > maxReread) return;
     const all = await readTrajectories(dataset, part);
+    const locate = openPartLocator(dataset, part);
     for (const at of positions) {
       const trajectory = all[at];
       if (trajectory === undefined || !groups.isValid(group)) continue;
@@ -310,13 +300,14 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
       const path = pathOf(parts, part, at);
       const place = firsts.get(digest);
       if (place !== undefined)
-        await reportGroup(inOrder, "duplicate-trajectory", { data: { place }, group, part, path });
-      else firsts.set(digest, [formatLine(locatePart(dataset, part)), ...listPath(path)].join(", "));
+        await reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });
+      else {
+        const line = formatLine(locatePart(dataset, part));
+        firsts.set(digest, path.length > 0 ? `${line}, ${path.join(".")}` : line);
+      }
     }
   }
 };
-
-const listPath = (path: Path): readonly string[] => (path.length > 0 ? [path.join(".")] : []);
 
 const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
   const sorted = numbers.values().sort();

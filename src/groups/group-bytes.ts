@@ -8,7 +8,7 @@ import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../json/
 import { groupClosing, groupOpening } from "./parts/groups.ts";
 import type { Part } from "./parts/parts.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
-import { type IndexedGroups, locateInPart } from "./positions.ts";
+import { type IndexedGroups, openPartLocator } from "./positions.ts";
 
 export interface GroupPart {
   readonly source: Source;
@@ -166,9 +166,10 @@ export const readGroupTrajectories = async (
     const own = findPart(dataset, at);
     const bytes = own && (await window.readPart(own));
     if (own === undefined || bytes === undefined) continue;
+    const locate = openPartLocator(dataset, at);
     for (const [index, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
-      const spot = await locateInPart(dataset, at, own.part.kind === "group" ? ["trajectories", index] : []);
-      const { file, line } = { ...locateLine(own.source, own.part.line), ...spot };
+      const found = await locate(own.part.kind === "group" ? ["trajectories", index] : []);
+      const { file, line } = { ...locateLine(own.source, own.part.line), ...found };
       trajectories.push({ bytes: bytes.subarray(start, end), place: { file, line } });
     }
   }

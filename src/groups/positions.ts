@@ -2,7 +2,7 @@
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
-import type { Problem } from "../failure.ts";
+import type { Problem, Severity } from "../failure.ts";
 import { countUnitsBefore, fileOf, locateLine, readRange, type Source } from "../input/index.ts";
 import { findDeepest, readRoot, spanOf } from "../json/table.ts";
 import { countWhile } from "./parts/column.ts";
@@ -14,8 +14,6 @@ export interface IndexedGroups {
   readonly sources: readonly Source[];
   readonly found: ScanResult;
   readonly groups: Groups;
-  /** Default: `locateValue`. */
-  readonly find?: typeof locateValue;
 }
 
 /** Returns the position of a value of a part, or of the deepest existing value on its path. */
@@ -24,18 +22,9 @@ export const locateValue = async (
   { part, path }: { readonly part: Part; readonly path: Path },
 ): Promise<ProblemLocation> => await (await openLocator(source, part))(path);
 
-/** Opens a locator for ascending positions, which reads each part once. */
-export const openOrderedLocator = (): typeof locateValue => {
-  let last: { readonly source: Source; readonly start: number; find(path: Path): Promise<ProblemLocation> } | undefined;
-  return async (source, { part, path }) => {
-    if (last?.source !== source || last.start !== part.start) {
-      last = { source, start: part.start, find: await openLocator(source, part) };
-    }
-    return await last.find(path);
-  };
-};
+type Locate = (path: Path) => Promise<ProblemLocation>;
 
-const openLocator = async (source: Source, part: Part): Promise<(path: Path) => Promise<ProblemLocation>> => {
+const openLocator = async (source: Source, part: Part): Promise<Locate> => {
   const { name: file, origin } = source;
   const { start, line } = part;
   if (origin !== undefined) {
@@ -46,46 +35,60 @@ const openLocator = async (source: Source, part: Part): Promise<(path: Path) => 
   const root = readRoot(bytes);
   return async (path) => {
     const at = root === undefined ? 0 : spanOf(findDeepest(root, path)).start;
-    places.mark(at);
     return { file, ...places.of(at), path };
   };
 };
 
-/** Returns the position of a value of a part; reads the part only for a path. */
-export const locateInPart = async (dataset: IndexedGroups, position: number, path: Path): Promise<ProblemLocation> => {
-  const { sources, found, find = locateValue } = dataset;
-  const part = found.parts.at(position);
+/** Opens a locator of values in a part, which reads the part for the first path. */
+export const openPartLocator = ({ sources, found }: Pick<IndexedGroups, "sources" | "found">, at: number): Locate => {
+  const part = found.parts.at(at);
   const source = sources[part.source];
-  if (source === undefined) return {};
-  const place = locateLine(source, part.line);
-  try {
-    if (source.origin !== undefined || path.length > 0) return await find(source, { part, path });
-    return { ...place, column: countUnitsBefore(source.bytes, part) + 1, path, offset: part.start };
-  } catch {
-    // The file has changed.
-    return place;
-  }
+  let locate: Promise<Locate> | undefined;
+  return async (path) => {
+    if (source === undefined) return {};
+    const place = locateLine(source, part.line);
+    try {
+      if (source.origin === undefined && path.length === 0) {
+        return { ...place, column: countUnitsBefore(source.bytes, part) + 1, path, offset: part.start };
+      }
+      locate ??= openLocator(source, part);
+      return await (await locate)(path);
+    } catch {
+      // The file has changed.
+      return place;
+    }
+  };
 };
 
-/** Returns the position of a problem if the rule would store it, and sets the input of the next problem. */
-export const locateIfKept = async (
+interface PartProblem<Name extends RuleName> {
+  readonly data: RuleData<Name>;
+  readonly part: number;
+  readonly path?: Path | (() => Promise<Path>);
+  readonly locate?: Locate;
+}
+
+/** Reports a problem at a path of a part, which is read only if the problem is stored. */
+export const reportPart = async <Name extends RuleName>(
   dataset: IndexedGroups,
-  { rule, part, path }: { readonly rule: RuleName; readonly part: number; path(): Promise<Path> | Path },
-): Promise<ProblemLocation> => {
+  rule: Name,
+  { data, part, path = [], locate }: PartProblem<Name>,
+): Promise<Severity | undefined> => {
   const { parts, problems } = dataset.found;
   problems.setInput(dataset.sources[parts.columns.source.at(part)]?.name);
-  return problems.canKeep(rule) ? await locateInPart(dataset, part, await path()) : {};
+  const findPlace = async () =>
+    await (locate ?? openPartLocator(dataset, part))(typeof path === "function" ? await path() : path);
+  const place = problems.canKeep(rule) ? await findPlace() : {};
+  return problems.report(rule, data, () => place);
 };
 
-/** Reports a problem at a path of a part, by default the first part. An error makes the group invalid. */
+/** Reports a problem of a group, by default at its first part. An error makes the group invalid. */
 export const reportGroup = async <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
-  about: { readonly data: RuleData<Name>; readonly group: number; readonly part?: number; readonly path?: Path },
+  { group, ...problem }: Omit<PartProblem<Name>, "part"> & { readonly group: number; readonly part?: number },
 ): Promise<void> => {
-  const { data, group, part = dataset.groups.firstOf(group), path = [] } = about;
-  const spot = await locateIfKept(dataset, { rule, part, path: () => path });
-  if (dataset.found.problems.report(rule, data, () => spot) === "error") dataset.groups.reject(group);
+  const { groups } = dataset;
+  if ((await reportPart(dataset, rule, { part: groups.firstOf(group), ...problem })) === "error") groups.reject(group);
 };
 
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">): string =>
