@@ -24,11 +24,11 @@ import {
 import type { Span } from "../json/walk.ts";
 import { openGroupKeyReader } from "./group-key.ts";
 import { roles } from "./hints.ts";
-import { findPath, type Path, type PositionCounter } from "./rules/positions.ts";
+import { findInnermost, type Path, type PositionCounter } from "./rules/positions.ts";
 import type { ProblemLocation } from "./rules/problems.ts";
 import { findSecrets } from "./rules/secrets.ts";
 import { describeValue, Kind, kindAt, kindOf, onlyKinds } from "./shape.ts";
-import { checkTypes, inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
+import { inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
 
 /** JSON values of a source, with the offset of its first byte. */
@@ -88,14 +88,13 @@ const groupType = defineObjectType({ trajectories: required(Kind.array), excepti
 
 const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
-type PartFacts = Pick<Part, "kind" | "valid" | "trajectories" | "reward">;
+/** `trajectories`: the number of a part that is a group. `facts`: those of a valid part. */
+interface CheckedPart {
+  readonly kind: Part["kind"];
+  readonly trajectories?: number;
+  readonly facts?: readonly TrajectoryFacts[] | undefined;
+}
 
-type PartMeasures = Pick<Part, "equal" | "version" | "training">;
-
-const noMeasures: PartMeasures = { training: 0, version: Number.NaN, equal: false };
-const unreadablePart: PartFacts = { kind: "unreadable", valid: false, trajectories: 0, reward: 0 };
-const invalidGroup: PartFacts = { ...unreadablePart, kind: "group" };
-const invalidTrajectory: PartFacts = { ...unreadablePart, kind: "trajectory", trajectories: 1 };
 const emptyBuffer = Buffer.alloc(0);
 
 export class Checker {
@@ -108,9 +107,7 @@ export class Checker {
   #line = 0;
   /** True if a problem makes the current value invalid. */
   #isInvalid = false;
-  /** Reused: facts of the last inspected trajectories, and rewards of the last measured trajectories. */
   readonly #facts: TrajectoryFacts[] = [];
-  readonly #rewards: number[] = [Number.NaN];
 
   /** @param file name of the source */
   constructor(file: string, { result, index, groupBy }: ScanOptions) {
@@ -139,7 +136,7 @@ export class Checker {
     const start = closeTruncated(block.text.bytes.subarray(span.start, span.start + faultAt));
     const value = start && readRoot(start);
     const key = value && this.#readGroupKey(value, () => undefined);
-    this.#addPart(block.text, span, key === undefined ? unreadablePart : invalidTrajectory);
+    this.#addPart(block.text, span, { kind: key === undefined ? "unreadable" : "trajectory" });
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
@@ -156,7 +153,7 @@ export class Checker {
       this.#report("not-an-object", { found: describeValue(text, node) }, node);
       // A string or an array can contain a trajectory.
       const canBelong = (kindAt(text, node) & (Kind.string | Kind.array)) !== 0;
-      this.#addPart(text, spanOf(value), canBelong ? unreadablePart : invalidGroup);
+      this.#addPart(text, spanOf(value), { kind: canBelong ? "unreadable" : "group" });
       return;
     }
     const { more: shape } = requestType.shape.read(text, node);
@@ -175,7 +172,7 @@ export class Checker {
     check(text, node, this.#report);
     this.#addRequest(value, kindOf(text, split) === Kind.string ? readString(text, split) : undefined);
     if (repeatedKeys.length > 0 || kindOf(text, list) !== Kind.array) {
-      this.#addPart(text, spanOf(value), invalidGroup);
+      this.#addPart(text, spanOf(value), { kind: "group" });
       return;
     }
     for (const [at, own] of childrenOf({ text, node: list })) {
@@ -209,112 +206,93 @@ export class Checker {
     const list = isObject ? shape.at(text, shape.slots.trajectories) : 0;
     const exceptions = isObject ? countElements(text, shape.at(text, shape.slots.exceptions)) : 0;
     if (isObject && shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
-    const known = kindOf(text, list) === Kind.array ? this.#inspectTrajectories(text, list) : undefined;
-    if (known === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
-    if (known !== undefined) this.#compareVersions(node, known);
+    const facts = kindOf(text, list) === Kind.array ? this.#inspectTrajectories(text, list) : undefined;
+    if (facts?.length === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
+    this.#compareVersions(node, facts ?? []);
     this.#reportSecrets();
-    const valid = known !== undefined && !this.#isInvalid;
-    const measured = valid ? this.#addToMetrics(known) : noMeasures;
-    if (valid) this.result.tally.addGroup({ rewards: this.#rewards, exceptions });
-    const count = known ?? countElements(text, list);
-    this.#addPart(text, spanOf(value), { kind: "group", valid, trajectories: count, reward: 0 }, measured);
+    const measured = this.#isInvalid ? undefined : facts;
+    if (measured !== undefined)
+      this.result.tally.addGroup({ rewards: measured.map(({ reward }) => reward), exceptions });
+    const count = facts?.length ?? countElements(text, list);
+    this.#addPart(text, spanOf(value), { kind: "group", trajectories: count, facts: measured });
   }
 
-  /** Inspects a list of trajectories; returns their number, or undefined if one has wrong types. */
-  #inspectTrajectories(text: JsonTable, list: number): number | undefined {
+  /** Inspects a list of trajectories; returns their facts, or undefined if one has wrong types. */
+  #inspectTrajectories(text: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
     let areTyped = checkElements(text, list, trajectories, this.#report);
     let count = 0;
     const end = nodeAfter(text, list);
     for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
       if (kindAt(text, node) !== Kind.object) continue;
-      if (this.#inspect(text, node, count)) count++;
+      if (inspectTrajectory(text, node, this.#factsAt(count), this.#report)) count++;
       else areTyped = false;
     }
-    return areTyped ? count : undefined;
+    return areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
-  /** Inspects a trajectory into facts `at`; true if its types are right. */
-  #inspect(text: JsonTable, node: number, at: number): boolean {
-    if (!checkTypes(text, node, this.#report)) return false;
-    if (at === this.#facts.length) this.#facts.push(newTrajectoryFacts());
-    const facts = this.#facts[at];
-    if (facts !== undefined) inspectTrajectory(text, node, facts, this.#report);
-    return true;
-  }
-
-  #compareVersions(group: number, count: number): void {
+  #compareVersions(group: number, facts: readonly TrajectoryFacts[]): void {
     let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (let at = 0; at < count; at++) {
-      const version = this.#facts[at]?.version ?? Number.NaN;
+    for (const { version } of facts) {
       if (version < least) least = version;
       if (version > most) most = version;
     }
     if (least < most) this.#report("mixed-policy-versions", { least, most }, group);
   }
 
+  #factsAt(position: number): TrajectoryFacts {
+    this.#facts[position] ??= newTrajectoryFacts();
+    return this.#facts[position];
+  }
+
   #checkTrajectory(value: CheckedValue): void {
     const { text, node } = value;
-    const isTyped = this.#inspect(text, node, 0);
+    const own = this.#factsAt(0);
+    const facts = inspectTrajectory(text, node, own, this.#report) ? own : undefined;
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
-    const valid = isTyped && !this.#isInvalid;
-    const measured = valid ? this.#addToMetrics(1) : noMeasures;
-    const reward = isTyped ? (this.#facts[0]?.reward ?? 0) : 0;
-    this.#addPart(text, spanOf(value), { kind: "trajectory", valid, trajectories: 1, reward }, measured);
+    const measured = facts === undefined || this.#isInvalid ? undefined : [facts];
+    this.#addPart(text, spanOf(value), { kind: "trajectory", facts: measured });
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
-  /** Adds the valid trajectories of the next part to the metrics. */
-  #addToMetrics(count: number): PartMeasures {
-    const { rewards, parts, tally } = this.result;
-    const { text } = this.#value;
-    const { reader } = this.#block;
-    let newest = Number.NaN;
+  #addPart(text: JsonTable, { start, end }: Span, { kind, trajectories, facts }: CheckedPart): void {
+    const { parts, rewards, tally } = this.result;
+    const valid = facts !== undefined;
+    const count = trajectories ?? (kind === "trajectory" ? 1 : 0);
     let training = 0;
+    let version = Number.NaN;
     let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    // Emptying an array frees its memory.
-    if (this.#rewards.length !== count) this.#rewards.length = count;
-    for (let at = 0; at < count; at++) {
-      const facts = this.#facts[at];
-      if (facts === undefined) continue;
-      const { reward, version, node } = facts;
-      this.#rewards[at] = reward;
-      tally.addMeasured(facts);
+    for (const own of facts ?? []) {
+      const { reward, node } = own;
+      tally.addMeasured(own);
       if (Number.isFinite(reward)) addToSketch(rewards, reward);
-      parts.fingerprints.push(reader.fingerprintOf(startOf(text, node), endOf(text, node)));
-      training |= facts.training;
-      if (Number.isNaN(newest) || version > newest) newest = version;
+      parts.fingerprints.push(this.#block.reader.fingerprintOf(startOf(text, node), endOf(text, node)));
+      training |= own.training;
+      if (Number.isNaN(version) || own.version > version) version = own.version;
       least = Math.min(least, reward);
       most = Math.max(most, reward);
     }
-    return { training, version: newest, equal: count > 1 && most - least <= rewardTolerance };
-  }
-
-  #addPart(text: JsonTable, { start, end }: Span, facts: PartFacts, measured = noMeasures): void {
-    const { parts } = this.result;
-    const { kind, valid, trajectories, reward } = facts;
-    const { equal, version, training } = measured;
-    const own = parts.hasDigests ? text.bytes.subarray(start, end) : emptyBuffer;
+    for (let at = 0; !valid && at < count; at++) parts.fingerprints.push(0);
+    const bytes = parts.hasDigests ? text.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
         // No spread: its objects have another layout for each line, which V8 compiles again.
         kind,
         valid,
-        trajectories,
-        reward,
-        equal,
+        trajectories: count,
+        reward: kind === "trajectory" ? (facts?.[0]?.reward ?? 0) : 0,
+        equal: valid && count > 1 && most - least <= rewardTolerance,
         version,
         training,
         source: this.#index,
         line: this.#line,
         start: this.#block.start + start,
         length: end - start,
-        checksum: parts.hasDigests ? crc32(own) : 0,
+        checksum: parts.hasDigests ? crc32(bytes) : 0,
       },
       // A digest as a string is cheaper than a new buffer.
-      parts.hasDigests ? Buffer.from(hash("sha256", own, "binary"), "latin1") : emptyBuffer,
+      parts.hasDigests ? Buffer.from(hash("sha256", bytes, "binary"), "latin1") : emptyBuffer,
     );
-    for (let at = 0; !valid && at < trajectories; at++) parts.fingerprints.push(0);
   }
 
   readonly #report: Report = (rule, data, node, ...steps) => {
@@ -329,7 +307,7 @@ export class Checker {
     return {
       file: this.#file,
       ...this.#block.places.of(startOf(at.text, at.node)),
-      path: [...path, ...findPath(text, { from: value, node }), ...steps],
+      path: [...path, ...findInnermost(text, { from: value, byte: startOf(text, node) }).path, ...steps],
     };
   }
 
@@ -342,22 +320,13 @@ export class Checker {
     for (const { start, kind } of findSecrets(text.bytes, spanOf(this.#value), this.#findRun)) {
       // The line and path locate the value, and the offset locates the secret.
       const locate = (): ProblemLocation => ({
-        ...this.#locate(findInnermost(text, { from: node, byte: start }), []),
+        ...this.#locate(findInnermost(text, { from: node, byte: start }).node, []),
         offset: this.#block.start + start,
       });
       if (this.result.problems.report("secret-in-content", { kind }, locate) === "error") this.#isInvalid = true;
     }
   }
 }
-
-const findInnermost = (text: JsonTable, { from, byte }: { readonly from: number; readonly byte: number }): number => {
-  let innermost = from;
-  for (let node = from; node < nodeAfter(text, from) && startOf(text, node) <= byte; node += nodeSize) {
-    // A key has no next node.
-    if (endOf(text, node) > byte && nodeAfter(text, node) > 0) innermost = node;
-  }
-  return innermost;
-};
 
 const countElements = (text: JsonTable, node: number): number => {
   if (kindOf(text, node) !== Kind.array) return 0;

@@ -14,17 +14,35 @@ import { findNearest } from "../nearest.ts";
 import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
-import type { TrajectoryFacts } from "./trajectory.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
 
-type TurnCounts = Pick<
-  TrajectoryFacts,
-  "turns" | "characters" | "choices" | "choicesWithLogprobs" | "speaks" | "callsTools"
->;
+/** Counts of messages, and their calls and results of tools in order, without an object for each. */
+export const newMessageFacts = () => ({
+  turns: 0,
+  /** Characters of content and of arguments of tool calls. */
+  characters: 0,
+  choices: 0,
+  choicesWithLogprobs: 0,
+  /** True if a message or choice has the role assistant. */
+  speaks: false,
+  /** True if a named tool is called. */
+  callsTools: false,
+  /**
+   * Three numbers for each call or result: its node, and the nodes of its id and of its tool's name; 0 for an id or a name
+   * that is empty or not a string, -1 for the name of a result.
+   */
+  events: [0],
+  /** Numbers in use: emptying an array frees its memory. */
+  eventCount: 0,
+  /** Index of the first event of the last message. */
+  lastEvents: 0,
+});
+
+type MessageFacts = ReturnType<typeof newMessageFacts>;
 
 type MessageCheck = (text: JsonTable, message: number, report: Report) => void;
 
-interface MessageFacts {
+interface MessageShape {
   /** True if the message is inside, in `message`. */
   readonly isChoice: boolean;
   readonly hasLogprobs: boolean;
@@ -41,7 +59,7 @@ const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("to
 
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
-  (kinds, text): MessageFacts => {
+  (kinds, text): MessageShape => {
     const isText = kinds.role === Kind.string;
     const role = isText ? roleNames.indexOf(readString(text, messageShape.at(text, slots.role))) : -1;
     const reports: MessageCheck[] = [];
@@ -67,7 +85,7 @@ const functionShape = new Shape(["name", "arguments"], onlyKinds);
 const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 
 /** Reports problems of messages, and counts them. */
-export const inspectMessages = (text: JsonTable, list: number, turns: TurnCounts, report: Report): void => {
+export const inspectMessages = (text: JsonTable, list: number, turns: MessageFacts, report: Report): void => {
   checkElements(text, list, messages, report);
   turns.turns = countNumbers(text, list);
   turns.characters = 0;
@@ -75,8 +93,8 @@ export const inspectMessages = (text: JsonTable, list: number, turns: TurnCounts
   turns.choicesWithLogprobs = 0;
   turns.speaks = false;
   turns.callsTools = false;
-  eventCount = 0;
-  lastEvents = -1;
+  turns.eventCount = 0;
+  turns.lastEvents = -1;
   const end = nodeAfter(text, list);
   for (let entry = list + nodeSize; entry < end; entry = nodeAfter(text, entry)) {
     turns.turns++;
@@ -94,12 +112,15 @@ export const inspectMessages = (text: JsonTable, list: number, turns: TurnCounts
     if (content === Kind.string) turns.characters += detailOf(text, messageShape.at(text, slots.content));
     else if (content === Kind.array) turns.characters += countCharacters(text, messageShape.at(text, slots.content));
     if (role === assistant) turns.speaks = true;
-    if (role === tool) addResult(text, messageShape.at(text, slots.tool_call_id));
+    if (role === tool) {
+      const id = messageShape.at(text, slots.tool_call_id);
+      addEvent(turns, id, kindOf(text, id) === Kind.string ? id : 0, resultMark);
+    }
     if (calls !== Kind.array) continue;
-    if (nodeAfter(text, entry) === end) lastEvents = eventCount;
+    if (nodeAfter(text, entry) === end) turns.lastEvents = turns.eventCount;
     addCalls(text, messageShape.at(text, slots.tool_calls), turns);
   }
-  if (lastEvents < 0) lastEvents = eventCount;
+  if (turns.lastEvents < 0) turns.lastEvents = turns.eventCount;
 };
 
 const reportRole: MessageCheck = (text, message, report) => {
@@ -135,27 +156,17 @@ const countCharacters = (text: JsonTable, content: number): number => {
   return characters;
 };
 
-/**
- * The calls and results of a trajectory in order, without an object for each. Three numbers each: its node, and the nodes of
- * its id and of its tool's name; 0 for an id or a name that is empty or not a string, -1 for the name of a result.
- */
-const events: number[] = [];
-let eventCount = 0;
-/** Index of the first event of the last message. */
-let lastEvents = 0;
 const [eventSize, resultMark] = [3, -1];
 
-const addEvent = (node: number, id: number, name: number): void => {
+const addEvent = (turns: MessageFacts, node: number, id: number, name: number): void => {
+  const { events, eventCount } = turns;
   events[eventCount] = node;
   events[eventCount + 1] = id;
   events[eventCount + 2] = name;
-  eventCount += eventSize;
+  turns.eventCount += eventSize;
 };
 
-const addResult = (text: JsonTable, id: number): void =>
-  addEvent(id, kindOf(text, id) === Kind.string ? id : 0, resultMark);
-
-const addCalls = (text: JsonTable, list: number, turns: TurnCounts): void => {
+const addCalls = (text: JsonTable, list: number, turns: MessageFacts): void => {
   const end = nodeAfter(text, list);
   for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
@@ -168,7 +179,7 @@ const addCalls = (text: JsonTable, list: number, turns: TurnCounts): void => {
       if (called.arguments === Kind.string) turns.characters += detailOf(text, functionShape.at(text, 2));
     }
     if (name > 0) turns.callsTools = true;
-    addEvent(node, id, name);
+    addEvent(turns, node, id, name);
   }
 };
 
@@ -177,11 +188,16 @@ const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, 
 const maxComparedTools = 200;
 
 /**
- * Reports calls of undeclared tools and calls without a result in the messages inspected last.
+ * Reports calls of undeclared tools and calls without a result.
  * @param listed names of the offered tools; undefined if unknown
  */
-export const inspectCalls = (text: JsonTable, listed: ReadonlySet<string> | undefined, report: Report): void => {
-  const last = lastEvents;
+export const inspectCalls = (
+  text: JsonTable,
+  found: MessageFacts,
+  listed: ReadonlySet<string> | undefined,
+  report: Report,
+): void => {
+  const { events, eventCount, lastEvents: last } = found;
   for (let at = 0; listed !== undefined && at < eventCount; at += eventSize) {
     const node = events[at + 2] ?? 0;
     const name = node > 0 ? readString(text, node) : undefined;
@@ -190,8 +206,8 @@ export const inspectCalls = (text: JsonTable, listed: ReadonlySet<string> | unde
       listed.size > maxComparedTools ? undefined : findNearest(name.slice(0, maxNameLength), listed);
     report("undeclared-tool", { name: shortName(name), suggestion }, node);
   }
-  if (last === eventCount && areAllAnswered(text)) return;
-  const { waiting, answered } = matchCalls(text, last);
+  if (last === eventCount && areAllAnswered(text, found)) return;
+  const { waiting, answered } = matchCalls(text, events, last);
   for (const at of waiting) {
     const [node = 0, , name = 0] = events.slice(at, at + eventSize);
     report("missing-tool-result", { name: name > 0 ? shortName(readString(text, name)) : undefined }, node);
@@ -205,7 +221,7 @@ export const inspectCalls = (text: JsonTable, listed: ReadonlySet<string> | unde
 };
 
 /** True if each result has the id of the oldest waiting call and no call waits at the end, as nearly always. */
-const areAllAnswered = (text: JsonTable): boolean => {
+const areAllAnswered = (text: JsonTable, { events, eventCount }: MessageFacts): boolean => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
     // A call without an id cannot have a result.
@@ -222,7 +238,7 @@ const haveSameSpelling = (text: JsonTable, a: number, b: number): boolean =>
   text.bytes.compare(text.bytes, startOf(text, a), endOf(text, a), startOf(text, b), endOf(text, b)) === 0;
 
 /** Matches calls with results by id. A result without an id, which another rule reports, answers the oldest call. */
-const matchCalls = (text: JsonTable, end: number) => {
+const matchCalls = (text: JsonTable, events: readonly number[], end: number) => {
   const waiting = new Map<string, number[]>();
   const answered = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {

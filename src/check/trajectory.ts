@@ -13,7 +13,7 @@ import {
   readString,
 } from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
-import { inspectCalls, inspectMessages } from "./messages.ts";
+import { inspectCalls, inspectMessages, newMessageFacts } from "./messages.ts";
 import { shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
 import {
@@ -27,7 +27,7 @@ import {
   required,
 } from "./types.ts";
 
-const noMetricNames: readonly string[] = [];
+const noMetrics: readonly string[] = [];
 
 /** Facts of an unread trajectory. Numbers start as doubles: V8 recompiles the users of integers that become doubles. */
 export const newTrajectoryFacts = () => ({
@@ -38,17 +38,9 @@ export const newTrajectoryFacts = () => ({
   /** Training data that it has and lacks, as bits (groups/metrics/metrics.ts). */
   training: 0,
   /** Names and values of its metrics, in the same order. */
-  names: noMetricNames,
+  names: noMetrics,
   metrics: [Number.NaN],
-  turns: 0,
-  /** Characters of content and of arguments of tool calls. */
-  characters: 0,
-  choices: 0,
-  choicesWithLogprobs: 0,
-  /** True if a message or choice has the role assistant. */
-  speaks: false,
-  /** True if a named tool is called. */
-  callsTools: false,
+  ...newMessageFacts(),
 });
 
 export type TrajectoryFacts = ReturnType<typeof newTrajectoryFacts>;
@@ -117,49 +109,49 @@ const trajectoryType = defineObjectType(
 const { shape } = trajectoryType;
 const { slots } = shape;
 
-/** Reports wrong types of fields; true if all are right. */
-export const checkTypes = trajectoryType.check;
-
 /** True if a value has the types of a trajectory. */
 export const isTrajectory = ({ text, node }: JsonValue): boolean =>
-  kindAt(text, node) === Kind.object && checkTypes(text, node, () => undefined);
+  kindAt(text, node) === Kind.object && trajectoryType.check(text, node, () => undefined);
 
 /** Fields of a trajectory in the interface. */
 export const trajectoryFields: readonly string[] = shape.names.filter((name) => !/^exceptions?$/.test(name));
 
-/** Reports problems of a trajectory whose types are right, and fills in its facts. */
-export const inspectTrajectory = (text: JsonTable, node: number, facts: TrajectoryFacts, report: Report): void => {
-  const { kinds, nulls, more } = shape.read(text, node);
-  const reward = shape.at(text, slots.reward);
+/** Reports problems of a trajectory, and returns its facts; undefined if a field has a wrong type. */
+export const inspectTrajectory = (text: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
+  if (!trajectoryType.check(text, node, report)) return false;
   facts.node = node;
-  facts.reward = readNumber(text, reward);
+  const { kinds, nulls, more } = shape.read(text, node);
+  const rewardNode = shape.at(text, slots.reward);
+  const reward = readNumber(text, rewardNode);
   for (const field of nulls) report("null-field", { field }, shape.at(text, slots[field]));
-  if (!Number.isFinite(facts.reward)) report("reward-not-finite", undefined, reward);
+  if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);
   if (more.isFailedCandidate) inspectExceptions(text, report);
   const listed = kinds.tools === Kind.array ? inspectTools(text, shape.at(text, slots.tools), report) : undefined;
-  const turns = shape.at(text, slots.messages_and_choices);
-  inspectMessages(text, turns, facts, report);
-  inspectCalls(text, listed, report);
-  if (!facts.speaks && facts.choices === 0) report("no-assistant-turn", undefined, turns);
+  const list = shape.at(text, slots.messages_and_choices);
+  inspectMessages(text, list, facts, report);
+  const { choices, choicesWithLogprobs, speaks, callsTools } = facts;
+  inspectCalls(text, facts, listed, report);
+  if (!speaks && choices === 0) report("no-assistant-turn", undefined, list);
   if (kinds.additional_histories === Kind.array) {
     inspectHistories(text, shape.at(text, slots.additional_histories), report);
   }
-  facts.names = noMetricNames;
+  facts.names = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(text, shape.at(text, slots.metrics), facts, report);
   if (more.isNested) inspectMetadata(text, shape.at(text, slots.metadata), report);
   if (kinds.logs === Kind.array) checkElements(text, shape.at(text, slots.logs), logs, report);
   const initial = readVersion(text, slots.initial_policy_version);
   const final = readVersion(text, slots.final_policy_version);
-  facts.version = Number.isNaN(final) ? initial : final;
   if (final < initial)
     report("policy-versions-reversed", { initial, final }, shape.at(text, slots.final_policy_version));
-  const { choices, choicesWithLogprobs, speaks, callsTools } = facts;
   const bits = trainingBits;
+  facts.reward = reward;
+  facts.version = Number.isNaN(final) ? initial : final;
   facts.training =
     (choices > 0 ? bits.choice : speaks ? 2 * bits.choice : 0) |
     (choicesWithLogprobs > 0 ? bits.logprobs : 0) |
     (choicesWithLogprobs < choices ? 2 * bits.logprobs : 0) |
     (kinds.tools === Kind.array ? bits.tools : callsTools ? 2 * bits.tools : 0);
+  return true;
 };
 
 /** Returns a policy version of the trajectory read last; NaN if it has none. */
@@ -197,16 +189,13 @@ const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySe
 
 const histories = { kind: Kind.object, of: { rule: "history-type" } } as const;
 
-/** Facts of histories, which no metric uses. */
-const historyFacts = newTrajectoryFacts();
-
 const inspectHistories = (text: JsonTable, list: number, report: Report): void => {
   checkElements(text, list, histories, report);
   const end = nodeAfter(text, list);
   for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
     const own = findMemberNode(text, node, "messages_and_choices") ?? 0;
-    if (kindOf(text, own) === Kind.array) inspectMessages(text, own, historyFacts, report);
+    if (kindOf(text, own) === Kind.array) inspectMessages(text, own, newMessageFacts(), report);
     else report("history-type", { found: describeValue(text, node) }, node);
   }
 };

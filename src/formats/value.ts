@@ -1,5 +1,5 @@
 /** A value of another tool's record, which can be written with its bytes. */
-import { findPath, type Path } from "../check/rules/positions.ts";
+import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import {
   endOf,
@@ -252,7 +252,9 @@ export class Value {
   /** Its path from the record, through strings that contain JSON. */
   get path(): Path {
     const { table, holder } = this.#in;
-    const own = holder?.isList ? [this.#node / nodeSize - 1] : findPath(table, { from: 0, node: this.#node });
+    const own = holder?.isList
+      ? [this.#node / nodeSize - 1]
+      : findInnermost(table, { from: 0, byte: startOf(table, this.#node) }).path;
     return [...(holder?.path ?? []), ...own];
   }
 

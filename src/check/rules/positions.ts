@@ -1,7 +1,7 @@
 /** Positions of bytes as line and column, paths of values, and short names. */
 import type { Problem } from "../../failure.ts";
 import { nodeSize } from "../../json/reader.ts";
-import { firstByteAt, type JsonTable, nodeAfter, readString } from "../../json/table.ts";
+import { endOf, firstByteAt, type JsonTable, nodeAfter, readString, startOf } from "../../json/table.ts";
 import { endOfLine, openBrace } from "../../json/walk.ts";
 
 /** Line and column from 1 (columns in UTF-16 units), and byte offset. */
@@ -20,13 +20,6 @@ interface PositionedBytes {
   readonly unitsBefore?: () => number;
 }
 
-/** UTF-16 units between the start of a line and an offset in it. */
-interface Count {
-  readonly from: number;
-  readonly to: number;
-  readonly units: number;
-}
-
 /** Counts positions from a mark that moves forward, so that a long text is counted once. */
 export class PositionCounter {
   readonly #text: PositionedBytes;
@@ -35,9 +28,8 @@ export class PositionCounter {
   #next: number | undefined;
   #lineStart = 0;
   #line: number;
-  #marked: Count = { from: 0, to: 0, units: 0 };
-  /** The position counted last: a long line can have many problems. */
-  #last = this.#marked;
+  /** The position counted last, from which the next is counted: a long line can have many problems. */
+  #last = { lineStart: 0, at: 0, units: 0 };
 
   constructor(text: PositionedBytes) {
     this.#text = text;
@@ -60,22 +52,17 @@ export class PositionCounter {
   /** Returns the position of a byte at or after the mark. */
   of(at: number): Position {
     const { bytes, start, line: first, unitsBefore } = this.#text;
-    this.#marked = this.#count(this.#marked, this.#lineStart, this.#at);
     let [line, from] = [this.#line, this.#lineStart];
     this.#next ??= endOfLine(bytes, this.#at);
     for (let end = this.#next; end < at; end = endOfLine(bytes, from)) {
       line++;
       from = end + 1;
     }
-    this.#last = this.#count(this.#last.from === from && this.#last.to <= at ? this.#last : this.#marked, from, at);
+    const { at: known, units } = this.#last.lineStart === from ? this.#last : { at: from, units: 0 };
+    const between = bytes.toString("utf8", Math.min(known, at), Math.max(known, at)).length;
+    this.#last = { lineStart: from, at, units: at < known ? units - between : units + between };
     const before = line === first ? (unitsBefore?.() ?? 0) : 0;
     return { line, column: before + this.#last.units + 1, offset: start + at };
-  }
-
-  /** Counts the units up to an offset, after those of a known offset of the same line. */
-  #count(known: Count, from: number, to: number): Count {
-    const { to: at, units } = known.from === from ? known : { to: from, units: 0 };
-    return { from, to, units: units + this.#text.bytes.toString("utf8", at, to).length };
   }
 }
 
@@ -86,19 +73,23 @@ export const formatLine = ({ file = "the input", line = 1 }: Pick<Problem, "file
 /** Path of a JSON value from its root. */
 export type Path = readonly (string | number)[];
 
-/** Returns the path from one value to another inside it. */
-export const findPath = (text: JsonTable, { from, node }: { readonly from: number; readonly node: number }): Path => {
+/** Finds the innermost value that contains a byte, with the path to it from a value that contains it. */
+export const findInnermost = (
+  text: JsonTable,
+  { from, byte }: { readonly from: number; readonly byte: number },
+): { readonly path: Path; readonly node: number } => {
   const path: (string | number)[] = [];
-  for (let holder = from; holder !== node; ) {
+  for (let holder = from; ; ) {
     // The node before the value of a member is its key.
     const keySize = firstByteAt(text, holder) === openBrace ? nodeSize : 0;
+    const end = nodeAfter(text, holder);
     let child = holder + nodeSize;
     let position = 0;
-    for (; nodeAfter(text, child + keySize) <= node; child = nodeAfter(text, child + keySize)) position++;
+    for (; child < end && endOf(text, child + keySize) <= byte; child = nodeAfter(text, child + keySize)) position++;
+    if (child >= end || startOf(text, child + keySize) > byte) return { path, node: holder };
     path.push(keySize > 0 ? readString(text, child) : position);
     holder = child + keySize;
   }
-  return path;
 };
 
 /** Maximum characters of a name from the file in a message. */
