@@ -311,13 +311,10 @@ export class Checker {
     };
   }
 
-  readonly #findRun = (from: number, end: number, length: number): number =>
-    this.#block.reader.findRun(from, end, length);
-
   /** Reports secrets at the values that contain them. */
   #reportSecrets(): void {
     const { text, node } = this.#value;
-    for (const { start, kind } of findSecrets(text.bytes, spanOf(this.#value), this.#findRun)) {
+    for (const { start, kind } of findSecrets(text.bytes, spanOf(this.#value), this.#block.reader)) {
       // The line and path locate the value, and the offset locates the secret.
       const locate = (): ProblemLocation => ({
         ...this.#locate(findInnermost(text, { from: node, byte: start }).node, []),

@@ -47,7 +47,7 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
 /** Returns the group key of a trajectory as text: of the requested name, else of the most certain name. */
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
   const values = groupBy === undefined ? [] : toPaths(groupBy).map((path) => getValue(trajectory, path));
-  const isCertain = ({ name }: { readonly name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
+  const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
   const value = values.find((one) => one !== undefined && one !== null);
   const json = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
   return json?.startsWith('"') === true ? String(JSON.parse(json)) : json;

@@ -116,7 +116,7 @@ const hintForWrapper = (holder: JsonObject): string | undefined => {
 /** Returns advice for a value of the wrong type that looks like one of the right type. */
 export const hintForWrongType = (
   found: unknown,
-  { field, wanted }: { readonly field: string; readonly wanted: string },
+  { field, wanted }: { field: string; wanted: string },
 ): string | undefined => {
   const isNumber = wanted.endsWith("number");
   if (field === "reward" && found === null) return "write a number, or leave out the trajectory";

@@ -116,10 +116,7 @@ export class Scan {
   async #scanLong({ start, end, last }: LongText): Promise<void> {
     const text = { start, end, line: this.#line };
     if (end - start > blockBytes && (await scanArray(this.#source, text, this.#options))) return;
-    if (end - start <= maxTextBytes) {
-      await this.#scanWhole({ start, end, last });
-      return;
-    }
+    if (end - start <= maxTextBytes) return await this.#scanWhole({ start, end, last });
     const block = { ...emptyBlock, start, places: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
     const data = { limit: maxTextBytes };
     if (!this.#isDocument) this.#reportAt(block, 0)("line-too-long", data);
@@ -183,12 +180,11 @@ const blankOutByteOrderMarks = (own: Buffer): Buffer => {
 
 type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
-interface TextFault {
-  readonly at: number;
-  readonly fault: Exclude<Fault, "end">;
-}
-
-const reportFault = (bytes: Buffer, { at, fault }: TextFault, report: ReportFault): void => {
+const reportFault = (
+  bytes: Buffer,
+  { at, fault }: { at: number; fault: Exclude<Fault, "end"> },
+  report: ReportFault,
+): void => {
   const ahead = bytes.toString("latin1", Math.max(0, at - maxAheadBytes), at).trimEnd();
   /** The word at the fault, with its sign: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];

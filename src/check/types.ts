@@ -91,7 +91,7 @@ export const defineObjectType = <Name extends string, More>(
 
 export const reportWrongType = (
   text: JsonTable,
-  { node, field, wanted }: { readonly node: number; readonly field: string; readonly wanted: string },
+  { node, field, wanted }: { node: number; field: string; wanted: string },
   report: Report,
 ): false => {
   const instead = () => hintForWrongType(parseNode(text, node), { field, wanted });

@@ -3,16 +3,31 @@ import { hash } from "node:crypto";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { formatLine, type Path } from "../check/rules/positions.ts";
-import { readRange } from "../input/index.ts";
 import { getMember, isObject, parseJson } from "../json/walk.ts";
-import { findPart, findTrajectorySpans, parseRewards, ReadWindow, readPartValue, recheckBytes } from "./group-bytes.ts";
+import {
+  findTrajectorySpans,
+  parseRewards,
+  ReadWindow,
+  readPartStart,
+  readPartValue,
+  recheckBytes,
+} from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
 import { type Column, DigestTable } from "./parts/column.ts";
 import type { UnsortedPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
-import { type IndexedGroups, locateGroup, locatePart, openPartLocator, reportGroup, reportPart } from "./positions.ts";
+import {
+  type GroupPart,
+  getPart,
+  type IndexedGroups,
+  locateGroup,
+  locatePart,
+  openPartLocator,
+  reportGroup,
+  reportPart,
+} from "./positions.ts";
 
 /** Reports problems of whole groups; an error makes the group invalid. @throws the signal's reason */
 export const reportGroupProblems = async (
@@ -72,9 +87,9 @@ const findSharedKey = async (dataset: IndexedGroups): Promise<string | undefined
   for (let group = 0, checked = 0; group < groups.count && checked < maxCheckedGroups; group++) {
     if (groups.trajectoriesOf(group) !== 1) continue;
     checked++;
-    const own = findPart(dataset, groups.firstOf(group));
-    if (own?.part.kind !== "trajectory" || !own.part.valid) continue;
-    for (const { name, text } of findGroupKeys(await readPartValue(own.source, own.part))) {
+    const own = getPart(dataset, groups.firstOf(group));
+    if (own.part.kind !== "trajectory" || !own.part.valid) continue;
+    for (const { name, text } of findGroupKeys(await readPartValue(own))) {
       values.set(name, [...(values.get(name) ?? []), text]);
     }
   }
@@ -185,8 +200,8 @@ const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: S
   const window = new ReadWindow();
   for (let part = 0; part < parts.count; part++) {
     const group = groups.groupOf(part);
-    const own = parts.columns.source.at(part) === source && groups.isValid(group) ? findPart(dataset, part) : undefined;
-    if (own === undefined) continue;
+    if (parts.columns.source.at(part) !== source || !groups.isValid(group)) continue;
+    const own = getPart(dataset, part);
     const all = parseRewards(await window.read(own.source, own.part.start, own.part.length), own.part);
     for (const [at, reward] of all.entries()) {
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - middle) > distance;
@@ -255,7 +270,7 @@ const maxSearchedBytes = 2 ** 20;
 const locateMissingFeature = async (dataset: IndexedGroups, part: number, feature: MissingFeature): Promise<Path> => {
   const { parts } = dataset.found;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
-  for (const [at, trajectory] of isShort ? (await readTrajectories(dataset, part)).entries() : []) {
+  for (const [at, trajectory] of isShort ? (await readTrajectories(getPart(dataset, part))).entries() : []) {
     const { columns } = recheckBytes(trajectory, dataset.found).parts;
     if (lacks(columns.training.at(0), feature)) return [...pathOf(parts, part, at), ...feature.pathIn(trajectory)];
   }
@@ -266,10 +281,9 @@ const pathOf = (parts: Parts, part: number, at: number): Path =>
   parts.kindOf(part) === "group" ? ["trajectories", at] : [];
 
 /** Reads the trajectories of a part; none if the file has changed. */
-const readTrajectories = async (dataset: IndexedGroups, position: number): Promise<readonly Buffer[]> => {
-  const own = findPart(dataset, position);
-  const bytes = own && (await readRange(own.source.bytes, own.part).catch(() => undefined));
-  if (own === undefined || bytes === undefined) return [];
+const readTrajectories = async (own: GroupPart): Promise<readonly Buffer[]> => {
+  const bytes = await readPartStart(own).catch(() => undefined);
+  if (bytes === undefined) return [];
   return findTrajectorySpans(bytes, own.part).map(({ start, end }) => bytes.subarray(start, end));
 };
 
@@ -291,8 +305,9 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
     signal?.throwIfAborted();
     bytesRead += length.at(part);
     if (bytesRead > maxReread) return;
-    const all = await readTrajectories(dataset, part);
-    const locate = openPartLocator(dataset, part);
+    const own = getPart(dataset, part);
+    const all = await readTrajectories(own);
+    const locate = openPartLocator(own);
     for (const at of positions) {
       const trajectory = all[at];
       if (trajectory === undefined || !groups.isValid(group)) continue;

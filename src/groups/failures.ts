@@ -19,7 +19,7 @@ type ValidGroups = number | "some" | undefined;
 export const invalidInput = (
   problems: Problems,
   files: readonly string[],
-  { isSending, valid }: { readonly isSending?: boolean; readonly valid?: ValidGroups } = {},
+  { isSending, valid }: { isSending?: boolean; valid?: ValidGroups } = {},
 ): Failure => {
   const errors = problems.sorted(files).filter(({ severity }) => severity === "error");
   const [first] = errors;

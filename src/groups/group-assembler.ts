@@ -20,14 +20,21 @@ export interface AssemblyOptions extends GroupingOptions {
   readonly onComplete: (group: number) => void;
 }
 
+/** An open group, with its digest so far and the time of its last trajectory. */
+interface OpenGroup {
+  readonly group: number;
+  readonly digest: ReturnType<typeof openGroupDigest>;
+  readonly at: number;
+}
+
 export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
 
 export const openGroupAssembler = (options: AssemblyOptions) => {
   const { found, groups, file, keys, size, elapsed, wasSent, onInvalid, onComplete } = options;
   const { parts, problems } = found;
   const { line } = parts.columns;
-  /** Digest so far and time of the last trajectory of each open group, by key. */
-  const openStates = new Map<string, { readonly digest: ReturnType<typeof openGroupDigest>; readonly at: number }>();
+  /** The open groups by key, longest idle first. */
+  const open = new Map<string, OpenGroup>();
   const completeGroups = new Map<string, number>();
   /** Line of the previous part if it is unreadable. */
   let unreadable: number | undefined;
@@ -56,23 +63,19 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     keys.add(group, digest);
     onComplete(group);
   };
-  const complete = (key: string): void => {
-    const [group, state] = [grouping.open.get(key), openStates.get(key)];
-    if (group === undefined || state === undefined) return;
-    grouping.open.delete(key);
-    openStates.delete(key);
+  const complete = (key: string, { group, digest }: OpenGroup): void => {
+    grouping.endGroup(key);
+    open.delete(key);
     completeGroups.set(key, group);
-    finish(group, state.digest.digest().subarray(0, digestBytes));
+    finish(group, digest.digest().subarray(0, digestBytes));
   };
   /** True if a group has its full size, or the size that an earlier run sent. */
-  const isComplete = (key: string): boolean => {
-    const [group, state] = [grouping.open.get(key), openStates.get(key)];
-    if (group === undefined || state === undefined) return false;
+  const isComplete = ({ group, digest }: OpenGroup): boolean => {
     if (size !== undefined && groups.trajectoriesOf(group) >= size) return true;
-    return groups.isValid(group) && wasSent(keys.next(state.digest.copy().digest().subarray(0, digestBytes)));
+    return groups.isValid(group) && wasSent(keys.next(digest.copy().digest().subarray(0, digestBytes)));
   };
   const completeAll = (): void => {
-    for (const key of grouping.open.keys()) complete(key);
+    for (const [key, own] of open) complete(key, own);
   };
 
   const grouping = openGrouping(options, {
@@ -80,7 +83,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
       if (endsGroups) completeAll();
       if (!parts.isValid(part)) onInvalid();
       if (parts.kindOf(part) !== "unreadable") return;
-      for (const group of grouping.open.values()) markAmbiguous(group, line.at(part));
+      for (const { group } of open.values()) markAmbiguous(group, line.at(part));
     },
     onGrouped: (grouped) => {
       const { part, group, key, isNew } = grouped;
@@ -92,29 +95,28 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
       }
       if (isNew) reportRepeatedKey(key, grouped);
       if (before !== undefined) markAmbiguous(group, before);
-      const digest = openStates.get(key)?.digest ?? openGroupDigest();
-      openStates.set(key, { digest: digest.update(parts.digests.at(part)), at: elapsed() });
-      // Keeps the map in the order of the last trajectories.
-      grouping.open.delete(key);
-      grouping.open.set(key, group);
-      if (isComplete(key)) complete(key);
+      const digest = open.get(key)?.digest ?? openGroupDigest();
+      const own = { group, digest: digest.update(parts.digests.at(part)), at: elapsed() };
+      open.delete(key);
+      open.set(key, own);
+      if (isComplete(own)) complete(key, own);
     },
   });
   return {
     take: grouping.groupParts,
     /** The open groups, longest idle first. */
     get incomplete(): readonly number[] {
-      return [...grouping.open.values()];
+      return Array.from(open.values(), ({ group }) => group);
     },
     completeIdle(since: number): void {
-      for (const key of grouping.open.keys()) {
-        if ((openStates.get(key)?.at ?? 0) > since) return;
-        complete(key);
+      for (const [key, own] of open) {
+        if (own.at > since) return;
+        complete(key, own);
       }
     },
     /** Completes groups that another run has sent. */
     completeSent(): void {
-      for (const key of grouping.open.keys()) if (isComplete(key)) complete(key);
+      for (const [key, own] of open) if (isComplete(own)) complete(key, own);
     },
     completeAll,
   };

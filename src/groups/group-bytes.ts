@@ -8,24 +8,10 @@ import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../json/
 import { groupClosing, groupOpening } from "./parts/groups.ts";
 import type { Part } from "./parts/parts.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
-import { type IndexedGroups, openPartLocator } from "./positions.ts";
-
-export interface GroupPart {
-  readonly source: Source;
-  readonly part: Part;
-}
-
-type PartIndex = Pick<IndexedGroups, "sources" | "found">;
-
-/** Returns the part at an index; undefined if its source is missing. */
-export const findPart = ({ sources, found }: PartIndex, at: number): GroupPart | undefined => {
-  const part = found.parts.at(at);
-  const source = sources[part.source];
-  return source && { source, part };
-};
+import { type GroupPart, getPart, type IndexedGroups, openPartLocator } from "./positions.ts";
 
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
-  dataset.groups.partsOf(group).flatMap((at) => findPart(dataset, at) ?? []);
+  dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
 
 /** Bytes read at once, which contain many adjacent groups. */
 const windowBytes = 2 ** 20;
@@ -74,18 +60,15 @@ export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Bu
   throw inputChanged(source.name);
 };
 
-/** @throws Failure `input-changed` if the source has become shorter */
-export const readSourceRange = async (
-  { name, bytes }: Source,
-  range: Pick<Part, "start" | "length">,
-): Promise<Buffer> =>
-  await readRange(bytes, range).catch((thrown: unknown) => {
-    throw thrown instanceof ShrunkSourceError ? inputChanged(name) : thrown;
+/** Reads the first bytes of a part. @throws Failure `input-changed` if the source has become shorter */
+export const readPartStart = async ({ source, part }: GroupPart, maxLength = part.length): Promise<Buffer> =>
+  await readRange(source.bytes, { start: part.start, length: Math.min(part.length, maxLength) }).catch((thrown) => {
+    throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
   });
 
-export const readPartValue = async (source: Source, part: Part): Promise<unknown> => {
-  const value = parseJson((await readSourceRange(source, part)).toString("utf8"));
-  if (value === undefined) throw inputChanged(source.name);
+export const readPartValue = async (own: GroupPart): Promise<unknown> => {
+  const value = parseJson((await readPartStart(own)).toString("utf8"));
+  if (value === undefined) throw inputChanged(own.source.name);
   return value.value;
 };
 
@@ -105,7 +88,7 @@ const lineEnd = Buffer.from("\n");
 export const composeGroup = (
   dataset: IndexedGroups,
   group: number,
-  { window, positions }: { readonly window: ReadWindow; readonly positions?: readonly number[] | undefined },
+  { window, positions }: { window: ReadWindow; positions?: readonly number[] | undefined },
 ): Buffer => {
   const parts = listParts(dataset, group).map((own) => window.readPartNow(own));
   const [whole = lineEnd] = parts;
@@ -124,10 +107,9 @@ export const composeGroup = (
 export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
-    const [first] = dataset.groups.isValid(group) ? listParts(dataset, group) : [];
-    if (first === undefined) continue;
+    if (!dataset.groups.isValid(group)) continue;
     // Yields to other tasks before each read.
-    await window.readPart(first);
+    await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
     yield composeGroup(dataset, group, { window });
   }
 }
@@ -163,10 +145,9 @@ export const readGroupTrajectories = async (
   const trajectories: SourceTrajectory[] = [];
   const window = new ReadWindow();
   for (const at of dataset.groups.partsOf(group)) {
-    const own = findPart(dataset, at);
-    const bytes = own && (await window.readPart(own));
-    if (own === undefined || bytes === undefined) continue;
-    const locate = openPartLocator(dataset, at);
+    const own = getPart(dataset, at);
+    const bytes = await window.readPart(own);
+    const locate = openPartLocator(own);
     for (const [index, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
       const found = await locate(own.part.kind === "group" ? ["trajectories", index] : []);
       const { file, line } = { ...locateLine(own.source, own.part.line), ...found };
@@ -178,9 +159,7 @@ export const readGroupTrajectories = async (
 
 /** Reads the first bytes of a group. @throws Failure `input-changed` */
 export const readGroupStart = async (dataset: IndexedGroups, group: number, maxLength: number): Promise<Buffer> => {
-  const [own] = listParts(dataset, group);
-  if (own === undefined) return Buffer.alloc(0);
-  return await readSourceRange(own.source, { start: own.part.start, length: Math.min(own.part.length, maxLength) });
+  return await readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 };
 
 /** Reads the rewards of valid groups in order, NaN if missing. @throws Failure `input-changed`; the signal's reason */
@@ -192,9 +171,9 @@ export async function* readRewards(
   const window = new ReadWindow();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
-    const [own] = groups.isValid(group) ? listParts(dataset, group) : [];
-    if (own === undefined) continue;
-    const isIndexed = own.part.kind !== "group";
+    if (!groups.isValid(group)) continue;
+    const own = getPart(dataset, groups.firstOf(group));
+    const isIndexed = groups.isBare(group);
     yield { group, rewards: isIndexed ? groups.rewardsOf(group) : parseRewards(await window.readPart(own), own.part) };
   }
 }

@@ -14,7 +14,6 @@ export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./dedup-keys.ts";
 export { invalidInput } from "./failures.ts";
 export { type AssemblyOptions, type GroupAssembler, openGroupAssembler } from "./group-assembler.ts";
 export {
-  type GroupPart,
   listParts,
   ReadWindow,
   readGroupLines,
@@ -31,7 +30,14 @@ export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
 export { compareRequests } from "./parts/requests.ts";
 export { newScanResult, type ScanResult } from "./parts/scan-result.ts";
-export { findProblemSubject, getFirstFile, type IndexedGroups, locateGroup, locateValue } from "./positions.ts";
+export {
+  findProblemSubject,
+  type GroupPart,
+  getFirstFile,
+  type IndexedGroups,
+  locateGroup,
+  locateValue,
+} from "./positions.ts";
 export {
   countUnreadable,
   type Dataset,

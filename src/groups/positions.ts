@@ -16,15 +16,27 @@ export interface IndexedGroups {
   readonly groups: Groups;
 }
 
+export interface GroupPart {
+  readonly source: Source;
+  readonly part: Part;
+}
+
+type PartIndex = Pick<IndexedGroups, "sources" | "found">;
+
+export const getPart = ({ sources, found }: PartIndex, at: number): GroupPart => {
+  const part = found.parts.at(at);
+  const source = sources[part.source];
+  if (source === undefined) throw new Error(`part ${at} has no source`);
+  return { source, part };
+};
+
 /** Returns the position of a value of a part, or of the deepest existing value on its path. */
-export const locateValue = async (
-  source: Source,
-  { part, path }: { readonly part: Part; readonly path: Path },
-): Promise<ProblemLocation> => await (await openLocator(source, part))(path);
+export const locateValue = async (own: GroupPart, path: Path): Promise<ProblemLocation> =>
+  await (await openLocator(own))(path);
 
 type Locate = (path: Path) => Promise<ProblemLocation>;
 
-const openLocator = async (source: Source, part: Part): Promise<Locate> => {
+const openLocator = async ({ source, part }: GroupPart): Promise<Locate> => {
   const { name: file, origin } = source;
   const { start, line } = part;
   if (origin !== undefined) {
@@ -40,18 +52,16 @@ const openLocator = async (source: Source, part: Part): Promise<Locate> => {
 };
 
 /** Opens a locator of values in a part, which reads the part for the first path. */
-export const openPartLocator = ({ sources, found }: Pick<IndexedGroups, "sources" | "found">, at: number): Locate => {
-  const part = found.parts.at(at);
-  const source = sources[part.source];
+export const openPartLocator = (own: GroupPart): Locate => {
+  const { source, part } = own;
   let locate: Promise<Locate> | undefined;
   return async (path) => {
-    if (source === undefined) return {};
     const place = locateLine(source, part.line);
     try {
       if (source.origin === undefined && path.length === 0) {
         return { ...place, column: countUnitsBefore(source.bytes, part) + 1, path, offset: part.start };
       }
-      locate ??= openLocator(source, part);
+      locate ??= openLocator(own);
       return await (await locate)(path);
     } catch {
       // The file has changed.
@@ -76,7 +86,7 @@ export const reportPart = async <Name extends RuleName>(
   const { parts, problems } = dataset.found;
   problems.setInput(dataset.sources[parts.columns.source.at(part)]?.name);
   const findPlace = async () =>
-    await (locate ?? openPartLocator(dataset, part))(typeof path === "function" ? await path() : path);
+    await (locate ?? openPartLocator(getPart(dataset, part)))(typeof path === "function" ? await path() : path);
   const place = problems.canKeep(rule) ? await findPlace() : {};
   return problems.report(rule, data, () => place);
 };
@@ -94,23 +104,21 @@ export const reportGroup = async <Name extends RuleName>(
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">): string =>
   first === undefined ? "-" : fileOf(first);
 
-export const locatePart = (
-  { sources, found: { parts } }: Pick<IndexedGroups, "sources" | "found">,
-  position: number,
-): { readonly file: string; readonly line: number } => {
-  const line = parts.columns.line.at(position);
-  const source = sources[parts.columns.source.at(position)];
-  return source === undefined ? { file: "the input", line } : locateLine(source, line);
+type LinePosition = ReturnType<typeof locateLine>;
+
+export const locatePart = (dataset: PartIndex, at: number): LinePosition => {
+  const { source, part } = getPart(dataset, at);
+  return locateLine(source, part.line);
 };
 
-export const locateGroup = (dataset: IndexedGroups, group: number): { readonly file: string; readonly line: number } =>
+export const locateGroup = (dataset: IndexedGroups, group: number): LinePosition =>
   locatePart(dataset, dataset.groups.firstOf(group));
 
 /** Returns the last part of a source that starts at or before a line or an offset. */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,
-  { line = -1, offset }: { readonly line?: number | undefined; readonly offset?: number | undefined },
+  { line = -1, offset }: { line?: number | undefined; offset?: number | undefined },
 ): number | undefined => {
   const isBefore = (at: number): boolean => {
     if (columns.source.at(at) !== source) return columns.source.at(at) < source;

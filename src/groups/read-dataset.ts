@@ -19,7 +19,7 @@ import {
 } from "../input/index.ts";
 import { reportAmbiguousGroups, reportGroupProblems, reportUnsortedParts } from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
-import { findPart, readPartValue } from "./group-bytes.ts";
+import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroups } from "./group-metrics.ts";
 import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
@@ -27,7 +27,7 @@ import { Groups, openGrouping, type UnsortedPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import { compareRequests, findCommonSplit, listSplits, type OwnKeys } from "./parts/requests.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
-import type { IndexedGroups } from "./positions.ts";
+import { getPart, type IndexedGroups } from "./positions.ts";
 
 export interface SourceOptions {
   readonly signal: AbortSignal;
@@ -213,8 +213,7 @@ const checkGroupKey = async (read: IndexedGroups, key: string): Promise<boolean>
   let first = 0;
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
   if (first === parts.count) return true;
-  const own = findPart(read, first);
-  const names = own === undefined ? [] : listUnknownKeys(await readPartValue(own.source, own.part), trajectoryFields);
+  const names = listUnknownKeys(await readPartValue(getPart(read, first)), trajectoryFields);
   problems.dropRule("group-key-missing");
   const file = findOnlyFile(read.sources);
   const spot = file === undefined ? {} : { file };

@@ -134,8 +134,8 @@ const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
     const found = listParts(dataset, group)[trajectory ?? 0];
     if (found === undefined) return undefined;
     const key = `${found.part.source}:${found.part.start}`;
-    if (!values.has(key)) values.set(key, await readPartValue(found.source, found.part));
-    return await locateValue(found.source, { ...found, path: matchPath(values.get(key), isMade ? inside : path) });
+    if (!values.has(key)) values.set(key, await readPartValue(found));
+    return await locateValue(found, matchPath(values.get(key), isMade ? inside : path));
   };
 };
 

@@ -76,8 +76,8 @@ export type Path = readonly (string | number)[];
 /** Finds the innermost value that contains a byte, with the path to it from a value that contains it. */
 export const findInnermost = (
   text: JsonTable,
-  { from, byte }: { readonly from: number; readonly byte: number },
-): { readonly path: Path; readonly node: number } => {
+  { from, byte }: { from: number; byte: number },
+): { path: Path; node: number } => {
   const path: (string | number)[] = [];
   for (let holder = from; ; ) {
     // The node before the value of a member is its key.

@@ -35,7 +35,7 @@ export const getRuleSubject = (name: string): Rule<unknown>["about"] | undefined
   isRuleName(name) ? rules[name].about : undefined;
 
 /** Returns the message without content of the file. */
-export const redactMessage = ({ rule, message }: { readonly rule: string; readonly message: string }): string =>
+export const redactMessage = ({ rule, message }: { rule: string; message: string }): string =>
   (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
 
 /** How a run treats warnings (checking.md). */

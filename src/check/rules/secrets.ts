@@ -1,10 +1,9 @@
 /** Finds secrets by the key formats of well-known services. */
+import type { JsonReader } from "../../json/reader.ts";
 import { backslash, type Span } from "../../json/walk.ts";
 
-interface Secret extends Span {
-  /** With its article. */
-  readonly kind: string;
-}
+/** `kind` has its article. */
+type Secret = Span & { readonly kind: string };
 
 /** Key formats, matched where a run of key characters starts. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
@@ -44,14 +43,15 @@ for (const both of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey"
   keyPrefixes[Buffer.from(both).readUInt16BE()] = 1;
 }
 
-/** Returns the start of the first run of `length` key characters; `end` if there is none. */
-type FindRun = (from: number, end: number, length: number) => number;
-
 const none: readonly Secret[] = [];
 
-export const findSecrets = (bytes: Buffer, { start, end }: Span, findRun: FindRun): readonly Secret[] => {
+export const findSecrets = (
+  bytes: Buffer,
+  { start, end }: Span,
+  reader: Pick<JsonReader, "findRun">,
+): readonly Secret[] => {
   let found = none;
-  for (let at = findRun(start, end, minRun); at < end; at = findRun(at, end, minRun)) {
+  for (let at = reader.findRun(start, end, minRun); at < end; at = reader.findRun(at, end, minRun)) {
     const secret = matchSecret(bytes, at, end);
     if (secret !== undefined) found = [...found, secret];
     while (at < end && isKeyByte[bytes[at] ?? 0] === 1) at++;
@@ -115,16 +115,10 @@ const anyKeyFormat = new RegExp(
   "g",
 );
 
-interface TextRange {
-  readonly text: string;
-  readonly from: number;
-  readonly to: number;
-}
-
 export const redactText = (text: string): string => text.replace(anyKeyFormat, redaction);
 
 /** Redacts secrets in a text, and returns the range that covers the same characters as before. */
-export const redactSecrets = ({ text, from, to }: TextRange): TextRange => {
+export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {
   let [start, end] = [from, to];
   /** Characters removed so far. */
   let shorter = 0;

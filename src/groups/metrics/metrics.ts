@@ -100,10 +100,7 @@ export class Tally {
   }
 
   /** Adds or subtracts a group whose trajectories were added. */
-  addGroup(
-    { rewards, exceptions }: { readonly rewards: readonly number[]; readonly exceptions: number },
-    sign: 1 | -1 = 1,
-  ): void {
+  addGroup({ rewards, exceptions }: { rewards: readonly number[]; exceptions: number }, sign: 1 | -1 = 1): void {
     this.groups += sign;
     this.exceptions += sign * exceptions;
     const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);

@@ -15,9 +15,8 @@ export class Groups {
   /** Distance from a part to its group, and from the part to the group's next part; 0 for the last part. */
   readonly #fromGroup = new Column("u32");
   readonly #toNext = new Column("u32");
-  /** Distance from a group to its first part, and from the first part to the last. */
+  /** Distance from a group to its first part. */
   readonly #toFirst = new Column("u32");
-  readonly #toLast = new Column("u32");
   readonly #flags = new Column("u8");
 
   constructor(parts: Parts) {
@@ -29,23 +28,21 @@ export class Groups {
   }
 
   /** Starts a group with a part; returns its number. */
-  startGroup(part: number, { isKeyed }: { readonly isKeyed: boolean }): number {
+  startGroup(part: number, { isKeyed }: { isKeyed: boolean }): number {
     const group = this.count;
     this.#assignGroup(part, group);
     this.#toFirst.push(part - group);
-    this.#toLast.push(0);
     this.#flags.push((isKeyed ? keyed : 0) | (this.#parts.isValid(part) ? 0 : rejected));
     return group;
   }
 
-  /** Adds a part to a group with a key. */
-  addPart(group: number, part: number): void {
-    const first = this.firstOf(group);
-    const last = first + this.#toLast.at(group);
+  /** Adds a part after the last part of a group with a key; returns the group. */
+  addPart(last: number, part: number): number {
+    const group = this.groupOf(last);
     this.#assignGroup(part, group);
     this.#toNext.set(last, part - last);
-    this.#toLast.set(group, part - first);
     if (!this.#parts.isValid(part)) this.reject(group);
+    return group;
   }
 
   #assignGroup(part: number, group: number): void {
@@ -168,8 +165,8 @@ interface GroupingHooks {
 
 /** Groups the parts of one input by adjacent `group_id`, or of all inputs by a key. */
 export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOptions, hooks: GroupingHooks = {}) => {
-  /** Open groups by key. */
-  const open = new Map<string, number>();
+  /** Last parts of open groups, by key. */
+  const lastParts = new Map<string, number>();
   /** Parts that make their group invalid. */
   const unsorted: UnsortedPart[] = [];
   /** Key of the previous part. */
@@ -180,20 +177,21 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === before;
     hooks.onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
-    const known = key === undefined ? undefined : open.get(key);
-    const group = known ?? groups.startGroup(part, { isKeyed: key !== undefined });
-    if (known !== undefined) groups.addPart(known, part);
-    if (known !== undefined && key !== undefined && !isAdjacent) {
-      unsorted.push({ part, first: groups.firstOf(known), key });
-      groups.reject(known);
+    const last = key === undefined ? undefined : lastParts.get(key);
+    const isNew = last === undefined;
+    const group = isNew ? groups.startGroup(part, { isKeyed: key !== undefined }) : groups.addPart(last, part);
+    if (key !== undefined) lastParts.set(key, part);
+    if (!isNew && key !== undefined && !isAdjacent) {
+      unsorted.push({ part, first: groups.firstOf(group), key });
+      groups.reject(group);
     }
-    if (known === undefined && key !== undefined) open.set(key, group);
     if (!isBetween) before = key;
-    hooks.onGrouped?.({ part, group, key, isNew: known === undefined, isAdjacent });
+    hooks.onGrouped?.({ part, group, key, isNew, isAdjacent });
   };
   return {
-    open,
     unsorted,
+    /** Ends a group: its key starts another group. */
+    endGroup: (key: string) => lastParts.delete(key),
     /** Groups the parts from `first` on, up to a line; their keys are not needed afterwards. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
       const { line } = parts.columns;

@@ -53,7 +53,7 @@ const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\
 /** Reports requests with another split or with different own keys. @param file the only input, if there is one */
 export const compareRequests = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
-  { split, file }: { readonly split: string | undefined; readonly file?: string | undefined },
+  { split, file }: { split: string | undefined; file?: string | undefined },
 ): void => {
   const isMixed = shapes.size > 1;
   if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, () => (file === undefined ? {} : { file }));

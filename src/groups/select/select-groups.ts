@@ -10,9 +10,9 @@ import { listSpellings } from "../../json/spellings.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
 import { isObject, type JsonObject } from "../../json/walk.ts";
 import { invalidFilter, nestedTooDeeply } from "../failures.ts";
-import { findPart, listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
+import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
 import { computeMoments } from "../metrics/sums.ts";
-import { type IndexedGroups, locateGroup } from "../positions.ts";
+import { getPart, type IndexedGroups, locateGroup } from "../positions.ts";
 import type { Dataset, FilteredOut } from "../read-dataset.ts";
 
 /** Filters; everything by default. */
@@ -151,10 +151,9 @@ const openTextSearch = (dataset: IndexedGroups, text: string): ((part: number) =
   const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
   const window = new ReadWindow();
   return async (position) => {
-    const own = findPart(dataset, position);
-    if (own === undefined) return false;
-    const bytes = await window.read(own.source, own.part.start, own.part.length);
-    if (bytes.length < own.part.length) throw inputChanged(own.source.name);
+    const { source, part } = getPart(dataset, position);
+    const bytes = await window.read(source, part.start, part.length);
+    if (bytes.length < part.length) throw inputChanged(source.name);
     return needles.some((needle) => bytes.includes(needle));
   };
 };

@@ -4,9 +4,9 @@ import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Host } from "../../host.ts";
 import { type Bytes, fileOf, findText, type Origin, type Source } from "../../input/index.ts";
-import { composeGroup, findPart, listParts, ReadWindow } from "../group-bytes.ts";
+import { composeGroup, listParts, ReadWindow } from "../group-bytes.ts";
 import { Column, countWhile } from "../parts/column.ts";
-import { findProblemSubject, locateGroup, locateValue } from "../positions.ts";
+import { findProblemSubject, getPart, locateGroup, locateValue } from "../positions.ts";
 import { countUnreadable, type Dataset, mapProblemsToSource, type ReadOptions, readSources } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
@@ -130,9 +130,11 @@ const createOrigin = (
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
       // A digest of the original's digest and the selected positions.
-      const own = findPart(dataset, groups.firstOf(group));
-      const made = own?.source.origin?.digestOf(own.part.line, positions);
-      return made ?? createHash("sha256").update(digest).update(positions.join(" ")).digest();
+      const { source: own, part } = getPart(dataset, groups.firstOf(group));
+      return (
+        own.origin?.digestOf(part.line, positions) ??
+        createHash("sha256").update(digest).update(positions.join(" ")).digest()
+      );
     },
     locationOf: async (line, path) => {
       const group = groupAt(line);
@@ -142,7 +144,7 @@ const createOrigin = (
       const own = listParts(dataset, group)[isBare ? (position ?? 0) : 0];
       if (own === undefined) return {};
       const ownPath = position === undefined ? path : ["trajectories", position, ...inside];
-      return await locateValue(own.source, { part: own.part, path: isBare ? inside : ownPath });
+      return await locateValue(own, isBare ? inside : ownPath);
     },
     recordsOf: async (line) => {
       const records: Buffer[] = [];
