@@ -51,7 +51,6 @@ interface CheckedValue extends JsonValue {
 }
 
 export interface ScanOptions {
-  /** Index of the source among the inputs. */
   readonly index: number;
   readonly groupBy: string | undefined;
   readonly result: ScanResult;
@@ -109,7 +108,6 @@ export class Checker {
   #isInvalid = false;
   readonly #facts: TrajectoryFacts[] = [];
 
-  /** @param file name of the source */
   constructor(file: string, { result, index, groupBy }: ScanOptions) {
     this.result = result;
     this.#file = file;
@@ -180,7 +178,6 @@ export class Checker {
     }
   }
 
-  /** Adds the split and the own keys of a request. */
   #addRequest({ text, node }: CheckedValue, split: string | undefined): void {
     const keys = new Map<string, { readonly name: string; readonly value: string }>();
     const nodes = new Map<string, number>();
@@ -300,7 +297,6 @@ export class Checker {
     if (severity === "error") this.#isInvalid = true;
   };
 
-  /** Locates a value, or the deepest value on the path to a missing value. */
   #locate(node: number, steps: Path): ProblemLocation {
     const { text, node: value, path } = this.#value;
     const at = findDeepest({ text, node }, steps);
@@ -311,7 +307,6 @@ export class Checker {
     };
   }
 
-  /** Reports secrets at the values that contain them. */
   #reportSecrets(): void {
     const { text, node } = this.#value;
     for (const { start, kind } of findSecrets(text.bytes, spanOf(this.#value), this.#block.reader)) {

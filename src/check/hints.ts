@@ -21,7 +21,6 @@ const areObjects = (value: unknown): value is readonly JsonObject[] =>
 
 const firstElement = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
 
-/** Returns advice for a missing field if another key seems to have its value. */
 export const hintForMissingField = (field: string, holder: unknown): string | undefined => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
@@ -155,14 +154,12 @@ const roleAliases: Readonly<Record<string, string>> = {
   system: "instruction",
 };
 
-/** Returns the role that was probably meant. */
 export const suggestRole = (role: unknown): string | undefined => {
   if (typeof role !== "string") return undefined;
   const alias = Object.entries(roleAliases).find(([, names]) => names.split(" ").includes(role.toLowerCase()));
   return alias?.[0] ?? findNearest(role.slice(0, maxNameLength), roles);
 };
 
-/** Returns advice for a message in another framework's shape, without a role. */
 export const hintForMissingRole = (message: unknown): string | undefined => {
   const { from, type } = isObject(message) ? message : {};
   const isFrom = typeof from === "string";

@@ -84,7 +84,6 @@ const functionShape = new Shape(["name", "arguments"], onlyKinds);
 
 const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 
-/** Reports problems of messages, and counts them. */
 export const inspectMessages = (text: JsonTable, list: number, turns: MessageFacts, report: Report): void => {
   checkElements(text, list, messages, report);
   turns.turns = countNumbers(text, list);

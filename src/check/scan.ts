@@ -29,7 +29,6 @@ interface ScannedText extends Span {
   /** Undefined if the bytes are not JSON. */
   readonly node: number | undefined;
   readonly fault: () => SyntaxFault;
-  /** True for the last bytes of the source. */
   readonly isLast: boolean;
 }
 

@@ -25,14 +25,20 @@ export const kindOf = (text: JsonTable, node: number): number => (node === 0 ? K
 /** Returns the kind of any value, including the root at node 0. */
 export const kindAt = (text: JsonTable, node: number): number => kinds[firstByteAt(text, node)] ?? Kind.number;
 
+export const kindNames: Readonly<Record<number, string>> = {
+  [Kind.null]: "null",
+  [Kind.object]: "an object",
+  [Kind.array]: "an array",
+  [Kind.string]: "a string",
+  [Kind.number]: "a number",
+  [Kind.boolean]: "a boolean",
+};
+
 /** Describes a value for a message, with the value of a number or boolean. */
 export const describeValue = (text: JsonTable, node: number): string => {
   const kind = kindAt(text, node);
-  if (kind === Kind.null) return "null";
-  if (kind === Kind.array) return "an array";
-  if (kind === Kind.string) return "a string";
-  if (kind === Kind.object) return "an object";
   if (kind === Kind.boolean) return text.bytes.toString("latin1", startOf(text, node), endOf(text, node));
+  if (kind !== Kind.number) return kindNames[kind] ?? "";
   const value = readNumber(text, node);
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };
@@ -43,7 +49,6 @@ export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 /** Computes facts from the keys and kinds of an object, and from strings that are part of its shape. */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, text: JsonTable, object: number) => Facts;
 
-/** Derives no facts but the kinds. */
 export const onlyKinds = <Own>(own: Own): Own => own;
 
 interface ValueLayout {
@@ -88,7 +93,6 @@ export class Shape<Name extends string, Facts> {
     for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
 
-  /** Reads an object and returns its facts. */
   read(text: JsonTable, object: number): Facts {
     const known = text.shapes === this.#shapes ? this.#knownShapes[detailOf(text, object)] : undefined;
     if (known === undefined) return this.#deriveShape(text, object);

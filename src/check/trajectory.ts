@@ -109,11 +109,9 @@ const trajectoryType = defineObjectType(
 const { shape } = trajectoryType;
 const { slots } = shape;
 
-/** True if a value has the types of a trajectory. */
 export const isTrajectory = ({ text, node }: JsonValue): boolean =>
   kindAt(text, node) === Kind.object && trajectoryType.check(text, node, () => undefined);
 
-/** Fields of a trajectory in the interface. */
 export const trajectoryFields: readonly string[] = shape.names.filter((name) => !/^exceptions?$/.test(name));
 
 /** Reports problems of a trajectory, and returns its facts; undefined if a field has a wrong type. */
@@ -154,7 +152,6 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   return true;
 };
 
-/** Returns a policy version of the trajectory read last; NaN if it has none. */
 const readVersion = (text: JsonTable, slot: number): number => {
   const node = shape.at(text, slot);
   return kindOf(text, node) === Kind.number ? readNumber(text, node) : Number.NaN;

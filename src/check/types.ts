@@ -4,7 +4,7 @@ import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode } from "
 import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
 import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
-import { type DeriveFacts, describeValue, Kind, type Kinds, kindAt, kindOf, Shape } from "./shape.ts";
+import { type DeriveFacts, describeValue, Kind, type Kinds, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
 /**
  * Receives a problem.
@@ -24,16 +24,10 @@ interface Field {
 }
 
 export const absentOrNull = Kind.absent | Kind.null;
-const kindNames: Readonly<Record<number, string>> = {
-  [Kind.string]: "a string",
-  [Kind.array]: "an array",
-  [Kind.object]: "an object",
-  [Kind.boolean]: "a boolean",
-};
 
 export const required = (takes: number, check?: Check): Field => ({
   takes,
-  expected: kindNames[takes] ?? "a number",
+  expected: kindNames[takes] ?? "",
   check,
 });
 export const optional = (takes: number, check?: Check): Field => ({

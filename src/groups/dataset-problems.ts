@@ -195,8 +195,8 @@ const findOutlierBound = (rewards: Sketch): { readonly middle: number; readonly 
 const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: Sketch): Promise<void> => {
   const { found, groups } = dataset;
   const { parts } = found;
-  const { middle, distance } = findOutlierBound(rewards) ?? {};
-  if (middle === undefined || distance === undefined) return;
+  const bound = findOutlierBound(rewards);
+  if (bound === undefined) return;
   const window = new ReadWindow();
   for (let part = 0; part < parts.count; part++) {
     const group = groups.groupOf(part);
@@ -204,10 +204,10 @@ const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: S
     const own = getPart(dataset, part);
     const all = parseRewards(await window.read(own.source, own.part.start, own.part.length), own.part);
     for (const [at, reward] of all.entries()) {
-      const isOutlier = Number.isFinite(reward) && Math.abs(reward - middle) > distance;
+      const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
       const path = [...pathOf(parts, part, at), "reward"];
-      await reportGroup(dataset, "reward-outlier", { data: { reward, median: middle }, group, part, path });
+      await reportGroup(dataset, "reward-outlier", { data: { reward, median: bound.middle }, group, part, path });
     }
   }
 };

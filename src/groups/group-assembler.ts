@@ -16,7 +16,6 @@ export interface AssemblyOptions extends GroupingOptions {
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
   /** Called when a line makes its group invalid, before the group is complete. */
   readonly onInvalid: () => void;
-  /** Called when a group is complete and has its dedup key. */
   readonly onComplete: (group: number) => void;
 }
 
@@ -114,7 +113,6 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
         complete(key, own);
       }
     },
-    /** Completes groups that another run has sent. */
     completeSent(): void {
       for (const [key, own] of open) if (isComplete(own)) complete(key, own);
     },

@@ -157,7 +157,6 @@ export const readGroupTrajectories = async (
   return trajectories;
 };
 
-/** Reads the first bytes of a group. @throws Failure `input-changed` */
 export const readGroupStart = async (dataset: IndexedGroups, group: number, maxLength: number): Promise<Buffer> => {
   return await readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 };

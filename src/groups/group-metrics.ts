@@ -36,7 +36,7 @@ const subtractParts = async (dataset: IndexedGroups, group: number): Promise<voi
     if (!own.part.valid) continue;
     const again = recheckBytes(await readPartStart(own), dataset.found);
     if (!again.parts.isValid(0)) throw inputChanged(own.source.name);
-    dataset.found.tally.subtract(again.tally);
+    dataset.found.tally.merge(again.tally, -1);
   }
 };
 

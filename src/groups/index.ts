@@ -48,7 +48,6 @@ export {
 } from "./read-dataset.ts";
 export type { SearchQuery, Selection } from "./select/select-groups.ts";
 
-/** Validates an expression. @throws Failure `invalid-filter` */
 export const checkFilter = async (text: string): Promise<void> =>
   void (await import("./select/select-groups.ts")).parseFilter(text);
 

@@ -135,7 +135,6 @@ interface ProblemSubject {
   readonly message: number | undefined;
 }
 
-/** Finds the group, trajectory and message of a problem. */
 export const findProblemSubject = (
   { sources, found, groups }: IndexedGroups,
   problem: Problem,

@@ -194,7 +194,7 @@ describe("the metrics", () => {
         for (const reward of [...kept, ...removed]) tally.addTrajectory({ reward, metrics: { x: reward } });
         const taken = new Tally();
         for (const reward of removed) taken.addTrajectory({ reward, metrics: { x: reward } });
-        tally.subtract(taken);
+        tally.merge(taken, -1);
         const plain = new Tally();
         for (const reward of kept) plain.addTrajectory({ reward, metrics: { x: reward } });
         expect(tally.metrics()).toEqual(plain.metrics());
@@ -207,7 +207,7 @@ describe("the metrics", () => {
     const removed = { trajectories: [{ reward: 0.1 }, { reward: 0.3 }], exceptions: ["b", "c"] };
     const tally = new Tally();
     for (const group of [kept, removed]) addGroup(tally, group);
-    tally.subtract(tallyOf(removed));
+    tally.merge(tallyOf(removed), -1);
     const plain = new Tally();
     addGroup(plain, kept);
     expect(tally.metrics("train")).toEqual(plain.metrics("train"));

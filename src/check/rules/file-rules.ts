@@ -35,7 +35,6 @@ export const fileRules = {
   }),
   "remote-not-found": errorOfInput<{ said: string | undefined }>({
     message: ({ said }) => `the URL does not exist${said === undefined ? "" : `: ${said}`}`,
-    redactedMessage: "the URL does not exist",
     advice: "check the spelling of the URL, and end the URL of a folder with /",
     why: "The server has no such file, bucket or dataset.",
     example: problemExample({ said: undefined }, "https://data.example/step.jsonl"),
@@ -45,7 +44,6 @@ export const fileRules = {
       matches === 0
         ? `no file matches ${pattern}`
         : `the shell did not expand ${pattern}, which matches ${pluralize(matches, "file")}`,
-    redactedMessage: "no file matches the pattern",
     advice: ({ matches }) => (matches === 0 ? nameFile : "remove the quotes around the pattern"),
     why: "A shell does not expand a pattern that matches no file or that is in quotes.",
     example: problemExample({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),

@@ -154,14 +154,12 @@ export const runRules = {
   }),
   "refused-by-service": error<{ text: string }>({
     message: ({ text }) => text,
-    redactedMessage: "the service refused this value",
     advice: "change the value as the service asks, and log the file again",
     why: "The service refused the request because of this value.",
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-refused": error<{ text: string | undefined }>({
     message: ({ text }) => `the service refused this group${text === undefined ? "" : `: ${text}`}`,
-    redactedMessage: "the service refused this group",
     advice: "fix the group as the service asks, or leave it out",
     why: "The service refused the request because of this group. `--on-refused skip` sends the other groups.",
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
@@ -225,7 +223,6 @@ export const runRules = {
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
-    redactedMessage: "created a new ledger, which has no record of earlier runs",
     advice: "keep the file between runs (in a CI cache), and name it with --ledger and --require-ledger",
     why: "Without the ledger of earlier runs, rollcall logs the same groups again.",
     example: problemExample({ path: "~/.local/share/rollcall/ledger.db" }),
@@ -233,7 +230,6 @@ export const runRules = {
   "group-changed": warning<{ id: string; line: number }>({
     message: ({ id, line }) =>
       `group ${id} grew after it was complete (line ${line}), so the new lines are another group`,
-    redactedMessage: "a group grew after it was complete, so the new lines are another group",
     advice: "set --group-size, or increase --group-idle so that groups stay open longer",
     why: "`--follow` cannot change a group that it has logged.",
     example: problemExample({ id: '"a"', line: 12 }),

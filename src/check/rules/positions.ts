@@ -66,7 +66,6 @@ export class PositionCounter {
   }
 }
 
-/** Formats the line of an input. */
 export const formatLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">): string =>
   `${file === "-" ? "standard input" : file}:${line}`;
 

@@ -10,7 +10,6 @@ const maxPerRule = 1000;
 /** Maximum stored errors of a rule if there is a rejects file. */
 const maxPerRuleWithRejects = 100_000;
 
-/** The known position of a problem. */
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 
 export interface RuleCount {
@@ -48,7 +47,6 @@ export class Problems {
     this.strictness = strictness;
   }
 
-  /** Sets the input of the next problems. */
   setInput(input: string | undefined): void {
     this.#input = input;
   }
@@ -71,7 +69,6 @@ export class Problems {
     return own;
   }
 
-  /** True if another problem of the rule would be stored. */
   canKeep(name: string): boolean {
     const own = this.#byRule.get(name);
     return !this.strictness.allowed.has(name) && (own === undefined || this.#canAdd(own, this.#input));
@@ -82,7 +79,6 @@ export class Problems {
     return kept.length < max || lastInput !== input;
   }
 
-  /** Marks a rule as broken by the whole input. */
   breakWholeInput(name: RuleName): void {
     this.#inputRules.add(name);
   }
@@ -93,7 +89,6 @@ export class Problems {
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
-  /** Replaces the positions of stored problems. */
   async relocate(placeOf: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
     for (const { kept } of this.#byRule.values()) {
       for (const [at, problem] of kept.entries()) {

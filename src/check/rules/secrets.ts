@@ -120,7 +120,6 @@ export const redactText = (text: string): string => text.replace(anyKeyFormat, r
 /** Redacts secrets in a text, and returns the range that covers the same characters as before. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {
   let [start, end] = [from, to];
-  /** Characters removed so far. */
   let shorter = 0;
   for (const { 0: key, index } of text.matchAll(anyKeyFormat)) {
     const [at, after] = [index - shorter, index + key.length];

@@ -111,23 +111,16 @@ export class Tally {
     if (most - least > rewardTolerance) this.trainable += sign;
   }
 
-  merge(other: Tally): void {
-    this.#add(other, 1);
-    mergeSketch(this.turns, other.turns);
-    mergeSketch(this.characters, other.characters);
-    this.#addSampled(other.sampled);
-  }
-
-  /** Subtracts counts and sums, but not distributions. */
-  subtract(other: Tally): void {
-    this.#add(other, -1);
-  }
-
-  #add(other: Tally, sign: 1 | -1): void {
+  /** Adds another tally, or subtracts its counts and sums, but not its distributions. */
+  merge(other: Tally, sign: 1 | -1 = 1): void {
     for (const count of counts) this[count] += sign * other[count];
     mergeSeries(this.reward, other.reward, sign);
     mergeSeries(this.deviations, other.deviations, sign);
     for (const [key, series] of other.byName) mergeSeries(this.#series(key), series, sign);
+    if (sign === -1) return;
+    mergeSketch(this.turns, other.turns);
+    mergeSketch(this.characters, other.characters);
+    this.#addSampled(other.sampled);
   }
 
   #addSampled({ choices, choicesWithLogprobs, trajectories }: Tally["sampled"]): void {

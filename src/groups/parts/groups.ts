@@ -27,7 +27,6 @@ export class Groups {
     return this.#toFirst.length;
   }
 
-  /** Starts a group with a part; returns its number. */
   startGroup(part: number, { isKeyed }: { isKeyed: boolean }): number {
     const group = this.count;
     this.#assignGroup(part, group);
@@ -122,7 +121,6 @@ export class Groups {
     return digest.digest().subarray(0, digestBytes);
   }
 
-  /** The digests of all groups; not to be changed. */
   readonly digests = (): Digests => {
     if (this.count === this.#parts.count && !this.#parts.has("trajectory")) return this.#parts.digests;
     const digests = new Digests();

@@ -75,7 +75,6 @@ export class Parts {
     if (this.hasDigests) this.digests.append(hash.subarray(0, digestBytes));
   }
 
-  /** Adds later parts. */
   append({ columns, keys }: Parts): void {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);

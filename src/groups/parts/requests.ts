@@ -85,7 +85,6 @@ export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputSha
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
 };
 
-/** Lists the different splits of the requests. */
 export const listSplits = (requests: Requests): readonly string[] => [
   ...new Set(requests.different.flatMap(({ split }) => split ?? [])),
 ];

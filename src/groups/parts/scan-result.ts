@@ -7,7 +7,6 @@ import { mergeSketch, newSketch, type Sketch } from "../metrics/sketch.ts";
 import { Parts } from "./parts.ts";
 import { type InputShape, Requests } from "./requests.ts";
 
-/** Index, metrics and problems. */
 export interface ScanResult {
   readonly parts: Parts;
   /** Metrics of the valid trajectories. */

@@ -28,7 +28,6 @@ export interface Selection {
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
 }
 
-/** The selected groups and trajectories. */
 export interface SelectedGroups {
   /** Includes invalid groups, which stay invalid. */
   readonly kept: readonly number[];
