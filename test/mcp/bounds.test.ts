@@ -17,7 +17,7 @@ import { isFailure } from "../../src/failure.ts";
 import { openRoot } from "../../src/mcp/index.ts";
 
 const pageOfJson = (json: string, asked: { readonly maxTextLength?: number } = {}): string =>
-  formatPage(Buffer.from(json), { listKey: "data", offset: 0, limit: 500, maxTextLength: 20_000, ...asked });
+  formatPage(json, { listKey: "data", offset: 0, limit: 500, maxTextLength: 20_000, ...asked });
 
 describe("a page for an agent", () => {
   it("keeps values within the bounds as they are, with the digits of numbers", () => {

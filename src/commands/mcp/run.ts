@@ -6,7 +6,7 @@ import { effectiveSettings } from "../../connect.ts";
 import { type Context, openContext, runInContext } from "../../context.ts";
 import { type Failure, isFailure, type Problem, toExitCode, toFailure, toProblemDocument } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
-import * as json from "../../json/walk.ts";
+import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import * as mcp from "../../mcp/index.ts";
 import { failureDocument, openScreen, parseScreenOptions, type Screen } from "../../output/index.ts";
 import type { McpOptions } from "./command.ts";
@@ -40,7 +40,7 @@ interface Server {
 }
 
 interface VerbResult {
-  readonly printed: Buffer;
+  readonly printed: string;
   readonly failure: Failure | undefined;
   /** The screen of the run, which knows its secrets. */
   readonly screen: Screen;
@@ -104,8 +104,8 @@ const checkInside = async (open: mcp.OpenRootFile, run: RunVerb, values: readonl
     const { printed, failure } = ran;
     if (failure !== undefined && !isFailure(failure, "invalid-input")) return ran;
     const found: Readonly<Record<string, unknown>> & { readonly problems?: readonly Problem[] } =
-      printed.length > 0
-        ? JSON.parse(printed.toString())
+      printed !== ""
+        ? JSON.parse(printed)
         : { status: "invalid", problems: (failure?.details.problems ?? []).map(toProblemDocument) };
     const { status, split, groups, trajectories, metrics, problems_left_out } = found;
     const problems = found.problems?.map(({ file, line, column, path, rule, severity, message }) => {
@@ -113,7 +113,7 @@ const checkInside = async (open: mcp.OpenRootFile, run: RunVerb, values: readonl
       return { file: name, line, column, path, rule, severity, message: redactMessage({ rule, message }) };
     });
     const document = { status, split, groups, trajectories, metrics, problems, problems_left_out };
-    return { ...ran, printed: Buffer.from(JSON.stringify(document)), failure: undefined };
+    return { ...ran, printed: JSON.stringify(document), failure: undefined };
   } finally {
     for (const file of files) file.close();
   }
@@ -185,11 +185,11 @@ const createTool = async (offer: ToolOffer, server: Server): Promise<mcp.Tool> =
   };
   const run: mcp.Tool["run"] = async (sent, signal) => {
     const { printed, failure, screen } = await runTool(sent, signal).catch((thrown: unknown): VerbResult => {
-      return { printed: Buffer.of(), failure: toFailure(thrown), screen: context.screen };
+      return { printed: "", failure: toFailure(thrown), screen: context.screen };
     });
     const { offset = 0, limit = 20, max_characters = 2000 } = sent;
     const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
-    const texts = printed.length === 0 ? [] : [formatPage(printed, page)];
+    const texts = printed === "" ? [] : [formatPage(printed, page)];
     const isError = texts.length === 0;
     if (failure !== undefined)
       texts.push(JSON.stringify(await failureDocument(screen, { failure, exitCode: toExitCode(failure) })));
@@ -222,7 +222,7 @@ const runVerb = async (
     .then(async (typed) => await runCommand(program, typed, () => context))
     .then(() => undefined, toFailure)
     .finally(context.close);
-  return { printed: Buffer.concat(printed), failure, screen };
+  return { printed: Buffer.concat(printed).toString(), failure, screen };
 };
 
 type PageRequest = Readonly<{ listKey: string } & Record<"offset" | "limit" | "maxTextLength", number>>;
@@ -231,26 +231,21 @@ type PageRequest = Readonly<{ listKey: string } & Record<"offset" | "limit" | "m
 const maxPageLength = 60_000;
 
 /** Formats a JSON object with one page of its list, `total` and `next_offset`. Long values are shortened. */
-export const formatPage = (bytes: Uint8Array, { listKey, offset, limit, maxTextLength }: PageRequest): string => {
-  const parts: string[] = [];
-  for (const { key, value } of json.walkMembers(bytes, json.skipWhite(bytes, 0))) {
-    if (key !== listKey || bytes[value.start] !== json.openBracket) {
-      parts.push(`${JSON.stringify(key)}:${formatFitting(bytes, value, maxTextLength)}`);
-      continue;
-    }
-    const all = [...json.walkElements(bytes, value.start)];
+export const formatPage = (document: string, { listKey, offset, limit, maxTextLength }: PageRequest): string => {
+  const parts = parseRawJson(document).members.flatMap(({ key, value }) => {
+    const name = JSON.stringify(key);
+    if (key !== listKey || value.kind !== "list") return [`${name}:${formatFitting(value, maxTextLength)}`];
     const page: string[] = [];
     let length = 0;
-    for (const entry of all.slice(offset, offset + limit)) {
-      const text = formatFitting(bytes, entry, maxTextLength);
+    for (const entry of value.items.slice(offset, offset + limit)) {
+      const text = formatFitting(entry, maxTextLength);
       length += text.length;
       if (page.length > 0 && length > maxPageLength) break;
       page.push(text);
     }
-    const next = offset + page.length;
-    parts.push(`${JSON.stringify(key)}:[${page.join(",")}]`, `"total":${all.length}`);
-    parts.push(`"next_offset":${next < all.length ? next : null}`);
-  }
+    const [next, total] = [offset + page.length, value.items.length];
+    return [`${name}:[${page.join(",")}]`, `"total":${total}`, `"next_offset":${next < total ? next : null}`];
+  });
   return `{${parts.join(",")}}`;
 };
 
@@ -263,41 +258,37 @@ const boundsByWidth: readonly Bounds[] = [
   { maxTextLength: 100, maxEntries: 10, maxLevels: 2 },
 ];
 
-const formatFitting = (bytes: Uint8Array, span: json.Span, maxTextLength: number): string => {
+const formatFitting = (value: RawJson, maxTextLength: number): string => {
   let text = "";
   for (const bounds of boundsByWidth) {
-    text = formatBounded(bytes, span, { ...bounds, maxTextLength: Math.min(maxTextLength, bounds.maxTextLength) });
+    text = formatBounded(value, { ...bounds, maxTextLength: Math.min(maxTextLength, bounds.maxTextLength) });
     if (text.length <= maxPageLength) break;
   }
   return text;
 };
 
-const formatBounded = (bytes: Uint8Array, { start, end }: json.Span, bounds: Bounds): string => {
+const formatBounded = (value: RawJson, bounds: Bounds): string => {
+  const { kind, json } = value;
   const { maxTextLength, maxEntries, maxLevels } = bounds;
-  const isList = bytes[start] === json.openBracket;
-  if (!isList && bytes[start] !== json.openBrace) {
-    const own = json.sliceText(bytes, { start, end });
-    if (bytes[start] === json.quote) return truncateText(own, maxTextLength);
-    return own.length <= maxTextLength ? own : formatOmission(`${own.length} digits`);
+  if (kind === "text") return json.length <= maxTextLength ? json : formatText(value.text, maxTextLength);
+  if (kind !== "list" && kind !== "object") {
+    return json.length <= maxTextLength ? json : formatOmission(`${json.length} digits`);
   }
-  if (maxLevels === 0) return formatOmission(`${end - start} bytes`);
+  if (maxLevels === 0) return formatOmission(`${json.length} characters`);
   const inner = { ...bounds, maxLevels: maxLevels - 1 };
-  const parts: string[] = [];
-  let left = 0;
-  for (const one of isList ? json.walkElements(bytes, start) : json.walkMembers(bytes, start)) {
-    if (parts.length >= maxEntries) left++;
-    else if (!("key" in one)) parts.push(formatBounded(bytes, one, inner));
-    else
-      parts.push(`${truncateText(JSON.stringify(one.key), maxTextLength)}:${formatBounded(bytes, one.value, inner)}`);
-  }
+  const parts = [
+    ...value.items.slice(0, maxEntries).map((item) => formatBounded(item, inner)),
+    ...value.members
+      .slice(0, maxEntries)
+      .map((member) => `${formatText(member.key, maxTextLength)}:${formatBounded(member.value, inner)}`),
+  ];
+  const left = value.items.length + value.members.length - parts.length;
+  const isList = kind === "list";
   if (left > 0) parts.push(isList ? formatOmission(`${left} entries`) : `"…":${formatOmission(`${left} keys`)}`);
   return isList ? `[${parts.join(",")}]` : `{${parts.join(",")}}`;
 };
 
-const truncateText = (quoted: string, max: number): string => {
-  const text = quoted.length <= max ? "" : String(JSON.parse(quoted));
-  if (text.length <= max) return quoted;
-  return JSON.stringify(`${text.slice(0, max)}… [${text.length - max} characters omitted]`);
-};
+const formatText = (text: string, max: number): string =>
+  JSON.stringify(text.length <= max ? text : `${text.slice(0, max)}… [${text.length - max} characters omitted]`);
 
 const formatOmission = (what: string): string => JSON.stringify(`… [${what} omitted]`);
