@@ -2,10 +2,10 @@
 import { toSettingsSources } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
 import { defect, Failure } from "../../failure.ts";
-import { type Line, printDocument, printList, printPage } from "../../output/index.ts";
+import { type Line, printPage } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { readSettings } from "../../settings/index.ts";
-import { keyColumns } from "../lists/object-list.ts";
+import { printObjects } from "../lists/object-list.ts";
 import * as checks from "./checks.ts";
 
 /** Maximum silence without `--timeout`; short, because a person waits. */
@@ -59,15 +59,10 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
 };
 
 const print = async ({ screen }: Context, findings: readonly checks.Finding[]): Promise<void> => {
-  if (screen.isForProgram) {
-    const worst = (["error", "warning"] as const).find((status) => findings.some((one) => one.status === status));
-    return await printDocument(screen, { status: worst ?? "ok", findings }, "findings");
-  }
-  if (screen.format === "table") {
-    return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
-  }
-  const columns = keyColumns<checks.Finding>({ check: 0, status: 0, message: 0, fix: 0 });
-  await printList(screen, { columns, rows: findings });
+  if (screen.format === "table") return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
+  const worst = (["error", "warning"] as const).find((each) => findings.some(({ status }) => status === each));
+  const columns = { check: 0, status: 0, message: 0, fix: 0 };
+  await printObjects(screen, { others: { status: worst ?? "ok" }, member: "findings", rows: findings, columns });
 };
 
 const marks = {

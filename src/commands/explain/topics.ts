@@ -71,8 +71,8 @@ const readExampleFiles = async (
     return { name, bytes: memoryBytes([Buffer.from(content)]) };
   });
   const { signal } = new AbortController();
-  const own = { split, groupBy, splitNeeded: false, signal, onProgress: () => undefined };
-  return { ...(await readSources(sources, own)), close: async () => undefined };
+  const options = { split, groupBy, splitNeeded: false, signal, onProgress: () => undefined };
+  return { ...(await readSources(sources, options)), close: async () => undefined };
 };
 
 const trajectoryTopics = ruleNames.map((name): Topic => {
@@ -80,18 +80,19 @@ const trajectoryTopics = ruleNames.map((name): Topic => {
   return ruleTopic(name, severity, why, () => exampleProblem(name));
 });
 
+const replaceAdvice = "use maker/other, the cheapest replacement: 0.3 $/M in, 1.2 $/M out";
+
 const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, example }]) => {
-  const replaceAdvice = "use maker/other, the cheapest replacement: 0.3 $/M in, 1.2 $/M out";
   const advice = severity === "warning" ? acceptAdvice : replaceAdvice;
-  const position = { file: "rollcall.lock.json", line: 6, column: 7 };
-  const message = `maker/large ${example}`;
-  return ruleTopic(rule, severity, why, () => ({ ...position, rule, severity, message, advice }));
+  const facts = { rule, severity, message: `maker/large ${example}`, advice };
+  return ruleTopic(rule, severity, why, () => ({ file: "rollcall.lock.json", line: 6, column: 7, ...facts }));
 });
 
-const toImportExample = (key: string, value: string, local = false): Problem => {
+/** The topic of a setting that `config import` refuses. */
+const importTopic = (why: string, [key, value]: readonly [string, string], local = false): Topic => {
   const wrong = findSettingProblem(key, value, { local, windows: false });
   if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);
-  return { file: "team.json", line: 3, column: 3, ...wrong };
+  return ruleTopic(wrong.rule, wrong.severity, why, () => ({ file: "team.json", line: 3, column: 3, ...wrong }));
 };
 
 const looseModeWhy = "Other users can read or change keys or settings in this file or folder.";
@@ -105,14 +106,10 @@ const otherTopics: readonly Topic[] = [
   ruleTopic("insecure-permissions", "warning", looseModeWhy, () =>
     makeLooseModeProblem("/home/ada/.config/rollcall/settings.json", 0o644, "600"),
   ),
-  ruleTopic("setting-invalid", "error", "The setting does not accept this saved or imported value.", () =>
-    toImportExample("project", "alpha"),
-  ),
-  ruleTopic("setting-unknown", "error", "This version does not have the imported setting.", () =>
-    toImportExample("base_urk", "https://train.example"),
-  ),
-  ruleTopic("built-in-setting", "error", builtInWhy, () => toImportExample("base_url", "https://train.example", true)),
-  ruleTopic("secret-in-settings", "error", secretWhy, () => toImportExample("api_key", "k")),
+  importTopic("The setting does not accept this saved or imported value.", ["project", "alpha"]),
+  importTopic("This version does not have the imported setting.", ["base_urk", "https://train.example"]),
+  importTopic(builtInWhy, ["base_url", "https://train.example"], true),
+  importTopic(secretWhy, ["api_key", "k"]),
   ruleTopic("key-not-verified", "warning", notVerifiedWhy, async () =>
     (await import("../auth.ts")).unansweredKeyProblem("https://train.example", { isDown: true }),
   ),
