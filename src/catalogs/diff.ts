@@ -66,7 +66,7 @@ const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   }
   for (const { name, change, of } of catalogFields) {
     if (change === undefined || change === "price") continue;
-    const value = of(model);
+    const value = of({ listed: { entry: model } });
     const own = change === "countries" && Array.isArray(value) ? [...new Set(value)] : value;
     // Assumed: 0 and "" mean "not stated".
     const isStated = own !== 0 && own !== "" && !(change === "countries" && Array.isArray(own) && own.length === 0);

@@ -3,33 +3,38 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import type { InferenceModel } from "../contract/models.ts";
 import { MistypedValue, typedValue } from "../contract/replies.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDigits } from "../decimal.ts";
-import type { JsonObject } from "../json/walk.ts";
+
+/** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
+interface FieldRow {
+  readonly model?: { readonly value: InferenceModel };
+  readonly listed?: { readonly entry: CatalogModel } | undefined;
+}
 
 /** A field that a service may omit or send in another type, as a column of a list (`Column` of the output). */
-export interface FieldColumn<Row> {
+export interface FieldColumn {
   readonly name: string;
   readonly heading: string;
   readonly rank: number;
   readonly align?: "right" | "decimal";
   /** The value in the reply. */
-  readonly of: (row: Row) => unknown;
+  readonly of: (row: FieldRow) => unknown;
   /** `spelled` returns the text in the reply. */
-  readonly cell: (row: Row, spelled: () => string) => string;
+  readonly cell: (row: FieldRow, spelled: () => string) => string;
   /** The value for sorting. */
-  readonly value: (row: Row) => unknown;
+  readonly value: (row: FieldRow) => unknown;
   /** The `change` of `catalog diff` for another value; undefined if the field is not compared. */
   readonly change?: string;
 }
 
-type FieldOptions<Row> = Pick<FieldColumn<Row>, "rank" | "align" | "change"> &
-  Partial<Pick<FieldColumn<Row>, "heading" | "of">> & {
+type FieldOptions = Pick<FieldColumn, "rank" | "align" | "change"> &
+  Partial<Pick<FieldColumn, "heading" | "of">> & {
     /** Prints a value that is neither absent nor null. */
     readonly print?: (value: unknown, spelled: () => string) => string;
   };
 
 /** Creates the column of a field. Default for `print`: a text as it is, another value as in the reply. */
-const field = <Row extends JsonObject>(name: string, options: FieldOptions<Row>): FieldColumn<Row> => {
-  const { of = (row: Row) => row[name], heading = name, print, ...others } = options;
+const field = (name: string, options: FieldOptions): FieldColumn => {
+  const { of = ({ listed }: FieldRow) => listed?.entry[name], heading = name, print, ...others } = options;
   return {
     ...{ name, heading, ...others, of },
     cell: (row, spelled) => {
@@ -40,6 +45,9 @@ const field = <Row extends JsonObject>(name: string, options: FieldOptions<Row>)
     value: (row) => wireValue(of(row)),
   };
 };
+
+const modelField = (name: string, options: FieldOptions): FieldColumn =>
+  field(name, { ...options, of: ({ model }) => model?.value[name] });
 
 /** Returns the value of a field, of any type. */
 export const wireValue = (value: unknown): unknown =>
@@ -55,13 +63,11 @@ const words = {
 /** The last millisecond whose year has four digits. */
 const maxMs = Date.UTC(10_000, 0) - 1;
 
-/** The column of a time in Unix seconds. Services send 0 for an unknown time, which is shown as 0. */
-const createdColumn = <Row extends JsonObject>(rank: number): FieldColumn<Row> =>
-  field<Row>("created", {
-    rank,
-    print: (value, spelled) =>
-      typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
-  });
+/** A time in Unix seconds. Services send 0 for an unknown time, which is shown as 0. */
+const unixTime = {
+  print: (value: unknown, spelled: () => string) =>
+    typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
+};
 
 export const dayMs = 86_400_000;
 
@@ -69,12 +75,12 @@ export const dayMs = 86_400_000;
 export const utcDay = (ms: number): string => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
 /** The fields of models that can be called (interface 2.3). Their order is a promise (output.md). */
-export const modelFields: readonly FieldColumn<InferenceModel>[] = [
-  field("id", { rank: 0 }),
-  createdColumn(2),
-  field("owned_by", { heading: "owned by", rank: 1 }),
-  field("root", { rank: 3 }),
-  field("object", { rank: 4 }),
+export const modelFields: readonly FieldColumn[] = [
+  modelField("id", { rank: 0 }),
+  modelField("created", { ...unixTime, rank: 2 }),
+  modelField("owned_by", { heading: "owned by", rank: 1 }),
+  modelField("root", { rank: 3 }),
+  modelField("object", { rank: 4 }),
 ];
 
 /** The prices of the interface (2.5) in its order. */
@@ -143,13 +149,13 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
 export const priceField = (
   name: string,
   { rank, title = name }: { rank?: number; title?: string } = {},
-): FieldColumn<CatalogModel> => {
+): FieldColumn => {
   const isPerToken = tokenPrices.has(name);
-  return field<CatalogModel>(`pricing.${name}`, {
+  return field(`pricing.${name}`, {
     heading: `${title}\n${isPerToken ? "$/M" : rank === undefined ? "(as given)" : "$"}`,
     rank: rank ?? (isPerToken ? 17 : 18),
     align: "decimal",
-    of: ({ pricing }) => statedPrices(pricing).get(name),
+    of: ({ listed }) => statedPrices(listed?.entry.pricing).get(name),
     /** An invalid price with digits is marked, because it could be mistaken for a price. */
     print: (value, spelled) => {
       const own = typeof value === "string" ? value : spelled();
@@ -162,7 +168,7 @@ export const priceField = (
 };
 
 /** All fields that have a column. Their order is a promise (output.md). */
-export const catalogFields: readonly FieldColumn<CatalogModel>[] = [
+export const catalogFields: readonly FieldColumn[] = [
   field("id", { rank: 0 }),
   field("name", { rank: 10 }),
   field("context_length", { align: "right", heading: "context\ntokens", rank: 4, change: "context" }),
@@ -181,7 +187,8 @@ export const catalogFields: readonly FieldColumn<CatalogModel>[] = [
     ...words,
     heading: "countries",
     rank: 9,
-    of: ({ datacenters: all }) => {
+    of: ({ listed }) => {
+      const all = listed?.entry.datacenters;
       if (all instanceof MistypedValue || all === undefined || all === null || all.length === 0) return all;
       const codes = all.map(({ country_code }) => wireValue(country_code));
       return codes.flatMap((code) => (code === undefined ? [] : [formatPlain(code)]));
@@ -189,7 +196,7 @@ export const catalogFields: readonly FieldColumn<CatalogModel>[] = [
     change: "countries",
   }),
   field("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),
-  createdColumn(15),
+  field("created", { ...unixTime, rank: 15 }),
 ];
 
 /**

@@ -18,8 +18,7 @@ export const rowColumns = (of: ListOf, { prices = [], mark }: ExtraColumns = {})
   const isJoined = of === "all" || of === "priced";
   const fields = [...catalogs.catalogFields, ...prices.map((name) => catalogs.priceField(name))];
   const [id, ...others] = fields.map((field): Column<Row> => {
-    const own = toRowColumn(field, ({ listed }) => listed?.entry);
-    const column = isJoined ? { ...own, path: `entry.${field.name}` } : own;
+    const column = isJoined ? { ...field, path: `entry.${field.name}` } : field;
     if (field.name !== "deprecation_date") return column;
     return { ...column, tag: ({ listed }) => listed && mark?.(catalogs.deprecationDay(listed.entry)) };
   });
@@ -36,8 +35,7 @@ export const rowColumns = (of: ListOf, { prices = [], mark }: ExtraColumns = {})
     value: ({ listed }) => listed?.catalog,
   };
   if (of === "all") return [eitherId, catalog, ...others];
-  const ofModel = catalogs.modelFields.slice(1).map((field): Column<Row> => {
-    const { name, heading, rank, ...own } = toRowColumn(field, ({ model }) => model?.value);
+  const ofModel = catalogs.modelFields.slice(1).map(({ name, heading, rank, ...own }): Column<Row> => {
     return { ...own, name: `model.${name}`, heading: `model\n${heading}`, rank: 20 + rank };
   });
   return [eitherId, catalog, ...others, ...ofModel];
@@ -45,21 +43,6 @@ export const rowColumns = (of: ListOf, { prices = [], mark }: ExtraColumns = {})
 
 const spellModelId = ({ model }: Row): string =>
   model === undefined ? "" : readSpelledObject(model.raw, rootSpan(model.raw)).text("id");
-
-const toRowColumn = <Own>(
-  { cell, value, ...shown }: catalogs.FieldColumn<Own>,
-  of: (row: Row) => Own | undefined,
-): Column<Row> => ({
-  ...shown,
-  cell(row, spelled) {
-    const own = of(row);
-    return own === undefined ? "" : cell(own, spelled);
-  },
-  value(row) {
-    const own = of(row);
-    return own === undefined ? undefined : value(own);
-  },
-});
 
 /** Deprecations are marked this many days before. */
 const warnDays = 30;

@@ -16,15 +16,16 @@ export const listModels = async (context: Context, { pattern, limit, sort }: Typ
   const order = parseOrder(sort, modelFields);
   const progress = screen.startProgress("listing the models");
   const { bytes, entries } = await readModels(context, await effectiveSettings(context)).finally(progress.stop);
-  const positions = new Map(entries.map(({ value, position }) => [value, position]));
   const matches = compilePattern(pattern ?? "");
-  const all = [...positions.keys()].filter(({ id }) => matches({ id: typedValue(id) ?? "", name: "" }));
+  const all = entries
+    .filter(({ value }) => matches({ id: typedValue(value.id) ?? "", name: "" }))
+    .map((model) => ({ model }));
   const rows = sortRows(all, order).slice(0, limit);
   noteSelection(screen, {
     ...{ of: entries.length, matching: all.length, shown: rows.length, noun: "models" },
     ...{ pattern, emptyText: "the service lists no models" },
   });
-  const shownPositions = rows.flatMap((row) => positions.get(row) ?? []);
+  const shownPositions = rows.map(({ model }) => model.position);
   const wire = { bytes, member: "data", shownPositions };
   await printList(screen, { columns: rankColumns(modelFields, order), rows, wire });
 };
