@@ -79,7 +79,6 @@ const openLocalService = async (context: Context, settings: Settings): Promise<S
   return service;
 };
 
-/** Returns the destination of a model's groups in the ledger: the log URL, or the local store. */
 export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> =>
   settings.local
     ? `store ${(await localService(context, settings)).store}`

@@ -47,6 +47,7 @@ export const toProblemDocument = (problem: Problem) => {
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
+/** A piece of a line. Secrets in it are redacted, but control characters are not removed. */
 export interface Excerpt {
   readonly line: number;
   readonly text: string;
@@ -70,6 +71,7 @@ export interface HttpFacts {
   readonly method: string;
   readonly url: string;
   readonly status?: number | undefined;
+  /** The service's own message: bounded, but not safe to print. */
   readonly said?: string | undefined;
 }
 

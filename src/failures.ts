@@ -26,7 +26,6 @@ export const invalidArguments = (wrong: { text: string; suggestion: string | und
     hint: wrong.suggestion?.replace(/^\(Did (.*)\)$/, "did $1") ?? `see \`${wrong.command} --help\``,
   });
 
-/** @param help printed instead of the message */
 export const subcommandMissing = (missing: { command: string; verbs: readonly string[]; help: string }): Failure => {
   const { command, verbs, help } = missing;
   const message = verbs.length === 1 ? `${command} needs ${verbs[0]}` : `${command} needs one of ${verbs.join(", ")}`;

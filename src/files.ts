@@ -11,26 +11,16 @@ import { formatCommandLine } from "./shell-words.ts";
 export const getErrorCode = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
-/**
- * Makes a folder and its missing parents with mode 0700. Node's option `recursive` never returns if a parent cannot be
- * made, as in `/proc`. @throws as `mkdirSync`
- */
+/** Makes a folder and its parents. Node's `recursive` never returns if one cannot be made, as in `/proc`. */
 export const makeFolder = (path: string): void => {
-  const error = tryMakeFolder(path);
-  if (error === undefined) return;
-  if (getErrorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
-  makeFolder(dirname(path));
-  const secondError = tryMakeFolder(path);
-  if (secondError !== undefined) throw secondError;
-};
-
-const tryMakeFolder = (path: string): unknown => {
+  if (fs.existsSync(path)) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
   try {
     fs.mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
-    if (getErrorCode(thrown) !== "EEXIST") return thrown;
+    // Another process may have made it.
+    if (getErrorCode(thrown) !== "EEXIST") throw thrown;
   }
-  return undefined;
 };
 
 /** Refuses a path with a part that another user owns, or can replace by renaming. @throws Failure `unsafe-ownership` */
@@ -181,7 +171,6 @@ export const identifyFile = (file: string): string | undefined => {
   }
 };
 
-/** Refuses to overwrite a file that the user named, unless it is empty. @throws Failure `output-exists` */
 export const requireUnusedFile = (file: string): void => {
   const facts = fs.statSync(file, { throwIfNoEntry: false });
   if (facts?.isFile() !== true || facts.size === 0) return;
@@ -190,7 +179,6 @@ export const requireUnusedFile = (file: string): void => {
   });
 };
 
-/** Writes to a file that the user named. @throws Failure `output-unwritable` */
 export const writeUserFile = <Result>(file: string, write: () => Result): Result => {
   try {
     return write();

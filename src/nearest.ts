@@ -1,6 +1,5 @@
-/** Finds the name that was probably meant. */
+/** Finds the name that was probably meant, ignoring case. */
 
-/** Returns the candidate nearest to `word`, ignoring case; undefined if none is near. */
 export const findNearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const typed = word.toLowerCase();
   const maxEdits = Math.min(typed.length <= 3 ? 1 : typed.length <= 6 ? 2 : 3, Math.max(typed.length, 1) - 1);

@@ -83,6 +83,5 @@ export const quoteText = (text: string, quote: Quote): string | undefined => {
   return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
 };
 
-/** Formats a command that can be pasted into a shell. */
 export const formatCommandLine = (words: readonly string[]): string =>
   words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");

@@ -94,7 +94,6 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
   return undefined;
 };
 
-/** Returns the ids in the latest reply of each catalog of any service. */
 export const listCachedIds = (folder: string): readonly string[] => {
   const ids = listNames(historyIn(folder)).flatMap((name) => {
     const [latest] = listFiles(join(historyIn(folder), name)).slice(-1);

@@ -5,15 +5,8 @@ import { getMember, getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
 /** Units that have a price. `prompt_tokens` includes the cached tokens. */
-export interface Usage {
-  readonly prompt_tokens: number;
-  readonly cached_tokens: number;
-  readonly completion_tokens: number;
-  readonly images: number;
-  readonly requests: number;
-}
-
-export const noUsage: Usage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
+export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
+export type Usage = Readonly<typeof noUsage>;
 
 /** Returns the usage in the summary of a call, over all models and child calls, otherwise the usage in its output. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
@@ -26,7 +19,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   // Only the output has cached tokens.
   if (own?.prompt_tokens === prompt_tokens && own.completion_tokens === completion_tokens) return own;
   const [cached_tokens, requests] = [total("cached_tokens"), total("requests")];
-  return { prompt_tokens, cached_tokens, completion_tokens, images: 0, requests };
+  return { ...noUsage, prompt_tokens, cached_tokens, completion_tokens, requests };
 };
 
 /** Parses the counts of OpenAI's and Anthropic's interfaces. Both input and output tokens are required. */

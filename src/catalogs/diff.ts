@@ -64,9 +64,9 @@ const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   for (const name of new Set([...priceNames, ...Object.keys(prices)])) {
     if (Object.hasOwn(prices, name)) add(`pricing.${name}`, prices[name]);
   }
-  for (const { name, change, of } of catalogFields) {
+  for (const { name, change, value: read } of catalogFields) {
     if (change === undefined || change === "price") continue;
-    const value = of({ listed: { entry: model } });
+    const value = read({ listed: { entry: model } });
     const own = change === "countries" && Array.isArray(value) ? [...new Set(value)] : value;
     // Assumed: 0 and "" mean "not stated".
     const isStated = own !== 0 && own !== "" && !(change === "countries" && Array.isArray(own) && own.length === 0);

@@ -1,8 +1,9 @@
-/** The fields of models in lists. A record for each field has its column and how it is compared. */
+/** The fields of models in lists, each with its column and how it is compared, and patterns of ids. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import type { InferenceModel } from "../contract/models.ts";
 import { MistypedValue, typedValue } from "../contract/replies.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDigits } from "../decimal.ts";
+import { findNearest } from "../nearest.ts";
 
 /** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
 interface FieldRow {
@@ -16,27 +17,25 @@ export interface FieldColumn {
   readonly heading: string;
   readonly rank: number;
   readonly align?: "right" | "decimal";
-  /** The value in the reply. */
-  readonly of: (row: FieldRow) => unknown;
   /** `spelled` returns the text in the reply. */
   readonly cell: (row: FieldRow, spelled: () => string) => string;
-  /** The value for sorting. */
   readonly value: (row: FieldRow) => unknown;
   /** The `change` of `catalog diff` for another value; undefined if the field is not compared. */
   readonly change?: string;
 }
 
-type FieldOptions = Pick<FieldColumn, "rank" | "align" | "change"> &
-  Partial<Pick<FieldColumn, "heading" | "of">> & {
-    /** Prints a value that is neither absent nor null. */
-    readonly print?: (value: unknown, spelled: () => string) => string;
-  };
+interface FieldOptions extends Pick<FieldColumn, "rank" | "align" | "change">, Partial<Pick<FieldColumn, "heading">> {
+  /** The value in the reply. */
+  readonly of?: (row: FieldRow) => unknown;
+  /** Prints a value that is neither absent nor null. */
+  readonly print?: (value: unknown, spelled: () => string) => string;
+}
 
 /** Creates the column of a field. Default for `print`: a text as it is, another value as in the reply. */
 const field = (name: string, options: FieldOptions): FieldColumn => {
   const { of = ({ listed }: FieldRow) => listed?.entry[name], heading = name, print, ...others } = options;
   return {
-    ...{ name, heading, ...others, of },
+    ...{ name, heading, ...others },
     cell: (row, spelled) => {
       const value = of(row) ?? undefined;
       if (value === undefined) return "";
@@ -49,7 +48,6 @@ const field = (name: string, options: FieldOptions): FieldColumn => {
 const modelField = (name: string, options: FieldOptions): FieldColumn =>
   field(name, { ...options, of: ({ model }) => model?.value[name] });
 
-/** Returns the value of a field, of any type. */
 export const wireValue = (value: unknown): unknown =>
   (value instanceof MistypedValue ? value.value : value) ?? undefined;
 
@@ -71,7 +69,6 @@ const unixTime = {
 
 export const dayMs = 86_400_000;
 
-/** Returns the day of a time as `YYYY-MM-DD`. */
 export const utcDay = (ms: number): string => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
 /** The fields of models that can be called (interface 2.3). Their order is a promise (output.md). */
@@ -83,7 +80,6 @@ export const modelFields: readonly FieldColumn[] = [
   modelField("object", { rank: 4 }),
 ];
 
-/** The prices of the interface (2.5) in its order. */
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
@@ -101,7 +97,6 @@ export const priceExponent = (name: string): 0 | 6 => (tokenPrices.has(name) ? 6
 
 type Pricing = CatalogModel["pricing"];
 
-/** Returns the prices that are neither absent nor null. */
 export const statedPrices = (pricing: Pricing): ReadonlyMap<string, unknown> =>
   new Map(
     Object.entries(typedValue(pricing) ?? {})
@@ -109,7 +104,6 @@ export const statedPrices = (pricing: Pricing): ReadonlyMap<string, unknown> =>
       .filter(([, price]) => price !== undefined),
   );
 
-/** Parses an amount from a text or number. */
 export const parseAmount = (value: unknown): Decimal | undefined =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
@@ -132,10 +126,7 @@ export const formatPrice = (name: string, value: unknown): string => {
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/**
- * Formats a change in percent to a tenth, such as `-33.3`; empty if the first price is 0.
- * @param roundUp rounds away from 0, so that a rise above a limit never looks like the limit
- */
+/** Formats a change in percent, such as `-33.3`. @param roundUp a rise above a limit never looks like the limit */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDigits(from, places).digits, shiftDigits(to, places).digits];
@@ -199,13 +190,56 @@ export const catalogFields: readonly FieldColumn[] = [
   field("created", { ...unixTime, rank: 15 }),
 ];
 
-/**
- * Returns the day of a model's deprecation; null if none is set, undefined if the value is not a day.
- * Assumed: `YYYY-MM-DD`, or a time that begins with it.
- */
+/** Assumed: a date is `YYYY-MM-DD`, or a time that begins with it. Returns null for no date, undefined for another text. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
   const day = date instanceof MistypedValue ? undefined : /^\d{4}-\d\d-\d\d(?!\d)/.exec(date)?.[0];
   const ms = day === undefined ? Number.NaN : Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
+};
+
+interface ModelNames {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Compiles a pattern. Each word must be in the id or name, in any case. With `*` or `?` it is a glob over the id. */
+export const compilePattern = (pattern: string): ((names: ModelNames) => boolean) => {
+  const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
+  const globs = words.map((word) => (/[*?]/.test(word) ? Array.from(word) : undefined));
+  return (names) => {
+    const [id, name] = [names.id.toLowerCase(), names.name.toLowerCase()];
+    return words.every((word, at) => {
+      const glob = globs[at];
+      return glob === undefined ? id.includes(word) || name.includes(word) : matchesGlob(Array.from(id), glob);
+    });
+  };
+};
+
+/** `*` matches any characters, `?` one character. Takes at most text × glob steps, unlike a regular expression. */
+const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean => {
+  let [at, of] = [0, 0];
+  let star: { readonly of: number; at: number } | undefined;
+  while (at < text.length) {
+    if (glob[of] === "*") star = { of: of++, at };
+    else if (glob[of] === "?" || glob[of] === text[at]) [at, of] = [at + 1, of + 1];
+    else if (star === undefined) return false;
+    else [at, of] = [++star.at, star.of + 1];
+  }
+  return glob.slice(of).every((one) => one === "*");
+};
+
+/** Compares texts in an order that does not depend on the language. */
+export const compareCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Finds a similar id: with the same part after the slash, with few mistakes, or the only id that contains it. */
+export const findNearestId = (id: string, ids: readonly string[]): string | undefined => {
+  if (id === "") return undefined;
+  const suffixOf = (one: string): string => one.slice(one.lastIndexOf("/") + 1).toLowerCase();
+  const containing = new Set(ids.filter((one) => one.toLowerCase().includes(id.toLowerCase())));
+  return (
+    ids.find((one) => suffixOf(one) === suffixOf(id)) ??
+    findNearest(id, ids) ??
+    (containing.size === 1 ? [...containing][0] : undefined)
+  );
 };

@@ -3,12 +3,18 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import { typedValue } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDigits } from "../decimal.ts";
 import { findNearest } from "../nearest.ts";
-import { deprecationDay, knownPriceNames, priceExponent, readPrice, statedPrices, utcDay } from "./fields.ts";
-import { compilePattern } from "./models.ts";
+import {
+  compilePattern,
+  deprecationDay,
+  knownPriceNames,
+  priceExponent,
+  readPrice,
+  statedPrices,
+  utcDay,
+} from "./fields.ts";
 
 type Strings = readonly string[];
 
-/** Returns milliseconds since 1970. */
 type RelativeTime = (now: number) => number;
 
 type WordsName =
@@ -159,7 +165,6 @@ const listCriteria = (filter: Filter, now: number) => {
 
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
 
-/** True if a filter has any option but a pattern. */
 export const hasFilters = (filter: Filter): boolean => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
 /** `now`: milliseconds since 1970. */
@@ -170,7 +175,6 @@ export const createMatcher = (filter: Filter, now: number): ((model: CatalogMode
 
 const optionOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Returns the usual words of an option such as `--feature`. */
 export const usualWords = (option: string): Strings =>
   wordsOptions.find(({ name }) => optionOf(name) === option)?.usual ?? [];
 

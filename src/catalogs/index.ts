@@ -1,20 +1,9 @@
 /** Catalogs as values: filters, prices, differences and lock files. Nothing here prints or sends. */
-export {
-  type CatalogId,
-  type CatalogName,
-  catalogNames,
-  findSavedCatalog,
-  listCachedIds,
-  maxSavedReplies,
-  parseCatalog,
-  readCatalogFile,
-  saveCatalog,
-} from "./catalog-files.ts";
+export * from "./catalog-files.ts";
 export * from "./cost.ts";
 export * from "./diff.ts";
 export * from "./fields.ts";
 export * from "./filter.ts";
 export { type LockedModel, readLock, toLockedModel, writeLock } from "./lock.ts";
-export * from "./models.ts";
 export * from "./rows.ts";
 export * from "./verify.ts";

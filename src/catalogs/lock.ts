@@ -9,8 +9,7 @@ import { requireFault } from "../json/reader.ts";
 import { findSpan, getMember, listElementSpans, locateOffset, parseJson } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
-import { priceNames, statedPrices } from "./fields.ts";
-import { compareCodeUnits } from "./models.ts";
+import { compareCodeUnits, priceNames, statedPrices } from "./fields.ts";
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
@@ -60,7 +59,6 @@ const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | und
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
 };
 
-/** From a model to one of its values. */
 export type LockPath = readonly (string | number)[];
 
 /** `positionOf` returns the line and column of a fact, from 1. */

@@ -3,8 +3,8 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import type { InferenceModel } from "../contract/models.ts";
 import { type Field, type ReplyEntry, type ReplyList, typedValue } from "../contract/replies.ts";
 import type { CatalogName } from "./catalog-files.ts";
+import { compilePattern } from "./fields.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
-import { compilePattern } from "./models.ts";
 
 /** An entry of a catalog (interface 2.5). */
 export interface CatalogEntry extends Omit<ReplyEntry<CatalogModel>, "value"> {
@@ -18,7 +18,6 @@ export interface CatalogRow {
   readonly listed?: CatalogEntry | undefined;
 }
 
-/** Groups the values that have an id by it. */
 export const groupById = <Value>(
   values: readonly Value[],
   idOf: (value: Value) => Field<string>,

@@ -180,13 +180,11 @@ const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals
     decimals.multiplyDecimals(was, decimals.addDecimals(hundred, maxRise)),
   ) > 0;
 
-/** The advice for warnings. */
 export const acceptAdvice = "accept the change with `rollcall catalog lock`, or silence the rule with --allow <rule>";
 
 /** True if `catalog lock` can accept a regression: the catalog still has the model, and the date does not decide. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
 
-/** A fact that got worse, its position in the lock file, and a model that can replace the locked one. */
 export type VerifiedFact = ReturnType<typeof verifyLock>[number];
 
 /** Compares a lock file with the catalogs. The result has the order of the lock file. */

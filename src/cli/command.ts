@@ -51,7 +51,6 @@ export const visibleVerbs = ({ verbs }: Command): readonly Command[] => verbs.fi
 export const formatFlags = (name: string, { short, placeholder: value }: Kind<unknown>): string =>
   `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
 
-/** @param dots the suffix of a repeatable argument */
 export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots: string): string => {
   const term = `${name}${repeatable === true ? dots : ""}`;
   return required === true ? `<${term}>` : `[${term}]`;

@@ -16,7 +16,6 @@ export interface Kind<Value> {
   readonly short?: string;
   /** Heading in the help. `-h` only names the options of a group. */
   readonly group?: string;
-  /** The required other option, without dashes. */
   readonly needs?: string;
   /** Another option, without dashes, that cannot be given too, and why. */
   readonly conflicts?: readonly [other: string, why: string];

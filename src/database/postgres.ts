@@ -197,7 +197,7 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
 
 const isSaslError = (thrown: unknown): boolean => thrown instanceof Error && thrown.message.startsWith("SASL");
 
-/** Parses a URL that settings/database-locations.ts has checked. */
+/** Parses a URL that settings/read.ts has checked. */
 const parseUrl = (text: string): pg.PoolConfig => {
   const url = new URL(text);
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";

@@ -7,7 +7,7 @@ import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { didYouMean } from "../sentences.ts";
-import { credentialUses, findSavedUses, findSecretVariables } from "./credentials.ts";
+import { findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
 import * as lookup from "./layers.ts";
 import { addMembers, changeSaved, parseDocument, readSaved, type SavedChange } from "./saved.ts";
@@ -232,7 +232,7 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
   const saved = findSavedUses(readSaved(host, "credentials", warn).profiles.get(profile));
   const removed = saved.filter((use) => only === undefined || use === only);
   if (removed.length > 0) await changeSaved(host, "credentials", omitMembers(profile, removed));
-  return { profile, removed, left: findSecretVariables(host, only === undefined ? credentialUses : [only]) };
+  return { profile, removed, left: findSecretVariables(host, only && [only]) };
 };
 
 /** Renames a profile. Its account stays, so the ledger still finds its groups. @throws Failure `profile-exists` */

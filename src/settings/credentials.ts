@@ -26,7 +26,7 @@ export const useTargets: Readonly<
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
 /** Returns the variables that are set and contain the secret for some uses, or its file. */
-export const findSecretVariables = ({ env }: Host, uses: readonly CredentialUse[]): readonly string[] => {
+export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
   const names = uses.flatMap((use) => useTargets[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
   return [...new Set(names)].filter((name) => env[name]);
 };

@@ -123,7 +123,6 @@ export const credentialMissing = ({ use, origin, profile }: CredentialTarget): F
     hint: `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`,
   });
 
-/** @param boundOrigin the origin of the saved credential */
 export const credentialWrongOrigin = ({ use, origin, profile }: CredentialTarget, boundOrigin: string): Failure => {
   const message = `the saved ${use} key of the profile ${profile} is for ${boundOrigin}; refusing to send it to ${origin}`;
   const hint = `log in there with \`${loginCommand(profile, use, origin)}\``;

@@ -2,7 +2,6 @@
 
 export * from "./changes.ts";
 export { credentialUses } from "./credentials.ts";
-export { findLedgerFile } from "./database-locations.ts";
 export { localProfile, readSavedTexts, type SettingFlags, type SettingsSources } from "./layers.ts";
 export * from "./login.ts";
 export * from "./read.ts";

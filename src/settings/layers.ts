@@ -43,7 +43,6 @@ export const checkProfileName = (name: string, where: FailureLocation): string =
   throw invalidSetting({ setting: "profile", value: name, wanted: "a name of letters, digits, -, _ and .", where });
 };
 
-/** Returns the built-in profiles, and the saved ones with a valid name. */
 export const knownProfiles = (...files: readonly SavedFile[]): readonly string[] => {
   const names = files.flatMap(({ profiles }) => [...profiles.keys()]);
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
@@ -118,7 +117,6 @@ const toSettingText = (value: unknown): string => (typeof value === "object" ? J
 
 type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: FailureLocation }>;
 
-/** Returns the text of a setting, and its source; undefined if no layer has it. */
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isNamed, profile } = layers;
   const { isOfService, derivedFrom, fallback, local: localDefault } = values.settings[name];
@@ -142,7 +140,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   return found(defaults?.[name] ?? (local ? localDefault : undefined) ?? ownDefault, "default");
 };
 
-/** Returns the value of a setting; undefined if no layer has it. @throws Failure `setting-invalid` */
+/** @throws Failure `setting-invalid` */
 export const findValue = <Name extends values.SettingName>(
   layers: Layers,
   name: Name,

@@ -1,13 +1,16 @@
-/** Reads the settings of one run. */
-import { resolve } from "node:path";
+/** Reads the settings of one run, and the locations of its ledger and store. */
+import { readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
+import { invalidDatabaseUrl } from "../database/failures.ts";
+import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../files.ts";
-import { credentialUses, findSecretVariables, openCredentials, openVariables } from "./credentials.ts";
-import { openLocations } from "./database-locations.ts";
-import { folderUnknown } from "./failures.ts";
+import { decodePercent, type Host } from "../host.ts";
+import * as credentials from "./credentials.ts";
+import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
 import { defaultProfile, findLayers, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
-import { findDataFolder } from "./saved.ts";
+import { type FolderHost, findDataFolder } from "./saved.ts";
 import * as values from "./values.ts";
 
 /** The settings of one run. An invalid value is a failure `setting-invalid` when it is used. */
@@ -16,14 +19,14 @@ export type Settings = Awaited<ReturnType<typeof readSettings>>;
 export type ServiceSettings = Awaited<ReturnType<Settings["service"]>>;
 
 export const readSettings = async (given: SettingsSources) => {
-  const [notice, warn] = [tellOnce(given.notice, String), tellOnce(given.warn, ({ message }) => message)];
+  const [notice, warn] = [tellOnce(given.notice), tellOnce(given.warn)];
   const sources = { ...given, notice, warn };
   const { host, flags } = sources;
   const layers = findLayers(sources);
   const { profile, local } = layers;
   if (local) {
     const names = [...values.urlSettingNames.map(values.toVariableName), values.toVariableName("credential_command")];
-    const set = [...names.filter((name) => host.env[name]), ...findSecretVariables(host, credentialUses)];
+    const set = [...names.filter((name) => host.env[name]), ...credentials.findSecretVariables(host)];
     if (set.length > 0) notice(`not used with the local service: ${set.join(", ")}`);
   }
   const requireSetting = <Name extends values.SettingName>(name: Name): values.SettingValues[Name] => {
@@ -31,7 +34,7 @@ export const readSettings = async (given: SettingsSources) => {
     if (value === undefined) throw settingMissing(name, profile);
     return value;
   };
-  const readVariable = openVariables(host);
+  const readVariable = credentials.openVariables(host);
   const locations = openLocations(sources, layers, readVariable);
   return {
     profile,
@@ -46,7 +49,7 @@ export const readSettings = async (given: SettingsSources) => {
       // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
     },
-    ...openCredentials(sources, layers, readVariable),
+    ...credentials.openCredentials(sources, layers, readVariable),
     /** Returns the folder of rollcall's files; undefined if there is none. @throws Failure `unsafe-ownership` */
     dataFolder(): string | undefined {
       const folder = findDataFolder(host);
@@ -67,11 +70,12 @@ export const readSettings = async (given: SettingsSources) => {
   };
 };
 
-const tellOnce = <Item>(tell: (item: Item) => void, idOf: (item: Item) => string): ((item: Item) => void) => {
-  const ids = new Set<string>();
+const tellOnce = <Item>(tell: (item: Item) => void): ((item: Item) => void) => {
+  const told = new Set<string>();
   return (item) => {
-    if (!ids.has(idOf(item))) tell(item);
-    ids.add(idOf(item));
+    const id = JSON.stringify(item);
+    if (!told.has(id)) tell(item);
+    told.add(id);
   };
 };
 
@@ -100,4 +104,100 @@ export const settingMissing = (missing: values.SettingName, profile: string = de
   ];
   const hint = `${ways.slice(0, -1).join(", ")} or ${ways.at(-1)}`;
   return new Failure("usage", "setting-missing", `${name} is not set`, { hint, where: { setting: name } });
+};
+
+const kinds = {
+  ledger: { title: "the ledger", variable: "ROLLCALL_LEDGER" },
+  store: { title: "the store of the local service", variable: "ROLLCALL_STORE" },
+} as const;
+
+export const findLedgerFile = (host: FolderHost): string | undefined => {
+  const folder = findDataFolder(host);
+  if (host.env.ROLLCALL_LEDGER) return resolve(host.env.ROLLCALL_LEDGER);
+  return folder === undefined ? undefined : join(folder, "ledger.db");
+};
+
+/** Opens the locations of one run. They throw `database-address`, `unreadable-credential-file`. */
+const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
+  const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
+  /** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
+  const findDatabase = async (use: keyof typeof kinds, typed?: string): Promise<DatabaseLocation | undefined> => {
+    const { PGPASSWORD = "" } = host.env;
+    const { title, variable } = kinds[use];
+    hide(PGPASSWORD);
+    const text = typed?.trim() ?? (await readText(variable));
+    if (text === undefined || !urlPattern.test(text)) return undefined;
+    const parsed = parseDatabaseUrl(text);
+    if (parsed === undefined) {
+      // Any part of an invalid URL may be a password.
+      const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
+      const wanted = "a path, or postgres://user@host/database without parameters except sslmode";
+      throw invalidDatabaseUrl({ path: scheme === undefined ? undefined : `${scheme}//…`, title, wanted });
+    }
+    const path = parsed.url.href;
+    // A typed URL has no password, but the same URL in the environment may have one.
+    const own = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
+    for (const { secret } of [parsed, own ?? parsed])
+      for (const part of [secret, encodeURIComponent(secret)]) hide(part);
+    if (typed !== undefined && parsed.secret !== "") {
+      throw invalidDatabaseUrl({ path, title, wanted: "a URL without its password" });
+    }
+    const known = (own?.url.href === path ? own.secret : "") || PGPASSWORD;
+    const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
+    const password = known || (inFile?.isReadableByOthers === false ? inFile.password : undefined);
+    hide(password ?? "");
+    if (password !== undefined) return { path, password };
+    const line = findValue(layers, "credential_command");
+    if (line !== undefined) {
+      return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
+    }
+    if (inFile === undefined) return { path };
+    const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
+    return { path, passwordCommand: async () => await Promise.reject(failure) };
+  };
+  const find = async (use: keyof typeof kinds, typed: string | undefined, file: string | undefined) =>
+    (await findDatabase(use, typed)) ?? (file === undefined ? undefined : { path: file });
+  return {
+    ledgerPlace: async (typed?: string) => await find("ledger", typed, typed ?? findLedgerFile(host)),
+    storePlace: async (typed = layers.flags.store) => {
+      const { ROLLCALL_STORE: file } = host.env;
+      return await find("store", typed, typed ?? (file ? resolve(file) : undefined));
+    },
+  };
+};
+
+/** Matches URLs, even incomplete ones, and connection strings of other programs, which are not names of files. */
+const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
+
+const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: string } | undefined => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
+  // An unencoded / or ? in a password ends the host early.
+  const isPlain = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname);
+  if (!isPlain || [...url.searchParams.keys()].some((key) => key !== "sslmode")) return undefined;
+  const secret = decodePercent(url.password);
+  url.password = "";
+  return { url, secret };
+};
+
+/** Finds the password in PostgreSQL's password file. PostgreSQL's programs ignore it if others can read it. */
+const findInPasswordFile = ({ env }: Host, url: URL) => {
+  const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
+  if (file === undefined) return undefined;
+  const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
+  try {
+    const facts = statSync(file);
+    // Reading a pipe without a writer would never end.
+    if (!facts.isFile()) return undefined;
+    for (const line of readFileSync(file, "utf8").split(/\r?\n/)) {
+      const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
+      const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
+      const password = fields[wanted.length];
+      const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
+      if (isMatch && !line.startsWith("#") && password !== undefined) {
+        return { file, password, isReadableByOthers: (facts.mode & 0o077) !== 0 };
+      }
+    }
+  } catch {}
+  return undefined;
 };

@@ -42,7 +42,6 @@ const parseSize = (text: string): number | Rejected => {
   return Number.isSafeInteger(bytes) ? bytes : reject("a size below 8192TiB");
 };
 
-/** Parses a base URL without user, password, query and fragment. Removes its trailing slash. */
 const parseUrl = (text: string): string | Rejected => {
   if (/[\s\p{Cc}\\]/u.test(text)) return reject("a URL without white space, control characters and backslashes");
   if (!/^https?:\/\//i.test(text)) return reject("a URL that begins with https:// or http://", addScheme(text));
@@ -117,9 +116,7 @@ const parseCommand: Parse<string> = (text, machine) => {
 interface Setting<Value> {
   readonly about: string;
   readonly parse: Parse<Value>;
-  /** Redacts its text. Default: shows all of it. */
   readonly show?: (text: string) => string;
-  /** The setting that its default is derived from. */
   readonly derivedFrom?: "base_url" | "vendor_prefix";
   /** Its default, or a function of the profile's name and the text of `derivedFrom`. */
   readonly fallback?: string | ((around: { readonly profile: string; readonly other: string }) => string);
