@@ -2,7 +2,6 @@
 import { dirname, join } from "node:path";
 import {
   continuationOf,
-  formatReference,
   type Links,
   type LocatedDocument,
   listEmbedded,
@@ -10,28 +9,23 @@ import {
   openLinks,
   type Reference,
 } from "./atif-links.ts";
-import {
-  type Format,
-  type FormatRun,
-  type LeftOutReasons,
-  type Rollout,
-  reasons,
-  type SourceRecord,
-} from "./format.ts";
+import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toFunctionTools, toLogprobs } from "./messages.ts";
-import { listUnlessEmpty, literal, type Member, type OutputJson } from "./output-json.ts";
+import { listUnlessEmpty, literal, type OutputJson } from "./output-json.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
-import { ConversionError, type Members, type Value } from "./value.ts";
+import { ConversionError, type Value } from "./value.ts";
 
-const firstPartReason = "the trajectory takes it from its first part";
-
-export const atifReasons: LeftOutReasons = [
+export const atifReasons: NonNullable<Format["leftOutReasons"]> = [
   [reasons.tokens, "steps[].metrics.prompt_token_ids"],
   [reasons.withoutLogprobs, "steps[].metrics.completion_token_ids"],
   ["completion_token_ids are missing, or the turn was not sampled", "steps[].metrics.logprobs"],
   ["the histories contain the trajectories", "steps[].observation.results[].subagent_trajectory_ref"],
-  [firstPartReason, "agent schema_version session_id trajectory_id notes"],
+  [
+    "the trajectory takes it from its first part",
+    "agent schema_version session_id trajectory_id notes subagent_trajectories[]",
+  ],
   ["metrics are the numbers of the last part", "final_metrics"],
+  [reasons.nested, "extra"],
 ];
 
 export const atif: Format = {
@@ -49,17 +43,15 @@ export const atif: Format = {
       convert: (record) => (links.isPart(record) ? undefined : [rolloutOf(run, record, links)]),
     };
   },
-  leftOutReasons: [...atifReasons, [firstPartReason, "subagent_trajectories[]"], [reasons.nested, "extra"]],
+  leftOutReasons: atifReasons,
 };
 
 const rolloutOf = (run: FormatRun, record: SourceRecord, links: Links): Rollout => {
   const { value, file } = record;
   record.group = "trajectory";
-  const { identity, documents, main, others, ...read } = readAtif(run, { document: value, file }, links);
+  const { documents, ...read } = readAtif(run, record, links);
   const ids = [value.get("trajectory_id"), value.get("session_id"), stemOf(file)];
-  const reward = findReward(run, { record: value, ids });
-  const histories = others.map(toHistory);
-  return { documents, ...buildTrajectory({ ...read, ...main, histories, reward, identity }) };
+  return { documents, ...buildTrajectory({ ...read, reward: findReward(run, { record: value, ids }) }) };
 };
 
 interface History {
@@ -67,35 +59,22 @@ interface History {
   readonly tools: OutputJson | undefined;
 }
 
-export const toHistory = ({ turns, tools }: History): OutputJson => ({ messages_and_choices: turns, tools });
-
-/** The content of a document with its continuations and subagents. */
-export interface AtifContent {
-  readonly main: History;
-  readonly others: readonly History[];
-  readonly metrics: Members;
-  readonly metadata: readonly Member[];
-  readonly startTime: Value | undefined;
-  /** A part of the dedup key that distinguishes joined parts from histories. */
-  readonly identity: string;
-  readonly documents: readonly Value[];
-}
-
-/** @throws ConversionError */
-export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links): AtifContent => {
-  const { document } = located;
-  requireVersion(run, document);
-  const { documents, partsOf, historiesOf, subagentHistories } = openAtifReader(run, links, modelOf(document));
+/** Converts a document with its continuations and subagents. @throws ConversionError */
+export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links) => {
+  const { value } = located;
+  requireVersion(run, value);
+  const { documents, partsOf, historiesOf, subagentHistories } = openAtifReader(run, links, modelOf(value));
   const parts = partsOf(located);
   const [main = { turns: [], tools: undefined }, ...more] = historiesOf(parts);
   const others = [...more, ...parts.flatMap(subagentHistories)];
-  const agent = document.members("agent").filter(([, { isScalar }]) => isScalar);
+  const agent = value.members("agent").filter(([, { isScalar }]) => isScalar);
   return {
-    main,
-    others,
-    metrics: (parts.at(-1)?.document ?? document).metricMembers("final_metrics"),
-    metadata: [...document.flatMembers(), ...agent.map(([key, value]) => [`agent.${key}`, value] as const)],
-    startTime: readStartTime(document),
+    ...main,
+    histories: others.map(({ turns, tools }) => ({ messages_and_choices: turns, tools })),
+    metrics: (parts.at(-1)?.value ?? value).metricMembers("final_metrics"),
+    metadata: [...value.flatMembers(), ...agent.map(([key, own]) => [`agent.${key}`, own] as const)],
+    startTime: readStartTime(value),
+    /** A part of the dedup key that distinguishes joined parts from histories. */
     identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
     documents,
   };
@@ -129,18 +108,15 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     if (found === undefined) run.note(missing);
     if (found === undefined || seen.has(found.file)) return undefined;
     seen.add(found.file);
-    documents.push(found.document);
+    documents.push(found.value);
     return found;
   };
-  const readContinuation = ({ document, file }: LocatedDocument): LocatedDocument | undefined => {
-    const path = continuationOf(document);
+  const readContinuation = ({ value, file }: LocatedDocument): LocatedDocument | undefined => {
+    const path = continuationOf(value);
     if (path === undefined) return undefined;
     const place = join(dirname(file), path);
-    return readReference(
-      { path },
-      file,
-      `${file} continues in ${place}, which is missing, so the trajectory ends early`,
-    );
+    const missing = `${file} continues in ${place}, which is missing, so the trajectory ends early`;
+    return readReference({ path, ids: [] }, file, missing);
   };
   const partsOf = (located: LocatedDocument): readonly LocatedDocument[] => {
     seen.add(join(located.file));
@@ -162,14 +138,14 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   };
   /** Converts the parts of a trajectory to one history, or to one each. @throws ConversionError */
   const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
-    const first = parts[0]?.document;
+    const first = parts[0]?.value;
     const own = modelOf(first) ?? model;
     const isSampled = model === undefined || own === model;
     if (!isSampled) run.note("converted the turns of a subagent with another model to plain messages");
     const isOne = parts.length > 1 && !run.options.keepsHistories;
     if (isOne) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
-    const histories = parts.map(({ document }, at) => {
-      const all = stepsOf(document);
+    const histories = parts.map(({ value }, at) => {
+      const all = stepsOf(value);
       if (all.some(replacesContext)) {
         run.note(
           "a summary or an edit replaced the context, so later turns follow messages that the model did not see",
@@ -177,14 +153,15 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
       }
       const steps = isOne && at > 0 ? withoutCopies(all, first?.items("steps") ?? []) : all;
       const turns = steps.flatMap((step) => [...ownTurn(run, step, isSampled), ...resultsOf(step)]);
-      return { turns, tools: toFunctionTools(document.get("agent", "tool_definitions")) };
+      return { turns, tools: toFunctionTools(value.get("agent", "tool_definitions")) };
     });
     return isOne ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
-  const subagentHistories = ({ document, file }: LocatedDocument): readonly History[] => {
-    const embedded = listEmbedded(document).map((own) => ({ document: own, file }));
-    const files = listSubagents(document).flatMap((reference) => {
-      return readReference(reference, file, `a subagent's trajectory is missing: ${formatReference(reference)}`) ?? [];
+  const subagentHistories = ({ value, file }: LocatedDocument): readonly History[] => {
+    const embedded = listEmbedded(value).map((own) => ({ value: own, file }));
+    const files = listSubagents(value).flatMap((reference) => {
+      const missing = `a subagent's trajectory is missing: ${reference.path ?? reference.ids[0]}`;
+      return readReference(reference, file, missing) ?? [];
     });
     return [...embedded, ...files].flatMap((own) => {
       const parts = partsOf(own);

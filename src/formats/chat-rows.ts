@@ -2,25 +2,16 @@
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
 import type { Path } from "../check/rules/positions.ts";
-import {
-  type Format,
-  type FormatRun,
-  type LeftOutReasons,
-  type Rollout,
-  reasons,
-  type SourceRecord,
-} from "./format.ts";
+import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import {
   choice,
   deriveFinish,
   isAssistantMessage,
-  systemMessage,
   textChoice,
   toFunctionTools,
   toToolCall,
   toTurns,
   unwrapJson,
-  userMessage,
 } from "./messages.ts";
 import { literal, type Member, type OutputJson } from "./output-json.ts";
 import { buildTrajectory, findReward, type RolloutReward, requireReward } from "./rollout.ts";
@@ -51,12 +42,6 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 
 const groupKeyText = "group_id, prompt_id, …, else the prompt, within a step";
 
-const fullRowReasons: LeftOutReasons = [
-  [reasons.nested, "metadata"],
-  ["metrics are numbers and booleans", "metrics"],
-  [reasons.onlyFunctions, "tools[] functions"],
-];
-
 const chatRows = (rows: ChatRows): Format => ({
   name: rows.name,
   title: rows.title,
@@ -70,7 +55,11 @@ const chatRows = (rows: ChatRows): Format => ({
   isLossy: rows.isLossy === true,
   recognizes: ({ value }) => rows.recognizes(value),
   open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
-  leftOutReasons: [...(rows.hasTools ? fullRowReasons : []), ...(rows.leftOutReasons ?? [])],
+  leftOutReasons: rows.leftOutReasons ?? [
+    [reasons.nested, "metadata"],
+    ["metrics are numbers and booleans", "metrics"],
+    [reasons.onlyFunctions, "tools[] functions"],
+  ],
 });
 
 const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): readonly Rollout[] => {
@@ -242,7 +231,7 @@ export const shareGpt = chatRows({
   },
   readTurns: (run, row) => {
     const system = row.get("system");
-    return [...(system === undefined ? [] : [systemMessage(system)]), ...shareGptTurns(run, row)];
+    return [...(system === undefined ? [] : [{ role: "system", content: system }]), ...shareGptTurns(run, row)];
   },
 });
 
@@ -292,7 +281,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
     recognizes: (row) => row.get(prompt)?.isText === true && row.get(answer)?.isText === true && recognizes(row),
     readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
-      userMessage(requireText(row, prompt)),
+      { role: "user", content: requireText(row, prompt) },
       textChoice(run, requireText(row, answer), finish?.(row)),
     ],
     leftOutReasons: [[reasons.nested, "metadata"], ...(rows.leftOutReasons ?? [])],
@@ -376,7 +365,7 @@ export const nemoRl = chatRows({
     const other = turns.find(({ isText }) => !isText);
     if (other !== undefined) throw new ConversionError("content contains a value that is not a string", other);
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
-    return turns.map((turn, at) => (at % 2 === 0 ? userMessage(turn) : textChoice(run, turn)));
+    return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : textChoice(run, turn)));
   },
   leftOutReasons: [
     ["tokens are left out without their texts", "token_ids token_loss_mask generation_logprobs prev_logprobs"],

@@ -87,12 +87,6 @@ export interface Converter {
   groupOfMember?(member: string): string | undefined;
 }
 
-/**
- * Reasons why values are left out, each with paths that blanks separate; positions are `[]`. A path includes all below
- * it, except what a longer path includes.
- */
-export type LeftOutReasons = readonly (readonly [reason: string, paths: string])[];
-
 export interface Format {
   /** The value of `--from`. */
   readonly name: string;
@@ -119,7 +113,13 @@ export interface Format {
   /** True if a file has the format, by its first record. */
   recognizes(first: SourceRecord): boolean;
   open(run: FormatRun): Converter;
-  readonly leftOutReasons?: LeftOutReasons;
+  /**
+   * Reasons why values are left out, each with paths that blanks separate; positions are `[]`. A path includes all below
+   * it, except what a longer path includes.
+   */
+  readonly leftOutReasons?: readonly (readonly [reason: string, paths: string])[];
+  /** A list of rollouts in a record, such as `samples[]`. In its elements, the same reasons apply. */
+  readonly rolloutList?: string;
 }
 
 /** Reasons that several formats have. */
@@ -131,6 +131,3 @@ export const reasons = {
   tokens: "the messages determine these tokens",
   withoutLogprobs: "no logprobs are recorded for these tokens",
 };
-
-export const prefixReasons = (list: string, own: LeftOutReasons): LeftOutReasons =>
-  own.map(([reason, paths]) => [reason, paths.replaceAll(/\S+/g, `${list}.$&`)]);

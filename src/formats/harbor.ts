@@ -1,6 +1,6 @@
 /** Trials of Harbor: one folder each, with a result and ATIF documents of the agent. */
 import { dirname } from "node:path";
-import { atifReasons, readAtif, toHistory } from "./atif.ts";
+import { atifReasons, readAtif } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import type { Member } from "./output-json.ts";
@@ -66,11 +66,10 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
   const document = run.readDocument(record, trajectoryFile);
   if (document?.document === undefined)
     throw new ConversionError(`the trajectory ${trajectoryFile} is missing or not JSON`, value);
-  const atif = readAtif(run, { document, file: document.document }, openLinks(run));
+  const atif = readAtif(run, { value: document, file: document.document }, openLinks(run));
   const trajectory = buildTrajectory({
+    ...atif,
     reward,
-    ...atif.main,
-    histories: atif.others.map(toHistory),
     metrics: [...atif.metrics, ...value.metricMembers("agent_result"), ...rewards.filter(([key]) => key !== "reward")],
     // Values of the result override those of the document.
     metadata: new Map<string, Member[1]>([
@@ -79,7 +78,6 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
       ...(type === undefined ? [] : [["exception_type", type] as const]),
     ]),
     startTime: value.get("started_at") ?? atif.startTime,
-    identity: atif.identity,
   });
   return { ...trajectory, documents: [document, ...atif.documents] };
 };

@@ -1,13 +1,5 @@
 /** Logs of Inspect: a sample is a rollout, its epochs are a group. Samples are in an archive, or in one document. */
-import {
-  type Format,
-  type FormatRun,
-  type LeftOutReasons,
-  prefixReasons,
-  type Rollout,
-  reasons,
-  type SourceRecord,
-} from "./format.ts";
+import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
 import { literal, type Member, type OutputJson } from "./output-json.ts";
 import {
@@ -17,19 +9,9 @@ import {
   findReward,
   missingReward,
   type RolloutReward,
-  toErrorMessage,
   toReward,
 } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
-
-const sampleReasons: LeftOutReasons = [
-  ["the messages contain what was sent and sampled", "events transcript events_data timelines output input"],
-  ["no message refers to it", "attachments"],
-  ["only the value of a score is converted", "scores score"],
-  [reasons.nested, "metadata"],
-];
-
-const runKeys = "version status eval plan results stats error reductions invalidated log_updates";
 
 export const inspect: Format = {
   name: "inspect",
@@ -50,51 +32,50 @@ export const inspect: Format = {
     convert: (record) => rolloutsOf(run, record),
     groupOfMember: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
   }),
-  leftOutReasons: [[reasons.ofRun, runKeys], ...sampleReasons, ...prefixReasons("samples[]", sampleReasons)],
+  leftOutReasons: [
+    [reasons.ofRun, "version status eval plan results stats error reductions invalidated log_updates"],
+    ["the messages contain what was sent and sampled", "events transcript events_data timelines output input"],
+    ["no message refers to it", "attachments"],
+    ["only the value of a score is converted", "scores score"],
+    [reasons.nested, "metadata"],
+  ],
+  rolloutList: "samples[]",
 };
 
 const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
   const { value, member } = record;
   if (member !== undefined) {
     const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
-    return [rolloutOf(run, { sample: value, log })];
+    return [rolloutOf(run, value, log)];
   }
-  return value.requireItems("samples").map((sample) => rolloutOf(run, { sample, log: value }));
+  return value.requireItems("samples").map((sample) => rolloutOf(run, sample, value));
 };
 
-interface LoggedSample {
-  readonly sample: Value;
-  readonly log: Value | undefined;
-}
-
-const rolloutOf = (run: FormatRun, { sample, log }: LoggedSample): Rollout => {
+const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollout => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
   return convertPart(sample, group, () => {
     if (group === undefined) throw new ConversionError("id is missing", sample);
     const error = sample.get("error");
     if (error !== undefined) {
-      const message = toErrorMessage(error.get("message") ?? error);
-      return { exception: buildException(message, undefined, error.get("traceback")) };
+      return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
     }
     const scores = scoresOf(sample, log);
-    const reward = findSampleReward(run, sample, { scores, group });
-    const { turns, tools } = readMessages(run, sample);
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
-    const metrics = metricsOf(run, scores);
-    const metadata = metadataOf({ sample, log }, scores, startTime === undefined ? undefined : "started_at");
-    return buildTrajectory({ reward, turns, tools, metrics, metadata, startTime });
+    return buildTrajectory({
+      reward: findSampleReward(run, sample, scores),
+      ...readMessages(run, sample),
+      metrics: metricsOf(run, scores),
+      metadata: metadataOf(sample, log, { scores, without: startTime === undefined ? [] : ["started_at"] }),
+      startTime,
+    });
   });
 };
 
 type Scores = ReadonlyMap<string, Value>;
 
-const findSampleReward = (
-  run: FormatRun,
-  sample: Value,
-  { scores, group }: { readonly scores: Scores; readonly group: string },
-): RolloutReward => {
+const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom === undefined && rewards === undefined) {
     throw missingReward(sample, [...scores.keys()].map((own) => `scores.${own}.value`).join(" or ") || undefined);
@@ -110,7 +91,8 @@ const findSampleReward = (
       throw new ConversionError(`${path} is not finite, because the sample was not scored`, value);
     }
   }
-  const ids = [`${group}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
+  const id = sample.get("id");
+  const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
   return findReward(run, { record: sample, ids });
 };
 
@@ -143,8 +125,12 @@ const scoresOf = (sample: Value, log: Value | undefined): Scores => {
   return new Map([[name?.text ?? "score", older]]);
 };
 
-const metadataOf = ({ sample, log }: LoggedSample, scores: Scores, without: string | undefined): Iterable<Member> => {
-  const taken = ["messages", "error", "input", without];
+const metadataOf = (
+  sample: Value,
+  log: Value | undefined,
+  { scores, without }: { readonly scores: Scores; readonly without: readonly string[] },
+): Iterable<Member> => {
+  const taken = ["messages", "error", "input", ...without];
   const members = new Map<string, Value | undefined>(sample.flatMembers().filter(([key]) => !taken.includes(key)));
   const add = (key: string, value: Value | undefined, otherwise: string): void => {
     if (value !== undefined) members.set(members.has(key) ? otherwise : key, value);

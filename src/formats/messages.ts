@@ -19,10 +19,6 @@ export const deriveFinish = (run: FormatRun, callsTools: boolean): OutputJson =>
   return callsTools ? "tool_calls" : "stop";
 };
 
-export const userMessage = (content: Value): OutputJson => ({ role: "user", content });
-
-export const systemMessage = (content: Value): OutputJson => ({ role: "system", content });
-
 export const textChoice = (run: FormatRun, content: Value, finish?: OutputJson): OutputJson =>
   choice({ role: "assistant", content }, finish ?? deriveFinish(run, false));
 
@@ -41,7 +37,7 @@ export const toTurns = (
   value: Value,
   { name, isSampled = false, lastFinish }: TurnOptions,
 ): readonly OutputJson[] => {
-  if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : userMessage(value)];
+  if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
   if (!value.isList) throw new ConversionError(`${name} is neither messages nor text`, value);
   const messages = value.items();
   const unknown = messages.find((message) => message.textAt("role") === undefined);

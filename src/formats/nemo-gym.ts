@@ -1,7 +1,7 @@
 /** Rollouts of NeMo Gym: one per line, with a prompt and a response of the Responses API, and values of a verifier. */
 import { hash } from "node:crypto";
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import { systemMessage, toFunctionTools } from "./messages.ts";
+import { toFunctionTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
 import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
@@ -63,7 +63,7 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
   const ids = [row.get("_ng_task_index"), response.get("id")];
   const reward = findReward(run, { record: row, ids, own: () => row.get("reward") });
   const instructions = params.get("instructions");
-  const before = instructions === undefined ? [] : [systemMessage(instructions)];
+  const before = instructions === undefined ? [] : [{ role: "system", content: instructions }];
   // Values of the verifier.
   const metrics = row.metricMembers().filter(([key]) => !key.startsWith("_") && key !== "reward");
   const taken = new Set(["reward", ...metrics.map(([key]) => key)]);

@@ -1,5 +1,5 @@
 /** Counts what becomes of another tool's values: how many of each file and path were carried, changed or left out. */
-import type { Format, LeftOutReasons, Rollout } from "./format.ts";
+import type { Format, Rollout } from "./format.ts";
 import { childrenOf, type OutputJson, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
@@ -82,7 +82,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
       }
       const reasonAt = (path: string): string => {
         if (rollouts === undefined) return unconverted;
-        return rollouts.length === 0 ? "the record is not a rollout" : findReason(format.leftOutReasons, path);
+        return rollouts.length === 0 ? "the record is not a rollout" : findReason(format, path);
       };
       const countAll = (file: string, own: Value, inherited: InheritedState): void => {
         const { path } = inherited;
@@ -154,11 +154,12 @@ const addTarget = (targets: Map<number, Target>, { id }: Value, target: Target):
 };
 
 /** Returns the reason of the longest path that includes a value. */
-const findReason = (reasons: LeftOutReasons = [], path: string): string => {
+const findReason = ({ leftOutReasons = [], rolloutList }: Format, path: string): string => {
+  const inside = rolloutList !== undefined && path.startsWith(rolloutList) ? path.slice(rolloutList.length + 1) : path;
   let found = { reason: "the interface has no field for it", length: 0 };
-  for (const [reason, paths] of reasons) {
+  for (const [reason, paths] of leftOutReasons) {
     for (const own of paths.split(" ")) {
-      const includes = path.startsWith(own) && ["", ".", "["].includes(path.charAt(own.length));
+      const includes = inside.startsWith(own) && ["", ".", "["].includes(inside.charAt(own.length));
       if (includes && own.length > found.length) found = { reason, length: own.length };
     }
   }

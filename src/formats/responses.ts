@@ -1,6 +1,6 @@
 /** Converts items of the Responses API to chat messages, and sampled ones to choices. */
 import type { FormatRun } from "./format.ts";
-import { buildCall, choice, deriveFinish, toArguments, toLogprobs, userMessage } from "./messages.ts";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
 import { listUnlessEmpty, literal, type OutputJson, objectFrom, toText } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
@@ -12,7 +12,7 @@ const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
 
 /** Converts the input of a response. A text is a message of the user. @throws ConversionError */
 export const convertInput = (run: FormatRun, input: Value): readonly OutputJson[] => {
-  if (input.isText) return [userMessage(input)];
+  if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 

@@ -59,13 +59,10 @@ export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
 
-export const buildException = (message: OutputJson, type?: OutputJson, traceback?: OutputJson): OutputJson => ({
-  type: type ?? "error",
-  message,
-  traceback,
-});
-
-export const toErrorMessage = (value: Value): OutputJson => (value.isText ? value : literal(value.raw, value));
+export const buildException = (message: OutputJson, type?: OutputJson, traceback?: OutputJson): OutputJson => {
+  const isData = message instanceof Value && !message.isText;
+  return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
+};
 
 /** The name of a document without its extension. */
 export const stemOf = (file: string): string => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");

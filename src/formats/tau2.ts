@@ -1,23 +1,10 @@
 /** Results of tau2-bench in one file or several. A simulation is a rollout, and the trials of a task are a group. */
 import { basename, dirname, join } from "node:path";
-import {
-  type Format,
-  type FormatRun,
-  type LeftOutReasons,
-  prefixReasons,
-  type Rollout,
-  reasons,
-  type SourceRecord,
-} from "./format.ts";
+import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import type { Member, OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
-
-const simulationReasons: LeftOutReasons = [
-  ["only its reward and metrics are converted", "reward_info"],
-  [reasons.nested, "review info"],
-];
 
 export const tau2: Format = {
   name: "tau2",
@@ -38,9 +25,10 @@ export const tau2: Format = {
   open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
   leftOutReasons: [
     [reasons.ofRun, "tasks timestamp simulation_index format_version"],
-    ...simulationReasons,
-    ...prefixReasons("simulations[]", simulationReasons),
+    ["only its reward and metrics are converted", "reward_info"],
+    [reasons.nested, "review info"],
   ],
+  rolloutList: "simulations[]",
 };
 
 const isSimulation = (value: Value): boolean =>

@@ -3,7 +3,7 @@
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, toErrorMessage } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 export const verifiersV0: Format = {
@@ -34,7 +34,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   if (id === undefined) throw new ConversionError("example_id is missing", row);
   record.group = id.raw;
   const error = row.get("error");
-  if (error !== undefined) return { exception: error.isObject ? error : buildException(toErrorMessage(error)) };
+  if (error !== undefined) return { exception: error.isObject ? error : buildException(error) };
   const metrics = metricsOf(row);
   const trajectory = buildTrajectory({
     reward: findReward(run, { record: row, ids: [id], own: () => row.get("reward") }),
