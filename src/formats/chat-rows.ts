@@ -13,8 +13,8 @@ import {
   toTurns,
   unwrapJson,
 } from "./messages.ts";
-import { literal, type Member, type OutputJson } from "./output-json.ts";
-import { buildTrajectory, findReward, type RolloutReward, requireReward } from "./rollout.ts";
+import { literal, type OutputJson } from "./output-json.ts";
+import { buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 /** The keys of a tool's rows, and how to read them. Functions throw ConversionError. */
@@ -26,8 +26,6 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readonly usedKeys: readonly string[];
   /** The source of sampled turns, as a text. */
   readonly sampled: string;
-  /** Default: `id`. */
-  readonly id?: string;
   /** True if rows can have tools and metrics, and a file can be Parquet. */
   readonly hasTools: boolean;
   recognizes(row: Value): boolean;
@@ -43,16 +41,13 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const groupKeyText = "group_id, prompt_id, …, else the prompt, within a step";
 
 const chatRows = (rows: ChatRows): Format => ({
-  name: rows.name,
-  title: rows.title,
+  ...rows,
   keys: {
     group: rows.readGroup === undefined ? groupKeyText : `${groupKeyText} (a row of completions is a group)`,
     reward: rows.rewardText ?? rows.reward,
     sampled: rows.sampled,
   },
   records: rows.hasTools ? { text: "lines", parquet: true } : { text: "lines" },
-  filePattern: rows.filePattern,
-  isLossy: rows.isLossy === true,
   recognizes: ({ value }) => rows.recognizes(value),
   open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
   leftOutReasons: rows.leftOutReasons ?? [
@@ -71,8 +66,8 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
   if (rollouts !== undefined) return rollouts;
   record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
   const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
-  const reward = findReward(run, { record: row, ids: [row.get(rows.id ?? "id")], own });
-  return [rolloutOf(row, rows, { reward, turns: rows.readTurns(run, row) })];
+  const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], own });
+  return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...valuesOf(row, rows) })];
 };
 
 const groupKeyOf = (row: Value): string | undefined => {
@@ -90,18 +85,12 @@ const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
 const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
-interface RowContent {
-  readonly reward: RolloutReward;
-  readonly turns: readonly OutputJson[];
-  readonly more?: Members;
-}
-
-const rolloutOf = (row: Value, rows: ChatRows, { reward, turns, more = [] }: RowContent): Rollout => {
-  const top = row.members().filter(([key]) => !rows.usedKeys.includes(key));
+/** The members of a trajectory that do not depend on its turns. @param more members of one of its completions */
+const valuesOf = (row: Value, { usedKeys, hasTools }: ChatRows, more: Members = []) => {
+  const top = row.members().filter(([key]) => !usedKeys.includes(key));
   const metadata = [...top, ...more, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
-  const tools = rows.hasTools ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
-  const metrics = rows.hasTools ? row.metricMembers("metrics") : [];
-  return buildTrajectory({ reward, turns, tools, metrics, metadata: new Map<string, Member[1]>(metadata) });
+  const tools = hasTools ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
+  return { tools, metrics: hasTools ? row.metricMembers("metrics") : [], metadata: new Map(metadata) };
 };
 
 const isTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
@@ -202,7 +191,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
     const reward = findReward(ofOne, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
     const more = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const turns = readCompletion(run, row, [`completions[${at}]`, completion]);
-    return rolloutOf(row, trlRows, { reward, turns, more });
+    return buildTrajectory({ reward, turns, ...valuesOf(row, trlRows, more) });
   });
 };
 
@@ -346,7 +335,6 @@ export const nemoRl = chatRows({
   reward: "rewards",
   usedKeys: ["content", "rewards"],
   sampled: "every second text of content",
-  id: "idx",
   hasTools: false,
   filePattern: /(?:^|[./])train_data_step\d+\.jsonl(?:\.gz|\.zst)?$/,
   isLossy: true,

@@ -3,8 +3,20 @@ import type { Format, Rollout } from "./format.ts";
 import { childrenOf, type OutputJson, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
-/** Values of a file with the same path, without positions (`completion[].content`), and the same reason or target. */
-type ValueCount<Outcome extends string> = Readonly<Record<"file" | "path" | Outcome, string>> & { count: number };
+interface Outcome {
+  readonly list: "left_out" | "changed" | "carried";
+  /** The reason, or the path of the converted value in a trajectory, an exception or a group. */
+  readonly text: string;
+}
+
+/** The number of values of a file with the same path, without positions (`completion[].content`), and outcome. */
+interface ValueCount extends Pick<Outcome, "text"> {
+  readonly file: string;
+  readonly path: string;
+  count: number;
+}
+
+type NamedCount<Name extends "reason" | "to"> = Omit<ValueCount, "text"> & Readonly<Record<Name, string>>;
 
 /** The group of a record, or of a part of one. */
 export interface RecordMapping {
@@ -20,23 +32,11 @@ export interface RecordMapping {
 export interface ReceiptData {
   readonly format: string;
   readonly leaves: { readonly read: number; readonly placed: number; readonly left_out: number };
-  readonly left_out: readonly ValueCount<"reason">[];
+  readonly left_out: readonly NamedCount<"reason">[];
   /** Values that are written in another way, or by another value. */
-  readonly changed: readonly ValueCount<"to">[];
+  readonly changed: readonly NamedCount<"to">[];
   /** Values that are written with their bytes. */
-  readonly carried: readonly ValueCount<"to">[];
-}
-
-/** The path of a converted value in a trajectory, an exception or a group. */
-interface Target {
-  readonly to: string;
-  readonly isChanged: boolean;
-}
-
-interface InheritedState {
-  readonly path: string;
-  readonly target?: Target | undefined;
-  readonly reason?: string | undefined;
+  readonly carried: readonly NamedCount<"to">[];
 }
 
 interface ConvertedRecord {
@@ -53,104 +53,98 @@ export type Receipt = ReturnType<typeof openReceipt>;
 
 export const openReceipt = (records: () => Iterable<RecordMapping>) => {
   const formats = new Set<string>();
-  const left = new Map<string, ValueCount<"reason">>();
-  const changed = new Map<string, ValueCount<"to">>();
-  const carried = new Map<string, ValueCount<"to">>();
-  /** Reasons for parts of the next record, by the ids of values. */
-  const reasons = new Map<number, string>();
+  const lists = {
+    left_out: new Map<string, ValueCount>(),
+    changed: new Map<string, ValueCount>(),
+    carried: new Map<string, ValueCount>(),
+  };
+  /** Outcomes of values of the next record, by their ids. The first counts. */
+  const outcomes = new Map<number, Outcome>();
   /** Counted documents next to records, because several records can share one. */
   const documents = new Set<string>();
-  /** Targets of the values of the next record, by their ids. */
-  const targets = new Map<number, Target>();
-  const leaveOut = ({ id }: Value, reason: string): void => {
-    if (!reasons.has(id)) reasons.set(id, reason);
+
+  const setOutcome = ({ id }: Value, outcome: Outcome): void => {
+    if (!outcomes.has(id)) outcomes.set(id, outcome);
   };
+  const leaveOut = (value: Value, reason: string): void => setOutcome(value, { list: "left_out", text: reason });
+  const setTargets = (json: OutputJson, to: string): void => {
+    if (json instanceof Value) setOutcome(json, { list: "carried", text: to });
+    for (const value of sourcesOf(json)) setOutcome(value, { list: "changed", text: to });
+    for (const [key, child] of childrenOf(json)) setTargets(child, joinPath(to, key));
+  };
+  const countLeaf = (file: string, path: string, { list, text }: Outcome): void => {
+    const key = `${file} ${path} ${text}`;
+    const known = lists[list].get(key);
+    if (known === undefined) lists[list].set(key, { file, path, text, count: 1 });
+    else known.count++;
+  };
+
   return {
     records,
     /** Sets the reason for a part of the next record. */
     leaveOut,
     /** Sets the target of a value of the next record that is written by another value. */
-    repeat: (value: Value, to: string): void => addTarget(targets, value, { to, isChanged: true }),
+    repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
     addRecord({ format, file, value, rollouts }: ConvertedRecord): void {
       formats.add(format.name);
       for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
         if (error !== undefined) leaveOut(part, unconverted);
         if (exception !== undefined) leaveOut(part, "a failed rollout becomes only an exception");
-        addTargets(targets, trajectory, "trajectory");
-        addTargets(targets, exception, "exception");
-        for (const [key, json] of members) addTargets(targets, json, `group.${key}`);
+        if (trajectory !== undefined) setTargets(trajectory, "trajectory");
+        if (exception !== undefined) setTargets(exception, "exception");
+        for (const [key, json] of members) setTargets(json, `group.${key}`);
       }
-      const reasonAt = (path: string): string => {
+      const reasonAt = (path: string, leaf: Value): string => {
+        if (leaf.isNull) return "the value is null";
         if (rollouts === undefined) return unconverted;
         return rollouts.length === 0 ? "the record is not a rollout" : findReason(format, path);
       };
-      const countAll = (file: string, own: Value, inherited: InheritedState): void => {
-        const { path } = inherited;
-        const target = targets.get(own.id) ?? inherited.target;
-        const reason = reasons.get(own.id) ?? inherited.reason;
-        const inside = [...own.items().map((item) => ["[]", item] as const), ...own.members()];
-        for (const [step, one] of inside) {
-          const below = target && !target.isChanged ? { ...target, to: joinPath(target.to, step) } : target;
-          countAll(file, one, { path: joinPath(path, step), target: below, reason });
+      const countAll = (file: string, own: Value, path: string, inherited: Outcome | undefined): void => {
+        const outcome = outcomes.get(own.id) ?? inherited;
+        const children = [...own.items().entries(), ...own.members()];
+        for (const [key, child] of children) {
+          const below = outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
+          countAll(file, child, joinPath(path, key), below);
         }
-        if (inside.length > 0) return;
+        if (children.length > 0) return;
         // The values in a string with parsed JSON count, unless the string itself has a target.
-        const inner = target === undefined ? own.cachedEmbeddedJson : undefined;
-        if (inner !== undefined) countAll(file, inner, { ...inherited, reason });
-        else if (target !== undefined) increment(target.isChanged ? changed : carried, { file, path, to: target.to });
-        else increment(left, { file, path, reason: reason ?? (own.isNull ? "the value is null" : reasonAt(path)) });
+        const inner = outcome === undefined || outcome.list === "left_out" ? own.cachedEmbeddedJson : undefined;
+        if (inner !== undefined) countAll(file, inner, path, outcome);
+        else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, own) });
       };
-      countAll(file, value, { path: "" });
+      countAll(file, value, "", undefined);
       for (const document of rollouts?.flatMap((rollout) => rollout.documents ?? []) ?? []) {
         const name = document.document ?? "";
-        if (!documents.has(name)) countAll(name, document, { path: "" });
+        if (!documents.has(name)) countAll(name, document, "", undefined);
         documents.add(name);
       }
-      reasons.clear();
-      targets.clear();
+      outcomes.clear();
     },
     /** Returns the counts, sorted from the largest. */
     data(): ReceiptData {
-      const lists = { left_out: sortCounts(left), changed: sortCounts(changed), carried: sortCounts(carried) };
-      const placed = sumCounts(lists.changed) + sumCounts(lists.carried);
-      const left_out = sumCounts(lists.left_out);
-      return { format: [...formats].join(", "), leaves: { read: placed + left_out, placed, left_out }, ...lists };
+      const toTargets = (counts: ReadonlyMap<string, ValueCount>) =>
+        sortCounts(counts).map(({ file, path, text: to, count }) => ({ file, path, to, count }));
+      const [changed, carried] = [toTargets(lists.changed), toTargets(lists.carried)];
+      const left_out = sortCounts(lists.left_out).map(({ file, path, text: reason, count }) => {
+        return { file, path, reason, count };
+      });
+      const placed = sumCounts(changed) + sumCounts(carried);
+      const leaves = { read: placed + sumCounts(left_out), placed, left_out: sumCounts(left_out) };
+      return { format: [...formats].join(", "), leaves, left_out, changed, carried };
     },
   };
 };
 
-const sortCounts = <Count extends { readonly count: number }>(counts: ReadonlyMap<string, Count>): readonly Count[] =>
+const sortCounts = (counts: ReadonlyMap<string, ValueCount>): readonly ValueCount[] =>
   [...counts.values()].sort((a, b) => b.count - a.count);
 
 const sumCounts = (counts: readonly { readonly count: number }[]): number =>
   counts.reduce((sum, { count }) => sum + count, 0);
 
-const increment = <Key extends Readonly<Record<string, string>>>(
-  counts: Map<string, Key & { count: number }>,
-  key: Key,
-): void => {
-  const name = Object.values(key).join(" ");
-  const known = counts.get(name);
-  if (known === undefined) counts.set(name, { ...key, count: 1 });
-  else known.count++;
-};
-
 /** Appends to a path without positions: `completion[].content`. */
-const joinPath = (path: string, step: string): string =>
-  path === "" || step === "[]" ? `${path}${step}` : `${path}.${step}`;
-
-const addTargets = (targets: Map<number, Target>, json: OutputJson | undefined, to: string): void => {
-  if (json === undefined) return;
-  if (json instanceof Value) addTarget(targets, json, { to, isChanged: false });
-  for (const value of sourcesOf(json)) addTarget(targets, value, { to, isChanged: true });
-  for (const [key, child] of childrenOf(json)) {
-    addTargets(targets, child, typeof key === "number" ? `${to}[]` : `${to}.${key}`);
-  }
-};
-
-/** The first target of a value counts. */
-const addTarget = (targets: Map<number, Target>, { id }: Value, target: Target): void => {
-  if (!targets.has(id)) targets.set(id, target);
+const joinPath = (path: string, key: string | number): string => {
+  if (typeof key === "number") return `${path}[]`;
+  return path === "" ? key : `${path}.${key}`;
 };
 
 /** Returns the reason of the longest path that includes a value. */
