@@ -5,6 +5,7 @@ import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Glyphs, type Paint, plainPaint, selectGlyphs } from "./style.ts";
 import type { Tone } from "./views.ts";
+import { foldLine, foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
 
 const maxProblems = 20;
 
@@ -18,29 +19,38 @@ export interface RunEnd {
 export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> => {
   screen.stopProgress();
   const { isForProgram, printsEvents, safe } = screen;
-  await screen.writeError(async (paint) =>
+  await screen.writeError((paint) =>
     isForProgram || printsEvents
       ? `${safe.json(JSON.stringify(failureDocument(screen, end)))}\n`
-      : formatFailure(end.failure, await openStyle(screen, paint)),
+      : formatFailure(end.failure, styleOf(screen, paint)),
   );
 };
 
-export const warningText = async (screen: Screen, problem: Problem, paint: Paint): Promise<string> =>
-  `${formatProblem(problem, await openStyle(screen, paint)).join("\n")}\n`;
+export const warningText = (screen: Screen, problem: Problem, paint: Paint): string =>
+  `${formatProblem(problem, styleOf(screen, paint)).join("\n")}\n`;
 
-export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> => {
+export const renderProblem = (screen: Screen, problem: Problem, indent: number): string => {
   const columns = screen.host.terminal.columns - indent;
-  return formatProblem(problem, await openStyle(screen, plainPaint, columns)).join("\n");
+  return formatProblem(problem, { ...styleOf(screen, plainPaint), columns }).join("\n");
 };
 
-const openStyle = async (
-  { host, safe, drawsFrames }: Screen,
-  paint: Paint,
-  columns = drawsFrames ? host.terminal.columns : undefined,
-): Promise<TextStyle> => {
-  const terminal = columns === undefined ? undefined : { ...(await import("./width.ts")), columns };
-  return { clean: safe.text, paint, glyphs: selectGlyphs(host), terminal };
+export type TextCleaner = (text: string) => string;
+
+interface TextStyle {
+  readonly clean: TextCleaner;
+  readonly paint: Paint;
+  readonly glyphs: Glyphs;
+  /** Columns of the terminal that text is folded for, and that shows excerpts. Undefined in a pipe. */
+  readonly columns: number | undefined;
+}
+
+const styleOf = ({ host, safe, drawsFrames }: Screen, paint: Paint): TextStyle => {
+  const columns = drawsFrames ? host.terminal.columns : undefined;
+  return { clean: safe.text, paint, glyphs: selectGlyphs(host), columns };
 };
+
+const foldText = (text: string, { columns }: TextStyle): readonly string[] =>
+  columns === undefined ? [text] : foldSentence(text, columns);
 
 /** The error document (output.md). The order of its members is a promise. Empty members are omitted. */
 export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
@@ -80,14 +90,13 @@ const cleanFacts = (facts: object, clean: TextCleaner): Record<string, unknown> 
 };
 
 const formatFailure = (failure: Failure, style: TextStyle): string => {
-  const { clean, paint, terminal } = style;
+  const { clean, paint } = style;
   const { help, hint, next, stack, where, http, problems = [] } = failure.details;
   if (help !== undefined) return help;
   const message = fullMessage(failure);
   const line: TextCleaner = (text) => toOneLine(clean(text));
-  const sentence = (text: string) => terminal?.foldSentence(text, terminal.columns) ?? [text];
   const leadLines = (lead: string, tone: Tone, text: string): readonly string[] => {
-    const [first = "", ...rest] = sentence(`${lead} ${text}`);
+    const [first = "", ...rest] = foldText(`${lead} ${text}`, style);
     return [paint(tone, lead) + first.slice(lead.length), ...rest];
   };
   const locations = [
@@ -99,7 +108,7 @@ const formatFailure = (failure: Failure, style: TextStyle): string => {
     ...leadLines("rollcall:", "bad", truncateReply(line(message))),
     ...locations.map((location) => `  at ${line(location)}`),
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
-    ...omittedProblemLines(failure).flatMap(sentence),
+    ...omittedProblemLines(failure).flatMap((text) => foldText(text, style)),
     ...(hint === undefined ? [] : leadLines("hint:", "faint", line(hint))),
     // Not folded here, so that a command copied from the terminal is one line.
     ...(next === undefined ? [] : [`${paint("faint", "next:")} ${line(next)}`]),
@@ -134,28 +143,16 @@ const removeRepeatedAdvice = (problems: readonly Problem[]): readonly Problem[] 
     return isRepeated ? { ...problem, advice: undefined } : problem;
   });
 
-export type TextCleaner = (text: string) => string;
-
-type Measures = typeof import("./width.ts");
-
-interface TextStyle {
-  readonly clean: TextCleaner;
-  readonly paint: Paint;
-  readonly glyphs: Glyphs;
-  /** The terminal that the text is folded for, and that shows excerpts. Undefined in a pipe. */
-  readonly terminal: (Measures & { readonly columns: number }) | undefined;
-}
-
 /** @param isInMessage true if the failure's message has the problem's message and position already */
 const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false): readonly string[] => {
-  const { clean, paint, terminal } = style;
+  const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
   const frame = problem.excerpt && drawFrame(problem.excerpt, tone, style);
   const others = hangingLines(formatOthers(problem, style.glyphs), { indent: frame?.indent, style });
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = onOneLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
-  const header = terminal === undefined ? [text] : terminal.foldSentence(text, terminal.columns);
+  const header = foldText(text, style);
   const severityLine = header.findIndex((line) => line.includes(severity));
   return [
     ...header.map((line, at) => {
@@ -165,7 +162,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
     }),
     ...(frame?.lines ?? []),
     ...others,
-    ...hangingLines(problem.advice, { indent: frame?.indent, style, lead: terminal === undefined ? "" : "= " }),
+    ...hangingLines(problem.advice, { indent: frame?.indent, style, lead: columns === undefined ? "" : "= " }),
   ];
 };
 
@@ -188,33 +185,29 @@ const formatOthers = ({ file, others }: Problem, { ellipsis }: Glyphs): string |
 
 const minColumns = 8;
 
-const hangingLines = (
-  text: string | undefined,
-  {
-    indent = 2,
-    style,
-    lead = "",
-  }: { readonly indent?: number | undefined; readonly style: TextStyle; readonly lead?: string },
-): readonly string[] => {
-  if (text === undefined) return [];
-  const { clean, terminal } = style;
+interface HangingText {
+  readonly indent: number | undefined;
+  readonly style: TextStyle;
+  readonly lead?: string;
+}
+
+const hangingLines = (text = "", { indent = 2, style: { clean, columns }, lead = "" }: HangingText) => {
+  if (text === "") return [];
   const line = onOneLine(clean(text));
-  if (terminal === undefined) return [`${" ".repeat(indent)}${line}`];
-  const { columns, foldLine, truncate } = terminal;
+  if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
   const left = columns - indent - lead.length < minColumns ? 0 : indent;
   return foldLine(line, Math.max(1, columns - left - lead.length)).map((part, at) =>
     truncate(" ".repeat(left) + (at === 0 ? lead : " ".repeat(lead.length)) + part, columns),
   );
 };
 
-const drawFrame = (excerpt: Excerpt, tone: Tone, { terminal, glyphs, paint, clean }: TextStyle) => {
-  if (terminal === undefined) return undefined;
-  const { measureWidth, truncate } = terminal;
+const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
+  const { glyphs, paint } = style;
   const digits = String(excerpt.line).length;
   const gutter = (number: string): string => `${number.padStart(digits + 1)} ${glyphs.rail} `;
-  const columns = terminal.columns - measureWidth(gutter(""));
+  const columns = (style.columns ?? 0) - measureWidth(gutter(""));
   if (columns < minColumns) return undefined;
-  const { before, value, after } = fitExcerpt(excerpt, { ...terminal, columns, clean, ellipsis: glyphs.ellipsis });
+  const { before, value, after } = fitExcerpt(excerpt, columns, style);
   const marks = "^".repeat(Math.min(columns - measureWidth(before), Math.max(1, measureWidth(value))));
   const lines = [
     paint("faint", gutter(String(excerpt.line))) + truncate(`${before}${value}${after}`, columns),
@@ -226,15 +219,8 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, { terminal, glyphs, paint, clea
 /** Maximum share of the columns for the marked value, so that text around it stays visible. */
 const maxMarkedShare = 0.6;
 
-interface ExcerptSpace extends Measures {
-  readonly columns: number;
-  readonly clean: TextCleaner;
-  readonly ellipsis: string;
-}
-
-const fitExcerpt = (excerpt: Excerpt, { columns, clean, ellipsis, ...terminal }: ExcerptSpace) => {
+const fitExcerpt = (excerpt: Excerpt, columns: number, { clean, glyphs: { ellipsis } }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
-  const { measureWidth, truncate, truncateStart } = terminal;
   // One space for each character, because the range of the value counts characters.
   const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
   const all = safe(text);

@@ -1,25 +1,18 @@
 /** Prints lists and documents as JSON that keeps the spelling of values, tables, TSV, or CSV (RFC 4180). */
 
 import { endOfString, type RawJson } from "../json/raw-json.ts";
-import { rootSpan, sliceText } from "../json/walk.ts";
+import { sliceText } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
-import {
-  type Column,
-  enumerateRows,
-  type ListView,
-  type RowSequence,
-  type ShownColumn,
-  type WireObjects,
-} from "./views.ts";
+import { type Column, enumerateRows, type ListView, type RowSequence, type ShownColumn } from "./views.ts";
 import {
   compactJson,
   findValues,
   formatValues,
   formatValuesAsJson,
+  type JsonDocument,
   type NamedColumn,
-  openRows,
   openWire,
   pickFields,
   resolveField,
@@ -59,7 +52,7 @@ const selectColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly S
       .map((column) => toShownColumn(column, rows));
   }
   return fields.map((name) => {
-    const field = resolveField(name, columns, all);
+    const field = resolveField(name, columns, all?.values());
     const own = columns.find((column) => (column.path ?? column.name) === field);
     if (own !== undefined) return { ...toShownColumn(own, rows), rank: 0 };
     const text = (_: Row, position: number) => wireText(rows, position, field) ?? "";
@@ -68,7 +61,7 @@ const selectColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly S
 };
 
 const hasAnyValue = (rows: WireRows | undefined, name: string): boolean =>
-  Array.from({ length: rows?.count ?? 0 }, (_, position) => wireText(rows, position, name)).some(Boolean);
+  Array.from(rows?.values() ?? [], (row) => formatValues(findValues(row, name) ?? [])).some(Boolean);
 
 const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): ShownColumn<Row> => {
   const { name, path = name, isFreeForm = false } = column;
@@ -92,7 +85,8 @@ const formatOwnValue = (value: unknown): string => {
 };
 
 const wireText = (rows: WireRows | undefined, position: number, name: string, format = formatValues) => {
-  const values = rows === undefined || position >= rows.count ? undefined : findValues(rows.at(position), name);
+  const row = rows?.at(position);
+  const values = row && findValues(row, name);
   return values && format(values);
 };
 
@@ -114,8 +108,6 @@ function* linePieces<Row>(
   }
 }
 
-type JsonView = Pick<WireObjects, "bytes" | "shownPositions"> & { readonly member?: string | undefined };
-
 /** Prints rollcall's own JSON document. `member` names the array that `jsonl` and `--fields` apply to. */
 export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
@@ -124,49 +116,48 @@ export const printDocument = async (screen: Screen, value: unknown, member?: str
 export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
   await screen.print(jsonPieces(screen, { bytes, member }, []), { kind: "json" });
 
-function* jsonPieces(screen: Screen, view: JsonView, columns: readonly NamedColumn[]): Generator<string, void> {
-  const { bytes, member, shownPositions } = view;
-  const { format, fields, host } = screen;
-  const wire =
-    member === undefined ? undefined : openWire({ bytes, member, ...(shownPositions && { shownPositions }) });
-  const rows = wire?.shown ?? openRows(bytes, [rootSpan(bytes)]);
-  const picked = fields?.map((name) => resolveField(name, columns, wire?.all ?? rows));
-  const textOfObject = (object: RawJson): string =>
+function* jsonPieces(
+  { format, fields, host }: Screen,
+  document: JsonDocument,
+  columns: readonly NamedColumn[],
+): Generator<string, void> {
+  const wire = openWire(document);
+  const picked = fields?.map((name) => resolveField(name, columns, wire.all.values()));
+  const formatObject = (object: RawJson): string =>
     picked === undefined ? compactJson(object.json) : (pickFields(object, picked) ?? "{}");
-  if (format === "jsonl") return yield* joinRows(rows, textOfObject, { between: "\n", end: "\n" });
+  if (format === "jsonl") {
+    for (const object of wire.shown.values()) yield `${formatObject(object)}\n`;
+    return;
+  }
   const layOut = host.terminal.stdout ? openIndenter() : (piece: string) => piece;
-  const pieces = wire === undefined ? joinRows(rows, textOfObject) : documentPieces(bytes, wire, textOfObject);
-  for (const piece of pieces) yield layOut(piece);
+  for (const piece of documentPieces(document, wire, formatObject)) yield layOut(piece);
   yield "\n";
 }
 
 function* documentPieces(
-  bytes: Uint8Array,
+  { bytes, member }: JsonDocument,
   { members, objectsMember, isList, shown }: ReturnType<typeof openWire>,
-  textOfObject: (object: RawJson) => string,
+  formatObject: (object: RawJson) => string,
 ): Generator<string, void> {
+  const objects = function* () {
+    let between = "";
+    for (const object of shown.values()) {
+      yield between + formatObject(object);
+      between = ",";
+    }
+  };
+  if (member === undefined) return yield* objects();
   yield "{";
   for (const [at, one] of members.entries()) {
     yield `${at === 0 ? "" : ","}${sliceText(bytes, one.keySpan)}:`;
     if (one !== objectsMember) yield compactJson(sliceText(bytes, one.value));
     else {
       if (isList) yield "[";
-      yield* joinRows(shown, textOfObject, { between: "," });
+      yield* objects();
       if (isList) yield "]";
     }
   }
   yield "}";
-}
-
-function* joinRows(
-  rows: WireRows,
-  textOfObject: (object: RawJson) => string,
-  { between = "", end = "" }: { readonly between?: string; readonly end?: string } = {},
-): Generator<string, void> {
-  for (let position = 0; position < rows.count; position++) {
-    yield (position === 0 ? "" : between) + textOfObject(rows.at(position));
-  }
-  if (rows.count > 0) yield end;
 }
 
 /** Maximum number of indented levels, because a reply can be nested 100,000 levels deep. */

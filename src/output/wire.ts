@@ -2,36 +2,36 @@
 import { invalidOptionValue } from "../failures.ts";
 import { composeArray, composeMembers } from "../json/compose.ts";
 import { endOfString, isAbsent, parseRawJson, type RawJson, type RawMember } from "../json/raw-json.ts";
-import { listElementSpans, openBracket, type Span, skipWhite, sliceText, walkMembers } from "../json/walk.ts";
+import { listElementSpans, openBracket, rootSpan, type Span, skipWhite, sliceText, walkMembers } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
-/** Objects in bytes. Each object is parsed on request, because the parsed values of a long list need much memory. */
-export interface WireRows {
-  readonly count: number;
-  at(position: number): RawJson;
-}
+export type WireRows = ReturnType<typeof openRows>;
 
-/** Opens rows. Keeps the last parsed row, because its columns are requested one after the other. */
-export const openRows = (bytes: Uint8Array, spans: readonly Span[]): WireRows => {
-  let last: { readonly position: number; readonly value: RawJson } | undefined;
+/** Parses each object on request, and keeps the last one, because the values of a long list need much memory. */
+const openRows = (bytes: Uint8Array, spans: readonly Span[]) => {
+  let last: { readonly span: Span; readonly value: RawJson } | undefined;
+  const parse = (span: Span): RawJson => {
+    if (last?.span !== span) last = { span, value: parseRawJson(sliceText(bytes, span)) };
+    return last.value;
+  };
   return {
-    count: spans.length,
-    at(position) {
+    at(position: number): RawJson | undefined {
       const span = spans[position];
-      if (span === undefined) throw new RangeError(`no row ${position}`);
-      if (last?.position !== position) last = { position, value: parseRawJson(sliceText(bytes, span)) };
-      return last.value;
+      return span && parse(span);
+    },
+    *values(): Generator<RawJson, void> {
+      for (const span of spans) yield parse(span);
     },
   };
 };
 
-/** Opens the objects of a reply. If a key is repeated, its last member counts. */
-export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
-  const members = [...walkMembers(bytes, skipWhite(bytes, 0))];
+/** Opens the objects of a document, or the document as the only object. If a key is repeated, its last member counts. */
+export const openWire = ({ bytes, member, shownPositions }: JsonDocument) => {
+  const members = member === undefined ? [] : [...walkMembers(bytes, skipWhite(bytes, 0))];
   const objectsMember = members.findLast(({ key }) => key === member);
-  const span = objectsMember?.value;
-  const isList = span === undefined || bytes[span.start] === openBracket;
+  const span = member === undefined ? rootSpan(bytes) : objectsMember?.value;
+  const isList = span === undefined || (member !== undefined && bytes[span.start] === openBracket);
   const all = span === undefined ? [] : isList ? listElementSpans(bytes, span) : [span];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return {
@@ -42,6 +42,8 @@ export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
     shown: openRows(bytes, shown),
   };
 };
+
+export type JsonDocument = Pick<WireObjects, "bytes" | "shownPositions"> & { readonly member?: string | undefined };
 
 export const findValues = (value: RawJson, name: string): readonly RawJson[] | undefined => {
   const member = findMember(value, name);
@@ -151,18 +153,19 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   return exact ?? spellings.map(findBy).find((found) => found !== undefined);
 };
 
-/** Resolves a field to its name in the document. Names of columns override keys, which override parts of names. @throws Failure `invalid-option-value` */
-export const resolveField = (name: string, columns: readonly NamedColumn[], rows: WireRows | undefined): string => {
+/** Resolves a field to its name in the document. A column overrides a key, which overrides a part of a column's name. */
+export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<RawJson>): string => {
   const own = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (own !== undefined) return (own.path ?? own.name) + name.slice(own.name.length);
-  const { count, at } = rows ?? { count: 0, at: undefined };
-  for (let position = 0; position < count; position++) {
-    if (at !== undefined && findValues(at(position), name) !== undefined) return name;
+  let isEmpty = rows !== undefined;
+  for (const row of rows ?? []) {
+    if (findValues(row, name) !== undefined) return name;
+    isEmpty = false;
   }
   const meant = findColumn(name, columns);
   if (meant !== undefined) return meant.path ?? meant.name;
   // Without a column or an object, the names are unknown.
-  if (columns.length === 0 && rows !== undefined && count === 0) return name;
+  if (columns.length === 0 && isEmpty) return name;
   const known = columns.map((column) => column.name);
   throw invalidOptionValue({
     option: "--fields",

@@ -22,10 +22,11 @@ interface CallPrinting extends CallViewOptions {
 
 export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting): Promise<void> => {
   const shown = options.noContent ? withoutContent(replies, options.vendorPrefix) : replies;
-  if (options.isMarkdown) return await screen.print(callsMarkdown(screen, shown, options), linesOnly);
-  if (screen.format === "table" || screen.format === "tsv") {
-    return await printPages(screen, callPages(screen, shown, options));
+  const pages = callPages(screen, shown, options);
+  if (options.isMarkdown) {
+    return await screen.print(pagesMarkdown(pages, screen.safe.text), { kind: "lines", isPaged: false });
   }
+  if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
   const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array): Promise<void> =>
     await printList(screen, { columns: callColumns(options), rows: calls, wire: { bytes, member } });
   if (screen.format === "jsonl" && !screen.canPage) {
@@ -44,8 +45,6 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
   await print(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));
 };
 
-const linesOnly = { kind: "lines", isPaged: false } as const;
-
 async function* withoutContent(replies: Replies, prefix: string): AsyncGenerator<CallReply, void> {
   for await (const { call: whole } of replies) {
     const call = omitContent(whole, prefix);
@@ -63,23 +62,20 @@ async function* callPages(screen: Screen, replies: Replies, options: CallViewOpt
   }
 }
 
-async function* callsMarkdown(
-  screen: Screen,
-  replies: Replies,
-  options: CallViewOptions,
+async function* pagesMarkdown(
+  pages: AsyncIterable<Page>,
+  clean: (text: string) => string,
 ): AsyncGenerator<string, void> {
-  let isNext = false;
-  for await (const { call } of replies) {
+  for await (const { sections, isNext } of pages) {
     if (isNext) yield "\n---\n\n";
-    yield* pageMarkdown(sectionsOf(call, screen, options), screen.safe.text);
-    isNext = true;
+    yield* pageMarkdown(sections, clean);
   }
 }
 
 const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions): Iterable<Section> => {
   if (fields === undefined) return callSections(call, options);
   const columns = callColumns({ ...options, storageSize: true, totalStorageSize: true });
-  const names = fields.map((name) => resolveField(name, columns, { count: 1, at: () => call }));
+  const names = fields.map((name) => resolveField(name, columns, [call]));
   return fieldSections(call, names);
 };
 
