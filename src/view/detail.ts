@@ -83,30 +83,18 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   return formatCommandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", chosen, ...files]);
 };
 
-const maxFirstBytes = 2 ** 16;
-
-/** Maximum bytes of a group that is read completely only to find its key. */
-const maxKeyBytes = 2 ** 20;
+/** Bytes of a group that are read for its row: all of a usual group, and less of a large one, so that rows stay fast. */
+const maxUsualBytes = 2 ** 20;
+const maxLargeBytes = 2 ** 18;
 
 const maxCharacters = 200;
 
 const maxMemberBytes = 10_000;
 
-/** @throws Failure `input-changed` */
-export const readGroupHead = async (dataset: Dataset, group: number, groupBy?: string) => {
-  const bytes = await readGroupStart(dataset, group, maxFirstBytes);
-  let { words, key } = parseStart(bytes, groupBy);
-  const isComplete = bytes.length < maxFirstBytes || !dataset.groups.isValid(group);
-  const isEnough = words !== undefined && (key !== undefined || dataset.groups.bytesOf(group) > maxKeyBytes);
-  if (!isComplete && !isEnough) {
-    const [first] = await readGroupTrajectories(dataset, group);
-    if (first !== undefined) ({ words, key } = parseStart(first.bytes, groupBy));
-  }
-  return { words: words ?? "", key: key ?? null };
-};
-
-/** Parses the start of a group or trajectory. A fact is undefined if the bytes end before it. */
-const parseStart = (bytes: Buffer, groupBy: string | undefined) => {
+/** Reads the prompt and the key of a group from its start. @throws Failure `input-changed` */
+export const readGroupHead = async (dataset: Dataset, group: number, groupBy: string | undefined) => {
+  const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
+  const bytes = await readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
   const own = listMemberSpans(bytes, { start: skipWhite(bytes, 0) });
   const all = own.get("trajectories");
   const [trajectory] = all === undefined ? [] : walkElements(bytes, all.start);
@@ -115,17 +103,16 @@ const parseStart = (bytes: Buffer, groupBy: string | undefined) => {
   const small = [...members].filter(([, { start, end }]) => end - start <= maxMemberBytes);
   const values = small.map(([name, span]) => [name, parseJson(sliceText(bytes, span))?.value] as const);
   return {
-    words: messages === undefined ? undefined : parsePrompt(bytes, messages.start),
-    key: findGroupKey(Object.fromEntries(values), groupBy),
+    words: messages === undefined ? "" : parsePrompt(bytes, messages.start),
+    key: findGroupKey(Object.fromEntries(values), groupBy) ?? null,
   };
 };
 
-/** Returns the start of the first user message, or of the first message; undefined if the bytes end before its end. */
-const parsePrompt = (bytes: Buffer, start: number): string | undefined => {
+/** Returns the start of the first user message, or of the first message. */
+const parsePrompt = (bytes: Buffer, start: number): string => {
   let first = "";
   for (const span of walkElements(bytes, start)) {
     const message = parseJson(sliceText(bytes, span))?.value;
-    if (message === undefined) return undefined;
     if (!isObject(message)) continue;
     const words = shorten(joinText(message.content));
     if (message.role === "user" && words !== "") return words;
