@@ -1,15 +1,6 @@
-/** Checks messages: their roles, content and tool calls; counts turns and characters. */
+/** Checks messages: their roles, content and tool calls; counts choices. */
 import { nodeSize } from "../json/reader.ts";
-import {
-  countNumbers,
-  detailOf,
-  endOf,
-  type JsonTable,
-  nodeAfter,
-  parseNode,
-  readString,
-  startOf,
-} from "../json/table.ts";
+import { detailOf, endOf, type JsonTable, nodeAfter, parseNode, readString, startOf } from "../json/table.ts";
 import { findNearest } from "../nearest.ts";
 import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
@@ -18,9 +9,6 @@ import { absentOrNull, checkElements, type Report } from "./types.ts";
 
 /** Counts of messages, and their calls and results of tools in order, without an object for each. */
 export const newMessageFacts = () => ({
-  turns: 0,
-  /** Characters of content and of arguments of tool calls. */
-  characters: 0,
   choices: 0,
   choicesWithLogprobs: 0,
   /** True if a message or choice has the role assistant. */
@@ -48,7 +36,6 @@ interface MessageShape {
   readonly hasLogprobs: boolean;
   /** Index in `roleNames`; -1 for an unknown role. */
   readonly role: number;
-  readonly content: number;
   readonly calls: number;
   /** Report the problems of the message, in a choice or not. */
   readonly reports: readonly MessageCheck[];
@@ -71,23 +58,19 @@ const messageShape = new Shape(
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
       hasLogprobs: kinds.logprobs === Kind.object,
       role,
-      content: kinds.content,
       calls: kinds.tool_calls,
       reports,
     };
   },
 );
 const { slots } = messageShape;
-const partShape = new Shape(["text"], onlyKinds);
 const callShape = new Shape(["id", "function"], onlyKinds);
-const functionShape = new Shape(["name", "arguments"], onlyKinds);
+const functionShape = new Shape(["name"], onlyKinds);
 
 const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 
 export const inspectMessages = (text: JsonTable, list: number, turns: MessageFacts, report: Report): void => {
   checkElements(text, list, messages, report);
-  turns.turns = countNumbers(text, list);
-  turns.characters = 0;
   turns.choices = 0;
   turns.choicesWithLogprobs = 0;
   turns.speaks = false;
@@ -96,20 +79,17 @@ export const inspectMessages = (text: JsonTable, list: number, turns: MessageFac
   turns.lastEvents = -1;
   const end = nodeAfter(text, list);
   for (let entry = list + nodeSize; entry < end; entry = nodeAfter(text, entry)) {
-    turns.turns++;
     if (kindAt(text, entry) !== Kind.object) continue;
     let facts = messageShape.read(text, entry);
     const { isChoice, hasLogprobs } = facts;
     const message = isChoice ? messageShape.at(text, slots.message) : entry;
     if (isChoice) facts = messageShape.read(text, message);
-    const { role, content, calls, reports } = facts;
+    const { role, calls, reports } = facts;
     for (let at = 0; at < reports.length; at++) reports[at]?.(text, message, report);
     // In a choice, null is usual.
     if (calls === Kind.null && !isChoice) report("tool-calls-null", undefined, messageShape.at(text, slots.tool_calls));
     if (isChoice) turns.choices++;
     if (isChoice && hasLogprobs) turns.choicesWithLogprobs++;
-    if (content === Kind.string) turns.characters += detailOf(text, messageShape.at(text, slots.content));
-    else if (content === Kind.array) turns.characters += countCharacters(text, messageShape.at(text, slots.content));
     if (role === assistant) turns.speaks = true;
     if (role === tool) {
       const id = messageShape.at(text, slots.tool_call_id);
@@ -145,16 +125,6 @@ const reportCalls: MessageCheck = (text, _, report) => {
   report("tool-calls-type", { found: describeValue(text, calls) }, calls);
 };
 
-const countCharacters = (text: JsonTable, content: number): number => {
-  let characters = 0;
-  const end = nodeAfter(text, content);
-  for (let part = content + nodeSize; part < end; part = nodeAfter(text, part)) {
-    if (kindAt(text, part) !== Kind.object) continue;
-    if (partShape.read(text, part).text === Kind.string) characters += detailOf(text, partShape.at(text, 1));
-  }
-  return characters;
-};
-
 const [eventSize, resultMark] = [3, -1];
 
 const addEvent = (turns: MessageFacts, node: number, id: number, name: number): void => {
@@ -175,7 +145,6 @@ const addCalls = (text: JsonTable, list: number, turns: MessageFacts): void => {
     if (call.function === Kind.object) {
       const called = functionShape.read(text, callShape.at(text, 2));
       if (called.name === Kind.string) name = nonEmptyNode(text, functionShape.at(text, 1));
-      if (called.arguments === Kind.string) turns.characters += detailOf(text, functionShape.at(text, 2));
     }
     if (name > 0) turns.callsTools = true;
     addEvent(turns, node, id, name);

@@ -48,10 +48,9 @@ const toDistribution = (sketch: Sketch) => {
 
 export type Distributions = ReturnType<typeof collectDistributions>;
 
-/** Returns distributions of rewards, lengths and metrics, and counts the trainable groups. */
+/** Returns the distribution of rewards, and counts what can be trained on. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;
-  const { turns, characters, byName, sampled } = found.tally;
   const counts = { withSignal: 0, of: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
@@ -61,13 +60,6 @@ export const collectDistributions = (dataset: IndexedGroups) => {
   return {
     rewards: toDistribution(found.rewards),
     groups: counts,
-    sampled: { ...sampled, of: turns.count },
-    lengths: [
-      { name: "turns", distribution: toDistribution(turns) },
-      { name: "characters", distribution: toDistribution(characters) },
-    ],
-    metrics: [...byName]
-      .flatMap(([name, { sketch }]) => (sketch === undefined ? [] : [{ name, distribution: toDistribution(sketch) }]))
-      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+    sampled: found.tally.sampled,
   };
 };

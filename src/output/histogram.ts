@@ -1,23 +1,18 @@
-/** Prints distributions on a terminal: rewards as bars, lengths and metrics as a table. */
+/** Prints the distribution of rewards on a terminal as bars, with shares of groups, trajectories and choices. */
 import type { Distributions } from "../groups/index.ts";
 import type { Screen } from "./screen.ts";
 import { type Glyphs, selectGlyphs } from "./style.ts";
-import { drawTable } from "./table.ts";
-import type { ShownColumn } from "./views.ts";
 import { foldSentence, measureWidth } from "./width.ts";
 
 type Distribution = Distributions["rewards"];
-type NamedDistribution = Distributions["metrics"][number];
 
 const maxBars = 8;
-
-const maxMetrics = 20;
 
 const minWidth = 30;
 
 export const printHistograms = async (screen: Screen, found: Distributions): Promise<void> => {
-  const { host, width, safe } = screen;
-  const { rewards, groups, sampled, lengths, metrics } = found;
+  const { host, width } = screen;
+  const { rewards, groups, sampled } = found;
   if (rewards.count === 0 || width < minWidth) return;
   const paint = await screen.paint();
   const glyphs = selectGlyphs(host);
@@ -28,23 +23,9 @@ export const printHistograms = async (screen: Screen, found: Distributions): Pro
     ...shareLine("trajectories have a choice", sampled.trajectories, sampled.of),
     ...shareLine("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => foldSentence(line, width));
-  const rows = [...lengths, ...metrics.slice(0, maxMetrics)];
-  const table = drawTable({ columns, rows, width, paint, clean: safe.line });
-  const omitted = metrics.length > maxMetrics ? [`and ${metrics.length - maxMetrics} more\n`] : [];
   const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(rewards, width, glyphs), ...shares];
-  const pieces = [`\n${lines.join("\n")}\n\n`, ...("pieces" in table ? table.pieces : []), ...omitted];
-  await screen.print(pieces, { kind: "lines", isPaged: false });
+  await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", isPaged: false });
 };
-
-const columns = [
-  { heading: "metric", rank: 0, text: ({ name }: NamedDistribution) => name },
-  ...(["mean", "spread", "least", "most", "median"] as const).map((key, at) => ({
-    heading: key,
-    rank: at,
-    align: "right" as const,
-    text: ({ distribution }: NamedDistribution) => formatNumber(distribution[key]),
-  })),
-].map((column): ShownColumn<NamedDistribution> => ({ ...column, name: column.heading, cell: column.text }));
 
 const shareLine = (name: string, part: number, of: number): readonly string[] =>
   of === 0 ? [] : [`${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`];

@@ -151,7 +151,7 @@ const addTrajectory = (tally: Tally, { text, node }: JsonValue): number => {
   checkNameCount(Object.keys(metrics).length);
   const reward = readNumber(text, findMemberNode(text, node, "reward") ?? 0);
   tally.addTrajectory({ reward, metrics });
-  checkNameCount(tally.names);
+  checkNameCount(tally.byName.size);
   return reward;
 };
 

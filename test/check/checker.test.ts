@@ -9,7 +9,7 @@ import { Trajectory, TrajectoryGroup } from "../../src/contract/log.ts";
 import { Tally } from "../../src/groups/metrics/metrics.ts";
 import { newScanResult } from "../../src/groups/parts/scan-result.ts";
 import { memoryBytes } from "../../src/input/source.ts";
-import { isObject, type JsonObject, parseJson } from "../../src/json/walk.ts";
+import { isObject, parseJson } from "../../src/json/walk.ts";
 import { itHolds } from "../support/property.ts";
 
 /** All that is found in a block of lines. */
@@ -24,8 +24,7 @@ const foundIn = (bytes: Buffer, groupBy?: string) => {
     metrics: tally.metrics("train"),
     problems: problems.sorted(["a.jsonl"]),
     counts,
-    turns: tally.turns,
-    characters: tally.characters,
+    of: tally.sampled.of,
   };
 };
 
@@ -34,19 +33,6 @@ const valuesIn = (bytes: Buffer): readonly unknown[] =>
   linesOf(bytes)
     .map((line) => Buffer.from(line, "latin1"))
     .flatMap((line) => (isUtf8(line) ? (parseJson(line.toString().replace(/^\ufeff/, ""))?.value ?? []) : []));
-
-/** Content and arguments as a reader of parsed JSON counts their characters. */
-const charactersIn = (message: unknown): number => {
-  if (!isObject(message)) return 0;
-  const own = isObject(message.message) && message.role === undefined ? message.message : message;
-  const textLength = (text: unknown): number => (typeof text === "string" ? text.length : 0);
-  const parts = Array.isArray(own.content) ? own.content : [{ text: own.content }];
-  const calls = Array.isArray(own.tool_calls) ? own.tool_calls : [];
-  return [
-    ...parts.map((part) => (isObject(part) ? textLength(part.text) : 0)),
-    ...calls.map((call) => (isObject(call) && isObject(call.function) ? textLength(call.function.arguments) : 0)),
-  ].reduce((sum, length) => sum + length, 0);
-};
 
 /** JSON of a value in which objects are lists of members, so that a key can occur twice. */
 type Written = string | number | boolean | null | Raw | Members | readonly Written[];
@@ -321,18 +307,12 @@ describe("the checker", () => {
       const { parts, metrics, counts, ...found } = foundIn(bytes);
       fc.pre(counts["duplicate-key"] === undefined);
       const tally = new Tally();
-      const [valid, turns, characters]: [boolean[], number[], number[]] = [[], [], []];
-      const measure = ({ messages_and_choices: messages }: JsonObject): void => {
-        const list = Array.isArray(messages) ? messages : [];
-        turns.push(list.length);
-        characters.push(list.map(charactersIn).reduce((sum, length) => sum + length, 0));
-      };
+      const valid: boolean[] = [];
       const takeGroup = (value: unknown): void => {
         // The schema's copy lacks a key that is called __proto__.
         const isGroup = (own: unknown): own is TrajectoryGroup => TrajectoryGroup.safeParse(own).success;
         valid.push(isGroup(value));
         if (!isGroup(value)) return;
-        value.trajectories.forEach(measure);
         for (const one of value.trajectories) tally.addTrajectory(one);
         const { trajectories, exceptions } = value;
         const rewards = trajectories.map(({ reward }) => reward);
@@ -346,17 +326,13 @@ describe("the checker", () => {
           const isTrajectory = (own: unknown): own is Trajectory => Trajectory.safeParse(own).success;
           valid.push(isTrajectory(value));
           if (!isTrajectory(value)) return;
-          measure(value);
           tally.addTrajectory(value);
         }
       };
       for (const value of valuesIn(bytes)) (Array.isArray(value) ? value : [value]).forEach(take);
       expect(parts.filter((part) => part.valid).length).toBe(valid.filter(Boolean).length);
       expect(metrics).toEqual(tally.metrics("train"));
-      const sum = (all: readonly number[]): number => all.reduce((so, far) => so + far, 0);
-      expect(found.turns.count).toBe(turns.length);
-      expect(found.turns.mean * turns.length).toBeCloseTo(sum(turns), 6);
-      expect(found.characters.mean * turns.length).toBeCloseTo(sum(characters), 4);
+      expect(found.of).toBe(tally.trajectories);
     }),
     { quick: 100, slow: 1000 },
   );

@@ -8,8 +8,6 @@ import { type Strictness, warningRules } from "../../src/check/index.ts";
 import { connectionFailed } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
 import { type Dataset, readDataset } from "../../src/groups/index.ts";
-import type { Tally } from "../../src/groups/metrics/metrics.ts";
-import { newSketch, type Sketch } from "../../src/groups/metrics/sketch.ts";
 import type { Host } from "../../src/host.ts";
 import type { DeliverOptions } from "../../src/send/index.ts";
 import { testHost } from "./host.ts";
@@ -92,29 +90,12 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
   return reading;
 };
 
-/** A distribution without the last digits of mean and spread, which depend on the order of the values. */
-export const roughly = ({ mean, squares, ...sketch }: Sketch) => {
-  const size = Math.max(1, Math.abs(sketch.least), Math.abs(sketch.most));
-  // Rounded in a unit that no usual value is a half of.
-  const seen = (value: number) => (size < 1e100 ? Math.round(value * Math.PI * 1e8) + 0 : undefined);
-  return { ...sketch, mean: seen(mean / size), squares: seen(squares / size ** 2 / Math.max(1, sketch.count)) };
-};
-
-/** Distributions as they are compared. */
-export const picturedOf = ({ reward, turns, characters, byName }: Tally) => ({
-  rewards: roughly(reward.sketch ?? newSketch()),
-  turns: roughly(turns),
-  characters: roughly(characters),
-  metrics: new Map(Array.from(byName, ([name, { sketch }]) => [name, roughly(sketch ?? newSketch())])),
-});
-
 /** All results of a reading. */
 export const allOf = ({ found, groups, problems, ownKeys }: Dataset, files: readonly string[]) => ({
   parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
   digests: Buffer.from(groups.digests().at(0, groups.count)).toString("hex"),
   metrics: found.tally.metrics("train"),
-  picture: picturedOf(found.tally),
   counts: problems.counts,
   problems: problems.sorted(files),
   shapes: [...found.shapes],

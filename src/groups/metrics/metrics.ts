@@ -1,7 +1,6 @@
 /** Metrics of trajectories (metrics.md), exact in any order of adding and merging. */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
-import { addToSketch, mergeSketch, newSketch, type Sketch } from "./sketch.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
 
 /** Rewards that differ by no more are equal (metrics.md). */
@@ -18,31 +17,21 @@ const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev"
 /** True if a metric has a reserved name, so it is excluded. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
-/** Maximum number of metrics with a distribution. All other metrics have only a mean. */
-const maxDistributions = 200;
-
 interface Series {
   readonly sum: ExactSum;
   count: number;
-  readonly sketch: Sketch | undefined;
 }
 
-const newSeries = (sketch?: Sketch): Series => ({ sum: newSum(), count: 0, sketch });
+const newSeries = (): Series => ({ sum: newSum(), count: 0 });
 
 const addValue = (series: Series, value: number): void => {
   addToSum(series.sum, value);
   series.count++;
 };
 
-const addToDistribution = (series: Series, value: number): void => {
-  addValue(series, value);
-  if (series.sketch !== undefined) addToSketch(series.sketch, value);
-};
-
-const mergeSeries = (into: Series, { sum, count, sketch }: Series, sign: 1 | -1): void => {
+const mergeSeries = (into: Series, { sum, count }: Series, sign: 1 | -1): void => {
   mergeSum(into.sum, sum, sign);
   into.count += sign * count;
-  if (sign === 1 && into.sketch !== undefined && sketch !== undefined) mergeSketch(into.sketch, sketch);
 };
 
 const meanOf = ({ sum, count }: Series): number => meanOfSum(sum, count);
@@ -58,20 +47,14 @@ export class Tally {
   readonly reward = newSeries();
   readonly deviations = newSeries();
   readonly byName = new Map<string, Series>();
-  readonly turns = newSketch();
-  readonly characters = newSketch();
-  /** Choices, and trajectories with a choice. */
-  readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0 };
+  /** Choices, and the trajectories with a choice among those whose choices are counted. */
+  readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, of: 0 };
 
   /** Names and series of the trajectory added last. */
   #names: readonly string[] = [];
   #named: readonly Series[] = [];
 
-  get names(): number {
-    return this.byName.size;
-  }
-
-  /** Adds a trajectory without distributions. */
+  /** Adds a trajectory whose choices are not counted. */
   addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addValue(this.reward, reward);
@@ -82,8 +65,8 @@ export class Tally {
     }
   }
 
-  /** Adds a trajectory with distributions. The names of metrics are compared by identity. */
-  addMeasured({ reward, names, metrics, turns, characters, choices, choicesWithLogprobs }: TrajectoryFacts): void {
+  /** Adds a trajectory and counts its choices. The names of metrics are compared by identity. */
+  addMeasured({ reward, names, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addValue(this.reward, reward);
     if (names !== this.#names) {
@@ -92,11 +75,9 @@ export class Tally {
     }
     for (let at = 0; at < this.#named.length; at++) {
       const series = this.#named[at];
-      if (series !== undefined) addToDistribution(series, metrics[at] ?? 0);
+      if (series !== undefined) addValue(series, metrics[at] ?? 0);
     }
-    addToSketch(this.turns, turns);
-    addToSketch(this.characters, characters);
-    this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices) });
+    this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), of: 1 });
   }
 
   /** Adds or subtracts a group whose trajectories were added. */
@@ -111,22 +92,20 @@ export class Tally {
     if (most - least > rewardTolerance) this.trainable += sign;
   }
 
-  /** Adds another tally, or subtracts its counts and sums, but not its distributions. */
+  /** Adds another tally, or subtracts its counts and sums, but not its choices. */
   merge(other: Tally, sign: 1 | -1 = 1): void {
     for (const count of counts) this[count] += sign * other[count];
     mergeSeries(this.reward, other.reward, sign);
     mergeSeries(this.deviations, other.deviations, sign);
     for (const [key, series] of other.byName) mergeSeries(this.#series(key), series, sign);
-    if (sign === -1) return;
-    mergeSketch(this.turns, other.turns);
-    mergeSketch(this.characters, other.characters);
-    this.#addSampled(other.sampled);
+    if (sign === 1) this.#addSampled(other.sampled);
   }
 
-  #addSampled({ choices, choicesWithLogprobs, trajectories }: Tally["sampled"]): void {
+  #addSampled({ choices, choicesWithLogprobs, trajectories, of }: Tally["sampled"]): void {
     this.sampled.choices += choices;
     this.sampled.choicesWithLogprobs += choicesWithLogprobs;
     this.sampled.trajectories += trajectories;
+    this.sampled.of += of;
   }
 
   /** Returns the metrics by name, with the split as prefix. A mean without values is absent. */
@@ -150,7 +129,7 @@ export class Tally {
   }
 
   #series(key: string): Series {
-    const series = this.byName.get(key) ?? newSeries(this.names < maxDistributions ? newSketch() : undefined);
+    const series = this.byName.get(key) ?? newSeries();
     if (series.count === 0) this.byName.set(key, series);
     return series;
   }

@@ -197,13 +197,12 @@ describe("rollcall check on a terminal", () => {
     expect(first?.trim().split(/ +/)).toEqual(["0", bar, "1"]);
   });
 
-  it("prints whole numbers in 40 columns, and omits what does not fit", async () => {
+  it("prints whole numbers in 40 columns", async () => {
     const { lines } = await onTerminal(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"], 40);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
     const text = lines.join("\n");
     expect(text).toMatch(/\n {2}reward +1\.2321\n/);
     expect(text).toMatch(/\nRewards: mean 1\.232 ± 0\.2445,\s+median\s+1\.327\n/);
-    expect(text).toMatch(/\ncheck_answer_reward_func +0\.7556\n/);
   });
 
   it("draws the rewards, in ASCII with LC_ALL=C, and nothing in a pipe", async () => {
