@@ -8,7 +8,7 @@ export const completion = command({
   examples: ["source <(rollcall completion bash)", "rollcall completion fish | source"],
   run: async (context, { shell }) => {
     if (context.screen.isForProgram) throw contradiction("completion", "--json", "a script is not JSON");
-    await (await import("./run.ts")).printScript(context, shell);
+    await context.screen.printText((await import("./run.ts")).scripts[shell]);
   },
 });
 

@@ -8,10 +8,7 @@ import type { Context } from "../../context.ts";
 import { quoteText, splitWords } from "../../shell-words.ts";
 import { type Candidate, type Candidates, suggestValues } from "./values.ts";
 
-const scripts = { bash, zsh, fish, powershell };
-
-export const printScript = async ({ screen }: Context, shell: keyof typeof scripts): Promise<void> =>
-  await screen.printText(scripts[shell]);
+export const scripts = { bash, zsh, fish, powershell };
 
 interface CompletionRequest {
   readonly program: cli.Program;
@@ -28,8 +25,9 @@ interface CompletionRequest {
 export const printCandidates = async (context: Context, asked: CompletionRequest): Promise<void> => {
   const { program, shell, typed } = asked;
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
-  const words = before.filter((word, at) => !isRedirection(word) && !isRedirection(before[at - 1]));
-  const finding = isRedirection(before.at(-1)) ? "files" : findCandidates(context, program, { before: words, current });
+  // The shell passes redirections, such as `<` and `2>`.
+  const isFile = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
+  const finding = isFile ? "files" : findCandidates(context, program, { before, current });
   const found = await Promise.resolve(finding).catch(() => undefined);
   if (found === undefined) return;
   // Control characters cannot be typed.
@@ -38,9 +36,6 @@ export const printCandidates = async (context: Context, asked: CompletionRequest
     typeof found === "string" ? [found] : ["words", ...found.filter(canType).flatMap((one) => format(one) ?? [])];
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
-
-/** True for `<`, `2>` and the like. The shell consumes the operator and the file after it. */
-const isRedirection = (word: string | undefined): boolean => word !== undefined && /^(\d*|&)(<|>{1,2}\|?)$/.test(word);
 
 /** The words of a line. `format` returns a line of the answer; undefined if the candidate does not fit. */
 interface ShellLine {
