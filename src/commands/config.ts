@@ -64,6 +64,7 @@ const set = command({
     await saveChange(context, typed, (sources, confirm) => saved.setSetting(sources, typed, confirm)),
 });
 
+/** Saves settings. A new profile needs confirmation, because its name may be mistyped. */
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },

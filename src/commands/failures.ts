@@ -85,8 +85,9 @@ export const callsMissing = (
 
 export interface UnreadableCalls {
   readonly ids: readonly string[];
-  readonly why: string;
-  readonly advice: string | undefined;
+  /** The failure of the first call. */
+  readonly cause: Failure;
+  readonly http: FailureDetails["http"];
   readonly requested: number;
   /** Why rollcall stopped requesting calls: many failed in a row, or one failed in a way that concerns all. */
   readonly stopped: "in-a-row" | "at-once" | undefined;
@@ -94,22 +95,19 @@ export interface UnreadableCalls {
 
 export const callsUnreadable = (
   code: "auth" | "refused" | "unavailable",
-  { ids, why, advice, requested, stopped }: UnreadableCalls,
-  details: FailureDetails,
+  { ids, cause, http, requested, stopped }: UnreadableCalls,
 ): Failure => {
   const first = ids.length === 1 ? "" : `${ids[0] ?? ""}: `;
   const inARow = stopped === "in-a-row" ? " because too many calls in a row failed" : "";
-  const message = [
-    `cannot read ${ids.length} of ${requested} calls: ${formatList(ids)} (${first}${why})`,
-    ...(stopped === undefined ? [] : [`no more calls were requested${inARow}`]),
-  ].join(", and ");
+  const end = stopped === undefined ? "" : `, and no more calls were requested${inARow}`;
+  const message = `cannot read ${ids.length} of ${requested} calls: ${formatList(ids)} (${first}${cause.message})${end}`;
   const hint = {
-    auth: advice ?? "use a key that may read them",
+    auth: cause.details.hint ?? "use a key that may read them",
     refused: "examine one of them: `rollcall call read <call-id> --debug`",
     unavailable: stopped === undefined ? "rerun the command, or read only these ids" : "rerun the command",
   }[code];
   const kind = code === "auth" ? "calls-forbidden" : `calls-${code}`;
-  return new Failure(code, kind, message, { ...details, hint });
+  return new Failure(code, kind, message, { hint, http, cause });
 };
 
 export const modelsMissing = (

@@ -93,6 +93,7 @@ const openLog =
 
 const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
   const { createKey, openStore, storePath } = await import("../service/index.ts");
+  // `--project` is the project of a key here, not a setting.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const place = await settings.service();
   const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };

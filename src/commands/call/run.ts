@@ -196,8 +196,6 @@ const toFailures = ({ failed, requested, stopped }: Counts, project: string): re
     const ids = [...new Set(own.map(({ id }) => id))];
     const http = own.find(({ failure }) => failure.details.http !== undefined)?.failure.details.http;
     if (code === "not_found") return [callsMissing({ ids, asked: requested, project }, http && { http })];
-    const { message: why, details } = first.failure;
-    const unreadable = { ids, why, advice: details.hint, requested, stopped };
-    return [callsUnreadable(code, unreadable, { ...(http && { http }), cause: first.failure })];
+    return [callsUnreadable(code, { ids, cause: first.failure, http, requested, stopped })];
   });
 };

@@ -48,19 +48,14 @@ const error = (check: string, code: FailureCode, message: string, fix: string | 
 };
 
 const settingsUnreadable = "the settings are unreadable";
-const reportHint = "report this message and the command line";
 
 /** Returns the error of a check as a finding. */
 export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
   if (thrown instanceof Failure) {
     const { message, code, details } = thrown;
-    return error(
-      check,
-      code,
-      message,
-      details.hint ?? (code === "usage" ? "change the value, or omit it" : reportHint),
-      facts,
-    );
+    const otherFix =
+      code === "usage" ? "change the value, or omit it" : "remove the cause, and run `rollcall doctor` again";
+    return error(check, code, message, details.hint ?? otherFix, facts);
   }
   const code = getErrorCode(thrown);
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
@@ -68,7 +63,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
     return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${code})`, fix, facts);
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return error(check, "internal", `internal error: ${text}`, reportHint, facts);
+  return error(check, "internal", `internal error: ${text}`, "report this message and the command line", facts);
 };
 
 export const checkSettings = async ({ context }: CheckContext): Findings => {
