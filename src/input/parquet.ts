@@ -10,7 +10,6 @@ import {
   parquetMetadata,
   parquetReadObjects,
   type RowGroup,
-  type SchemaElement,
   type SchemaTree,
   snappyUncompress,
 } from "hyparquet";
@@ -37,27 +36,28 @@ interface RowRange {
   readonly group: RowGroup;
 }
 
-interface LoadedRows extends Omit<RowRange, "group"> {
-  readonly rows: readonly unknown[];
+/** A file, and the columns to read. Default: all. */
+interface RowFile {
+  readonly bytes: Bytes;
+  readonly metadata: FileMetaData;
+  readonly columns: readonly string[] | undefined;
 }
 
-interface RowOptions {
-  /** Columns to read, if they exist. Default: all. */
-  readonly columns: readonly string[] | undefined;
-  readonly maxUnpackedBytes: number;
-}
+const noRows: FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
 
 /**
  * Opens the rows of a file. The last record of a damaged file, or of one with a row group that is too large, has a defect.
+ * @param options `columns` that do not exist are ignored
  * @throws UnusableInput; Failure `input-unreadable`
  */
 export const openRows = async (
   { name, bytes }: Source,
-  { columns: wanted, maxUnpackedBytes }: RowOptions,
+  options: { readonly columns: readonly string[] | undefined; readonly maxUnpackedBytes: number },
 ): Promise<Records> => {
-  const metadata = await readMetadata(bytes);
-  const { row_groups: groups, schema } = typeof metadata === "string" ? { row_groups: [], schema: [] } : metadata;
-  const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
+  const read = await readMetadata(bytes);
+  const metadata = typeof read === "string" ? noRows : read;
+  const { row_groups: groups, schema } = metadata;
+  const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
     throw decompressedTooLarge(limit);
   const ranges: RowRange[] = [];
@@ -65,21 +65,21 @@ export const openRows = async (
     const start = ranges.at(-1)?.end ?? 0;
     ranges.push({ start, end: start + Number(group.num_rows), group });
   }
-  const columns = wanted?.filter((column) => schema.some((element) => element.name === column));
+  const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
+  const file: RowFile = { bytes, metadata, columns };
   const toDefect = (wrong: string, at: number) => {
     const record: RawRecord = { label: name, line: 1, start: 0, bytes: Buffer.alloc(0), isComposed: true, wrong };
     return { record, at };
   };
-  let damaged = typeof metadata === "string" ? toDefect(metadata, 0) : undefined;
-  let loaded: LoadedRows | undefined;
+  let damaged = typeof read === "string" ? toDefect(read, 0) : undefined;
+  let loaded: { readonly range: RowRange; readonly rows: readonly unknown[] } | undefined;
   /** Returns why the rows cannot be read. */
-  const loadRows = async ({ start, end, group }: RowRange): Promise<string | undefined> => {
-    const isLoaded = loaded !== undefined && loaded.start <= start && end <= loaded.end;
-    if (isLoaded || typeof metadata === "string") return undefined;
+  const loadRows = async (range: RowRange): Promise<string | undefined> => {
+    if (loaded !== undefined && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
     loaded = undefined;
     try {
-      await checkPages(bytes, { group, schema, columns });
-      loaded = { start, end, rows: await readRows(bytes, { metadata, start, end, columns }) };
+      await checkPages(file, range.group);
+      loaded = { range, rows: await readRows(file, range) };
       return undefined;
     } catch (thrown) {
       return toReason(thrown);
@@ -87,8 +87,11 @@ export const openRows = async (
   };
   const labelOf = (row: number): string => `${name}#row ${row + 1}`;
   const toRecord = (row: number): RawRecord => {
-    const columns = loaded?.rows[row - loaded.start];
+    const columns = loaded?.rows[row - loaded.range.start];
     return createRow(labelOf(row), isObject(columns) ? columns : {});
+  };
+  const toRecords = function* ({ start, end }: RowRange): Generator<RawRecord, void> {
+    for (let row = start; row < end; row++) yield toRecord(row);
   };
   return {
     // Faster than reading its row group.
@@ -109,7 +112,7 @@ export const openRows = async (
           damaged = toDefect(why, range.start);
           break;
         }
-        yield makeRows(range, toRecord);
+        yield toRecords(range);
       }
       if (damaged !== undefined) yield [damaged.record];
     },
@@ -131,10 +134,6 @@ const measureValue = (value: unknown): number => {
   if (Array.isArray(value)) return value.length;
   return isObject(value) ? Object.values(value).reduce<number>((sum, one) => sum + measureValue(one), 1) : 1;
 };
-
-function* makeRows({ start, end }: RowRange, toRecord: (row: number) => RawRecord): Generator<RawRecord, void> {
-  for (let row = start; row < end; row++) yield toRecord(row);
-}
 
 const createRow = (label: string, columns: Columns): RawRecord => {
   let bytes: Buffer | undefined;
@@ -184,27 +183,21 @@ const measureRowGroup = ({ columns, num_rows, total_byte_size }: RowGroup): numb
   return Math.max(Number(total_byte_size), 8 * values, minRowBytes * Number(num_rows));
 };
 
-interface RowSelection extends Omit<RowRange, "group"> {
-  readonly metadata: FileMetaData;
-  readonly columns: readonly string[] | undefined;
-}
-
 /** @throws errors of the file */
 const readRows = async (
-  bytes: Bytes,
-  { metadata, start: rowStart, end: rowEnd, columns }: RowSelection,
+  { bytes, metadata, columns }: RowFile,
+  { start: rowStart, end: rowEnd }: RowRange,
 ): Promise<readonly unknown[]> => {
-  const file = toAsyncBuffer(bytes);
   let isOver = false;
   return await new Promise((resolve, reject) => {
     // hyparquet does not await all of its reads if a file is damaged. The error of such a read would end the process, so
     // a read that fails, or that arrives after the end, never settles.
-    const slice = (start: number, end?: number) =>
+    const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
-        file.slice(start, end).then((part) => setImmediate(() => isOver || deliver(part)), reject);
+        readColumn(bytes, start, end - start).then((part) => isOver || deliver(Uint8Array.from(part).buffer), reject);
       });
     parquetReadObjects({
-      file: { byteLength: file.byteLength, slice },
+      file: { byteLength: bytes.size, slice },
       metadata,
       compressors: createDecompressors(),
       // Keep the spelling of numbers in JSON columns.
@@ -226,10 +219,7 @@ const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
 /** Checks the pages of columns, because hyparquet allocates what headers and runs claim. */
-const checkPages = async (
-  bytes: Bytes,
-  { group, schema, columns }: { group: RowGroup; schema: SchemaElement[]; columns: readonly string[] | undefined },
-): Promise<void> => {
+const checkPages = async ({ bytes, metadata, columns }: RowFile, group: RowGroup): Promise<void> => {
   const compressors = createDecompressors();
   const read = group.columns.flatMap(({ meta_data: column }) =>
     column === undefined || columns?.includes(column.path_in_schema[0] ?? "") === false ? [] : [column],
@@ -243,8 +233,8 @@ const checkPages = async (
     const start = Number(column.dictionary_page_offset || column.data_page_offset);
     const length = Math.min(bytes.size - start, Number(column.total_compressed_size));
     let left = Number(column.num_values);
-    const decoder = { ...column, compressors, schemaPath: getSchemaPath(schema, column.path_in_schema) };
-    const chunk = await readRange(bytes, { start, length });
+    const decoder = { ...column, compressors, schemaPath: getSchemaPath(metadata.schema, column.path_in_schema) };
+    const chunk = await readColumn(bytes, start, length);
     const reader = readerOf(chunk);
     while (reader.offset < length - 1) {
       checkStruct(readerOf(chunk, reader.offset));
@@ -381,14 +371,10 @@ const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefine
   return isPlain ? new LazyText(own) : decoder.decode(own);
 };
 
-const toAsyncBuffer = (bytes: Bytes) => ({
-  byteLength: bytes.size,
-  slice: async (start: number, end = bytes.size): Promise<ArrayBuffer> => {
-    if (!(start >= 0 && start <= end && end <= bytes.size)) throw new Error("a column is outside of the file");
-    const own = await readRange(bytes, { start, length: end - start });
-    return Uint8Array.from(own).buffer;
-  },
-});
+const readColumn = async (bytes: Bytes, start: number, length: number): Promise<Buffer> => {
+  if (!(start >= 0 && length >= 0 && start + length <= bytes.size)) throw new Error("a column is outside of the file");
+  return await readRange(bytes, { start, length });
+};
 
 /** Decompressors for the pages of one row group, within the limit. */
 const createDecompressors = (): Compressors => {
