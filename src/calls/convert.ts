@@ -1,6 +1,15 @@
 /** Converts a traced call to a trajectory (interface 2.1) or to messages, with the spelling of every value. */
-import { composeArray, composeMembers } from "../json/compose.ts";
-import { findMember, findValue, isAbsent, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
+import {
+  composeArray,
+  composeMembers,
+  findMember,
+  findValue,
+  isAbsent,
+  itemsOf,
+  membersOf,
+  type RawJson,
+  textAt,
+} from "../json/raw-json.ts";
 import { composeMessage, findMessage, readInputs, readOutput } from "./conversation.ts";
 import { findOperation } from "./facts.ts";
 import { type CallPath, findPath } from "./path.ts";

@@ -1,7 +1,15 @@
 /** Reads the facts of a traced call: name, state, duration, models, tokens and costs (interface 2.4). */
 import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
-import { composeMembers } from "../json/compose.ts";
-import { digitsAt, findValue, isAbsent, membersOf, parseRawJson, type RawJson, textAt } from "../json/raw-json.ts";
+import {
+  composeMembers,
+  digitsAt,
+  findValue,
+  isAbsent,
+  membersOf,
+  parseRawJson,
+  type RawJson,
+  textAt,
+} from "../json/raw-json.ts";
 
 export type CallState = "ok" | "failed" | "running" | "deleted";
 

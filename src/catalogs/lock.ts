@@ -6,7 +6,7 @@ import { MistypedValue, typedValue } from "../contract/replies.ts";
 import type { Failure } from "../failure.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
-import { findSpan, getMember, listElementSpans, locateOffset, parseJson } from "../json/walk.ts";
+import { findSpan, getMember, locateOffset, parseJson, walkElements } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
 import { compareCodeUnits, priceNames, statedPrices } from "./fields.ts";
@@ -84,7 +84,7 @@ export const readLock = (file: string) => {
     throw broken("invalid models", (listSpan ?? findSpan(bytes, []))?.start);
   }
   // A lock file may have thousands of models.
-  const spans = listElementSpans(bytes, listSpan);
+  const spans = [...walkElements(bytes, listSpan.start)];
   const factAt = (model: number, path: LockPath): number => {
     const { start, end } = spans[model] ?? listSpan;
     return start + (findSpan(bytes.subarray(start, end), path)?.start ?? 0);

@@ -1,7 +1,7 @@
 /** Reads replies of the service, strict about lists and objects, tolerant of fields. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
-import { isObject, listElementSpans, openBrace, openBracket } from "../json/walk.ts";
+import { isObject, openBrace, openBracket, walkElements } from "../json/walk.ts";
 
 /** A value whose type differs from the interface. It is shown unchanged, and never used in a calculation. */
 export class MistypedValue {
@@ -95,7 +95,8 @@ export const listReader =
     if (root === undefined) return undefined;
     if (data === undefined) return { invalidPath: table.firstByteOf(root) === openBrace ? "data" : "" };
     if (table.firstByteOf(data) !== openBracket) return { invalidPath: "data" };
-    const elements = listElementSpans(bytes, table.spanOf(data)).map(({ start, end }) => bytes.subarray(start, end));
+    const spans = walkElements(bytes, table.spanOf(data).start);
+    const elements = Array.from(spans, ({ start, end }) => bytes.subarray(start, end));
     const invalid = elements.findIndex(([first]) => first !== openBrace && first !== letterN);
     if (invalid >= 0) return { invalidPath: `data.${invalid}` };
     const entries = elements.flatMap((raw, position) =>

@@ -4,7 +4,7 @@ import { invalidOptionValue } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isLikelyOwnFormat, ownHeadBytes, readHead, type Source } from "../input/index.ts";
-import { listMemberSpans, parseJson, rootSpan, sliceText } from "../json/walk.ts";
+import { digitsAt, findMember, tryParseRawJson } from "../json/raw-json.ts";
 import type { ConversionOptions, ConvertedInputs, ConvertibleInputs } from "./convert.ts";
 
 export type { Conversion, ConversionOptions } from "./convert.ts";
@@ -32,12 +32,9 @@ export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap
   const rewards = new Map<string, string>();
   for (const [at, line] of (bytes?.toString("utf8") ?? "").split("\n").entries()) {
     if (line.trim() === "") continue;
-    const bytes = Buffer.from(line);
-    const spans = parseJson(line) === undefined ? new Map() : listMemberSpans(bytes, rootSpan(bytes));
-    const [id, reward] = ["id", "reward"].map((key) => spans.get(key)).map((span) => span && sliceText(bytes, span));
-    const isNumber = reward !== undefined && /^-?\d/.test(reward);
-    if (id === undefined || !isNumber) throw wrong(`line ${at + 1} is not {"id": …, "reward": 1}`);
-    const name = id.startsWith('"') ? String(JSON.parse(id)) : id;
+    const value = tryParseRawJson(line);
+    const [name, reward] = [findMember(value, "id")?.text, digitsAt(value, "reward")];
+    if (name === undefined || reward === undefined) throw wrong(`line ${at + 1} is not {"id": …, "reward": 1}`);
     if (rewards.has(name) && rewards.get(name) !== reward) throw wrong(`${name} has two rewards`);
     rewards.set(name, reward);
   }

@@ -1,4 +1,4 @@
-/** Reads JSON with its digits of numbers, order of keys and repeated keys. Runs in browsers, too. */
+/** Reads and composes JSON with its digits of numbers, order of keys and repeated keys. Runs in browsers, too. */
 
 export interface RawMember {
   readonly key: string;
@@ -125,6 +125,10 @@ export const tryParseRawJson = (text: string): RawJson | undefined => {
   return parseRawJson(text);
 };
 
+/** Returns the members of an object as they were written, and the last value of a repeated key. */
+export const sliceMembers = (json: string): ReadonlyMap<string, string> =>
+  new Map(parseRawJson(json).members.map(({ key, value }) => [key, value.json]));
+
 export const membersOf = (value: RawJson | undefined): readonly RawMember[] => value?.members ?? [];
 
 export const itemsOf = (value: RawJson | undefined): readonly RawJson[] => value?.items ?? [];
@@ -183,4 +187,27 @@ const formatJson = (value: RawJson, line: string | undefined, levels = maxIndent
   ];
   if (below === undefined || parts.length === 0) return `${open}${parts.join(", ")}${close}`;
   return `${open}${below}${parts.join(`,${below}`)}${line}${close}`;
+};
+
+/** Returns an object with these members, except those without a value. */
+export const composeMembers = (entries: Iterable<readonly [string, string | undefined]>): string => {
+  const texts: string[] = [];
+  for (const [key, value] of entries) if (value !== undefined) texts.push(`${JSON.stringify(key)}:${value}`);
+  return `{${texts.join(",")}}`;
+};
+
+export const composeObject = (entries: Readonly<Record<string, string | undefined>>): string =>
+  composeMembers(Object.entries(entries));
+
+export const composeArray = (elements: readonly string[]): string => `[${elements.join(",")}]`;
+
+/** Returns the ways in which JSON spells a text: plain, with non-ASCII escaped, and both again in a string of JSON. */
+export const listSpellings = (text: string): readonly string[] => {
+  const plain = JSON.stringify(text).slice(1, -1);
+  const ascii = plain.replaceAll(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const inside = [plain, ascii].map((spelled) => JSON.stringify(spelled).slice(1, -1));
+  return [...new Set([plain, ascii, ...inside])];
 };

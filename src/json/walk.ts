@@ -154,24 +154,17 @@ const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined 
 /** An escape, or a character that must be escaped. */
 const mayBeEncoded = /\\|[^ -\uffff]/;
 
-/** Returns the span of the outermost value. */
-export const rootSpan = (bytes: Uint8Array): Span => spanFrom(bytes, 0);
-
-/** Returns the elements of an array; none of another value. */
-export const listElementSpans = (bytes: Uint8Array, { start }: Span): readonly Span[] => [
-  ...walkElements(bytes, start),
-];
-
 /** Returns the values of an object by key, the last value of a repeated key; none of another value. */
 export const listMemberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> =>
   new Map(Array.from(walkMembers(bytes, start), ({ key, value }) => [key, value]));
 
 /** Returns the value at a path; undefined if there is none. */
 export const findSpan = (bytes: Uint8Array, path: readonly (string | number)[]): Span | undefined => {
-  let span: Span | undefined = rootSpan(bytes);
+  let span: Span | undefined = spanFrom(bytes, 0);
   for (const step of path) {
     if (span === undefined) return undefined;
-    span = typeof step === "number" ? listElementSpans(bytes, span)[step] : listMemberSpans(bytes, span).get(step);
+    const members = listMemberSpans(bytes, span);
+    span = typeof step === "number" ? [...walkElements(bytes, span.start)][step] : members.get(step);
   }
   return span;
 };

@@ -1,8 +1,15 @@
 /** The objects in a reply of the service, and their values by dotted names. Keeps the spelling of values. */
 import { invalidOptionValue } from "../failures.ts";
-import { composeArray, composeMembers } from "../json/compose.ts";
-import { endOfString, isAbsent, parseRawJson, type RawJson, type RawMember } from "../json/raw-json.ts";
-import { listElementSpans, openBracket, rootSpan, type Span, skipWhite, sliceText, walkMembers } from "../json/walk.ts";
+import {
+  composeArray,
+  composeMembers,
+  endOfString,
+  isAbsent,
+  parseRawJson,
+  type RawJson,
+  type RawMember,
+} from "../json/raw-json.ts";
+import { openBracket, type Span, skipWhite, sliceText, toBuffer, walkElements, walkMembers } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
@@ -30,9 +37,9 @@ const openRows = (bytes: Uint8Array, spans: readonly Span[]) => {
 export const openWire = ({ bytes, member, shownPositions }: JsonDocument) => {
   const members = member === undefined ? [] : [...walkMembers(bytes, skipWhite(bytes, 0))];
   const objectsMember = members.findLast(({ key }) => key === member);
-  const span = member === undefined ? rootSpan(bytes) : objectsMember?.value;
+  const span = member === undefined ? { start: 0, end: bytes.length } : objectsMember?.value;
   const isList = span === undefined || (member !== undefined && bytes[span.start] === openBracket);
-  const all = span === undefined ? [] : isList ? listElementSpans(bytes, span) : [span];
+  const all = span === undefined ? [] : isList ? [...walkElements(bytes, span.start)] : [span];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return {
     members: members.filter((one) => one === objectsMember || one.key !== member),
@@ -84,8 +91,8 @@ const onlyValue = (value: RawJson): RawJson => {
   return only === undefined || others.length > 0 ? value : only.value;
 };
 
-export const readSpelledObject = (bytes: Uint8Array, span: Span) => {
-  const value = parseRawJson(sliceText(bytes, span));
+export const readSpelledObject = (bytes: Uint8Array) => {
+  const value = parseRawJson(toBuffer(bytes).toString("utf8"));
   return {
     keys: [...new Set(value.members.map(({ key }) => key))],
     text: (name: string): string => formatValues(findValues(value, name) ?? []),

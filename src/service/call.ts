@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { type CallReadRequest, readCall } from "../contract/call.ts";
 import { Trajectory } from "../contract/log.ts";
-import { composeArray, composeMembers, composeObject, sliceMembers } from "../json/compose.ts";
-import { listElementSpans, rootSpan, sliceText } from "../json/walk.ts";
+import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
+import { toBuffer } from "../json/walk.ts";
 import { defineOperation, type Operation, Refusal, reasonError } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
@@ -26,7 +26,7 @@ const json = (value: unknown): string => JSON.stringify(value);
 
 /** All fields of interface 2.4 in its order. A field that no logged trajectory has is null. */
 const formatCall = (call: StoredCall, request: CallReadRequest): string => {
-  const trajectory = sliceMembers(call.bytes);
+  const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
   const [size, loggedAt] = [json(call.bytes.length), json(new Date(call.loggedAt).toISOString())];
   const start = trajectory.get("start_time");
@@ -91,8 +91,7 @@ interface Turn {
 }
 
 const splitConversation = (messagesAndChoices: string, model: string) => {
-  const bytes = Buffer.from(messagesAndChoices);
-  const turns = listElementSpans(bytes, rootSpan(bytes)).map((span) => parseTurn(sliceText(bytes, span)));
+  const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
   const completion = ({ choice, message }: Turn): string =>
@@ -110,7 +109,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
 
 /** Assumed: an element with a message and without a role is a choice. */
 const parseTurn = (element: string): Turn => {
-  const own = sliceMembers(Buffer.from(element));
+  const own = sliceMembers(element);
   const message = own.get("message");
   if (message !== undefined && !own.has("role")) return { message, choice: element, isModel: true };
   return { message: element, choice: undefined, isModel: own.get("role") === '"assistant"' };

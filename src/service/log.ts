@@ -4,7 +4,7 @@ import { isTrajectory } from "../check/index.ts";
 import type { ValidationItem } from "../contract/log.ts";
 import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup } from "../contract/log.ts";
 import { Tally } from "../groups/metrics/metrics.ts";
-import { composeMembers, composeObject } from "../json/compose.ts";
+import { composeMembers, composeObject } from "../json/raw-json.ts";
 import {
   childrenOf,
   elementsOf,

@@ -1,5 +1,5 @@
 /** Answers queries from a store of groups: the input of the server, or the data of an exported page. */
-import { listSpellings } from "../json/spellings.ts";
+import { listSpellings } from "../json/raw-json.ts";
 import type {
   Answers,
   Charts,

@@ -10,7 +10,6 @@ import {
   listMemberSpans,
   locateOffset,
   parseJson,
-  rootSpan,
   skipWhite,
   sliceText,
   walkElements,
@@ -58,7 +57,7 @@ describe("walkElements and walkMembers", () => {
 
   it("find the last value of a repeated key at a path", () => {
     const bytes = bytesOf(' {"a":[1,{"b":2,"\\u0062":3}],"a":[0,{"b":4,"b":5}]} ');
-    expect([...listMemberSpans(bytes, rootSpan(bytes)).keys()]).toEqual(["a"]);
+    expect([...listMemberSpans(bytes, { start: 1 }).keys()]).toEqual(["a"]);
     expect(sliceText(bytes, findSpan(bytes, ["a", 1, "b"]) ?? { start: 0, end: 0 })).toBe("5");
     for (const path of [["b"], ["a", 2], ["a", "b"], ["a", 0, "b"]]) expect(findSpan(bytes, path)).toBeUndefined();
   });

@@ -9,7 +9,7 @@ import { Failure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
-import { rootSpan, sliceText } from "../../json/walk.ts";
+import { toBuffer } from "../../json/walk.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable, type UnreadableCalls } from "../failures.ts";
@@ -149,7 +149,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
     try {
       const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
       if (value === null) return { id, failure: callsMissing({ ids: [id], asked: 1, project }) };
-      return { id, call: parseRawJson(sliceText(value, rootSpan(value))), reply: bytes };
+      return { id, call: parseRawJson(toBuffer(value).toString("utf8")), reply: bytes };
     } catch (thrown) {
       // Other failures are not about a call and end the run.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;

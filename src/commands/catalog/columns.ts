@@ -1,6 +1,5 @@
 /** The columns of lists of models (interface 2.3 and 2.5). Their order is a promise (output.md). */
 import * as catalogs from "../../catalogs/index.ts";
-import { rootSpan } from "../../json/walk.ts";
 import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 
@@ -41,8 +40,7 @@ export const rowColumns = (of: ListOf, { prices = [], mark }: ExtraColumns = {})
   return [eitherId, catalog, ...others, ...ofModel];
 };
 
-const spellModelId = ({ model }: Row): string =>
-  model === undefined ? "" : readSpelledObject(model.raw, rootSpan(model.raw)).text("id");
+const spellModelId = ({ model }: Row): string => (model === undefined ? "" : readSpelledObject(model.raw).text("id"));
 
 /** Deprecations are marked this many days before. */
 const warnDays = 30;

@@ -3,7 +3,6 @@ import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { MistypedValue, typedValue } from "../../contract/replies.ts";
-import { rootSpan } from "../../json/walk.ts";
 import { type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
@@ -88,7 +87,7 @@ const entrySections = (
   mark: columnsOf.DeprecationMark,
 ): readonly Section[] => {
   const { entry, raw } = listed;
-  const spelled = readSpelledObject(raw, rootSpan(raw));
+  const spelled = readSpelledObject(raw);
   const extra = listExtraPrices(listed);
   const isNested = (name: string): boolean => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
   const columns = columnsOf.rowColumns(listed.catalog, { prices: extra.filter((name) => !isNested(name)), mark });

@@ -1,7 +1,7 @@
 /** Output of `log`: progress, result, and the next command. */
 import type { GlobalFlags } from "../../context.ts";
 import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
-import { composeMembers } from "../../json/compose.ts";
+import { composeMembers } from "../../json/raw-json.ts";
 import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, Retry, SendProgress } from "../../send/index.ts";

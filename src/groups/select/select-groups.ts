@@ -6,7 +6,7 @@ import { Environment, EvaluationError } from "@marcbachmann/cel-js";
 import { formatLine } from "../../check/rules/positions.ts";
 import { Failure } from "../../failure.ts";
 import { inputChanged } from "../../input/index.ts";
-import { listSpellings } from "../../json/spellings.ts";
+import { listSpellings } from "../../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
 import { isObject, type JsonObject } from "../../json/walk.ts";
 import { invalidFilter, nestedTooDeeply } from "../failures.ts";

@@ -1,6 +1,6 @@
 /** Fetches answers from the server, with the token from the URL, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
-import { listSpellings } from "../../json/spellings.ts";
+import { listSpellings } from "../../json/raw-json.ts";
 import { createAnswers } from "../answer-queries.ts";
 import type { Answers, AnswerTypes, GroupData, GroupRow, PageData } from "../answers.ts";
 import { formatQuery, type Query } from "../query.ts";
