@@ -96,13 +96,12 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
 
 export const listCachedIds = (folder: string): readonly string[] => {
   const ids = listNames(historyIn(folder)).flatMap((name) => {
-    const [latest] = listFiles(join(historyIn(folder), name)).slice(-1);
+    const latest = listFiles(join(historyIn(folder), name)).at(-1);
     const bytes = latest && readReply(latest);
-    return bytes === undefined
-      ? []
-      : (parseCatalog(bytes)?.entries.map(({ value }) => typedValue(value.id) ?? "") ?? []);
+    const models = bytes && parseCatalog(bytes);
+    return models?.entries.flatMap(({ value }) => typedValue(value.id) || []) ?? [];
   });
-  return [...new Set(ids)].filter(Boolean).sort();
+  return [...new Set(ids)].sort();
 };
 
 /** Returns the models of a reply; undefined if it is not a catalog. */

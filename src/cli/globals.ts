@@ -41,24 +41,16 @@ interface OptionValues {
 }
 
 export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
-  local: typed.local,
-  debug: typed.debug,
-  profile: typed.profile,
+  ...typed,
   base_url: typed.baseUrl,
   inference_base_url: typed.inferenceBaseUrl,
   log_base_url: typed.logBaseUrl,
-  project: typed.project,
-  timeout: typed.timeout,
   max_wait: typed.maxWait,
-  insecure_http: typed.insecureHttp ? true : undefined,
+  insecure_http: typed.insecureHttp || undefined,
 });
 
 export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues): ScreenOptions => ({
-  ...parseScreenOptions({
-    ...globals,
-    color: globals.noColor ? false : globals.color,
-    pager: !globals.noPager,
-  }),
+  ...parseScreenOptions({ ...globals, color: globals.noColor ? false : globals.color, pager: !globals.noPager }),
   hasJsonEvents: isEventOutput(given),
 });
 

@@ -95,10 +95,7 @@ export const choice = <const Word extends string>(
   about: string,
   choices: readonly Word[],
   value = choices.join("|"),
-): Kind<Word | undefined> => ({
-  ...custom(about, value, (word, name) => parseChoice(word, name, choices)),
-  choices,
-});
+): Kind<Word | undefined> => ({ ...custom(about, value, (word, name) => parseChoice(word, name, choices)), choices });
 
 const parseChoice = <Word extends string>(word: string, name: string, choices: readonly Word[]): Word => {
   const found = choices.find((each) => each === word);

@@ -67,14 +67,9 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
     const why = `--local is the profile ${localProfile}`;
     throw conflictingOptions({ first: "--local", second: `--profile ${profile}`, why });
   }
-  const toProfile = (name: string, where: FailureLocation, isNamed = false) => ({
-    profile: checkProfileName(name, where),
-    where,
-    /** True if the command line names the profile, whose URLs and credentials then override the environment. */
-    isNamed,
-  });
-  if (local === true) return toProfile(localProfile, { option: "--local" }, true);
-  if (profile !== undefined) return toProfile(profile, { option: "--profile" }, true);
+  const toProfile = (name: string, where: FailureLocation) => ({ profile: checkProfileName(name, where), where });
+  if (local === true) return toProfile(localProfile, { option: "--local" });
+  if (profile !== undefined) return toProfile(profile, { option: "--profile" });
   if (env.ROLLCALL_PROFILE) return toProfile(env.ROLLCALL_PROFILE, { environment: "ROLLCALL_PROFILE" });
   const used = saved.members.profile;
   return typeof used === "string" ? toProfile(used, saved.where(["profile"])) : toProfile(defaultProfile, {});
@@ -85,7 +80,7 @@ export type Layers = ReturnType<typeof findLayers>;
 export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>) => {
   const { host, flags, warn, defaults, canBeNew = false } = sources;
   const file = readSaved(host, "settings", warn);
-  const { profile, where, isNamed } = findProfileName(flags, host.env, file);
+  const { profile, where } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
   const typed = values.urlSettingNames.find((name) => flags[name] !== undefined);
   if (local && typed !== undefined) {
@@ -104,7 +99,8 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
     saved: saved ?? {},
     defaults,
     profile,
-    isNamed,
+    /** True if the command line names the profile, whose URLs and credentials then override the environment. */
+    isNamed: where.option !== undefined,
     local,
     isNew,
     toUnknownFailure: (create: string) => unknownProfile(profile, { known, where, create }),

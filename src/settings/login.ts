@@ -95,17 +95,18 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       const origin = findOrigin(settings, use);
       return origin === undefined ? [] : [{ use, origin }];
     });
-  const findMissingUrls = () =>
-    uses
+  const findMissing = (): readonly SettingName[] => [
+    ...uses
       .filter((use) => findOrigin(settings, use) === undefined)
-      .map((use) => (use === "inference" ? "inference_base_url" : "base_url"));
-  const findUnset = (): readonly SettingName[] => {
-    if (findOrigin(settings, "calls") === undefined) return [];
-    const isNeeded = (name: SettingName) => (name === "project" ? uses.includes("calls") : only === undefined);
-    return otherLoginSettings.filter((name) => settings.get(name) === undefined && isNeeded(name));
-  };
+      .map((use) => (use === "inference" ? "inference_base_url" : "base_url")),
+    ...otherLoginSettings.filter((name) => {
+      const isNeeded = name === "project" ? uses.includes("calls") : only === undefined;
+      return isNeeded && findOrigin(settings, "calls") !== undefined && settings.get(name) === undefined;
+    }),
+  ];
   const asked = new Set<SettingName>();
-  const ask = async (names: readonly SettingName[], key?: string): Promise<void> => {
+  const ask = async (key?: string): Promise<void> => {
+    const names = findMissing();
     for (const name of names) {
       if (asked.has(name) || !canAsk(host) || (key === undefined && findTargets().length > 0)) continue;
       asked.add(name);
@@ -113,14 +114,15 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       flags[name] = await promptForSetting(host, name, { key, isRequired });
     }
   };
-  await ask(findMissingUrls());
+  await ask();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findTargets();
   // Fails with the name of the missing setting.
   if (known.length === 0) settings.address(credentials.useTargets[only ?? "log"].host);
   const key = await readKey(sources, known, withToken);
-  await ask(findMissingUrls(), key);
-  await ask(findUnset(), key);
+  await ask(key);
+  // A URL that was answered can need other settings.
+  await ask(key);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
   const targets = findTargets();
