@@ -17,8 +17,8 @@ export interface Kind<Value> {
   /** Heading in the help. `-h` only names the options of a group. */
   readonly group?: string;
   readonly needs?: string;
-  /** Another option, without dashes, that cannot be given too, and why. */
-  readonly conflicts?: readonly [other: string, why: string];
+  /** Other options, without dashes, that cannot be given too, and why. */
+  readonly conflicts?: Readonly<Record<string, string>>;
   /** Parses the typed values. `words` is empty if nothing was typed. @param name used in failures @throws Failure */
   readonly parse: (words: readonly string[], name: string) => Value;
 }
@@ -146,8 +146,9 @@ export const parseKinds = <Of extends Kinds>(
       if (kind.needs !== undefined && words.length > 0 && typed(kind.needs).length === 0) {
         throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
       }
-      const [other = "", why = ""] = kind.conflicts ?? [];
-      if (words.length > 0 && typed(other).length > 0) throw contradiction(nameOf(name), nameOf(other), why);
+      const conflict = Object.entries(kind.conflicts ?? {}).find(([other]) => typed(other).length > 0);
+      if (words.length > 0 && conflict !== undefined)
+        throw contradiction(nameOf(name), nameOf(conflict[0]), conflict[1]);
       return [camelCase(name), kind.parse(words, nameOf(name))];
     }),
   );

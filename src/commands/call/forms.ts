@@ -65,19 +65,15 @@ const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallRead
   ];
   if (first === undefined) return;
   if (second !== undefined) throw contradiction(first, second, "each is an output form of its own");
-  if (!summary && !list && as !== "markdown") {
-    if (noContent) throw contradiction(first, "--no-content", `${first} prints content`);
-    const other = fields !== undefined ? "--fields" : format === "csv" ? "-o csv" : undefined;
-    if (other !== undefined) throw contradiction(first, other, `${first} has its own format`);
-  }
-  if (as !== undefined && (format === "json" || (as === "markdown" && format === "jsonl"))) {
-    const why = as === "markdown" ? "Markdown is not JSON" : "it prints one line per call, as -o jsonl";
-    throw contradiction(first, `-o ${format}`, why);
-  }
-  if (list && (format === "json" || format === "jsonl")) {
-    const why = "JSON has whole calls; select keys with -o jsonl --fields id,exception";
-    throw contradiction(first, `-o ${format}`, why);
-  }
+  if (summary) return;
+  const isLines = !list && as !== "markdown";
+  const why = list
+    ? "JSON has whole calls; select keys with -o jsonl --fields id,exception"
+    : `${first} has its own format`;
+  if (isLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
+  if (isLines && fields !== undefined) throw contradiction(first, "--fields", why);
+  const refused = isLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
+  if (refused.includes(format)) throw contradiction(first, `-o ${format}`, why);
 };
 
 const selectReward = (reward: string | undefined, path: string | undefined): traced.RewardSource => {

@@ -28,7 +28,7 @@ const resolveOptions = {
   ...locationOptions,
   "assume-logged": {
     ...flag("mark them as logged; never send them again"),
-    conflicts: ["resend", "a request was either logged or not"],
+    conflicts: { resend: "a request was either logged or not" },
   },
   resend: flag("mark them as not logged; the next run sends their groups"),
 } satisfies Kinds;

@@ -97,7 +97,7 @@ export const filterOptions = cli.inGroup("filters", {
   free: cli.flag("models without cost"),
   deprecated: {
     ...cli.flag("models with a past deprecation date"),
-    conflicts: ["not-deprecated", "no model matches both"],
+    conflicts: { "not-deprecated": "no model matches both" },
   },
   "not-deprecated": cli.flag("models without a past deprecation date"),
   "deprecated-within": cli.custom(
@@ -119,7 +119,7 @@ export const sourceOptions = {
   "max-age": durationOption("use a cached catalog up to this age, such as 1h"),
   offline: {
     ...cli.flag("use the cached catalog of any age, without a request"),
-    conflicts: ["max-age", "--offline uses a cached catalog of any age"],
+    conflicts: { "max-age": "--offline uses a cached catalog of any age" },
   },
 } satisfies cli.Kinds;
 

@@ -10,6 +10,11 @@ const args = {
 
 const stopOrSkip = ["stop", "skip"] as const;
 
+const wholeFileOptions = [
+  ...["where", "best", "sample", "shard", "receipt"],
+  ...["reward-from", "messages-from", "rewards", "lossy", "histories"],
+];
+
 const options = {
   split: splitOption,
   batch: cli.text("name of this step, such as step-17; equal groups of different steps are logged separately", "name"),
@@ -43,7 +48,10 @@ const options = {
   ...cli.inGroup("ledger", {
     "resend-logged": cli.flag("send logged groups again"),
     ledger: cli.text("ledger file, or postgres://…", "file"),
-    "no-ledger": cli.flag("do not record requests; a rerun logs everything again"),
+    "no-ledger": {
+      ...cli.flag("do not record requests; a rerun logs everything again"),
+      conflicts: { "require-ledger": "one forbids a ledger, the other requires it" },
+    },
     "require-ledger": cli.flag("fail if the ledger does not exist"),
     "on-unknown": cli.choice(
       "action for requests with an unknown outcome; leave sends only other groups (default: stop)",
@@ -52,7 +60,14 @@ const options = {
     receipt: cli.text("write a JSON report of how each input value was converted", "file"),
   }),
   ...cli.inGroup("follow", {
-    follow: cli.flag("keep reading a growing file until Ctrl-C (rollcall's format only)"),
+    follow: {
+      ...cli.flag("keep reading a growing file until Ctrl-C (rollcall's format only)"),
+      conflicts: {
+        "dry-run": "a dry run cannot continue, because it sends nothing",
+        "one-request": "a growing file needs many requests",
+        ...Object.fromEntries(wholeFileOptions.map((name) => [name, `--${name} needs a complete file`])),
+      },
+    },
     ...cli.needing("follow", {
       every: cli.text("send complete groups at least this often (default: 30s)", "duration"),
       "group-size": cli.count("number of trajectories in a complete group", { most: 1_000_000 }),

@@ -142,18 +142,20 @@ export const openReporter =
   ({ requests, of, change }: SendProgress): void => {
     if (change === undefined) return;
     const { outcome, retry, groups, bytes, reason, failure } = change;
-    const again = retry !== undefined;
-    const next = again ? formatRetry(retry) : "";
     const name = outcome === "unknown" ? "outcome unknown" : outcome.replaceAll("-", " ");
-    const size = `${pluralize(groups, "group")}, ${bytes} bytes`;
-    const { attempt, waitMs = 0, leftMs = 0 } = retry ?? {};
-    const waits = { attempt, retry_in_ms: Math.round(waitMs), max_wait_left_ms: Math.round(leftMs) };
+    const which = `request ${retry ? requests + 1 : requests} of ${of}, ${pluralize(groups, "group")}, ${bytes} bytes`;
+    const next = retry ? `; ${formatRetry(retry)}` : "";
+    const waits = retry && {
+      attempt: retry.attempt,
+      retry_in_ms: Math.round(retry.waitMs),
+      max_wait_left_ms: Math.round(retry.leftMs),
+    };
     meter.report({
       event: `request_${outcome.replaceAll("-", "_")}`,
-      text: `request ${again ? requests + 1 : requests} of ${of}, ${size}: ${name} (${reason})${again ? `; ${next}` : ""}`,
-      facts: { again, groups, bytes, reason, requests, of_requests: of, ...(again ? waits : {}) },
+      text: `${which}: ${name} (${reason})${next}`,
+      facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
     });
-    if (again && failure !== undefined && !isEvent) screen.notice(`${failure.message}; ${next}`);
+    if (retry && failure !== undefined && !isEvent) screen.notice(`${failure.message}${next}`);
   };
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {

@@ -1,6 +1,6 @@
 /** The run of `rollcall log`: reads, plans, sends and prints. */
 import { parseStrictness } from "../../check/index.ts";
-import { contradiction, toOptionName, wrongValue } from "../../cli/index.ts";
+import { contradiction, wrongValue } from "../../cli/index.ts";
 import { invalidPathParameter } from "../../client/failures.ts";
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -212,8 +212,6 @@ const selectLedger = async (
   const { ledger, noLedger, requireLedger: require } = typed;
   // A dry run without a URL has no destination to look up.
   if (typed.dryRun && connect.hasNoLogUrl(settings)) return undefined;
-  if (noLedger && require)
-    throw contradiction("--no-ledger", "--require-ledger", "one forbids a ledger, the other requires it");
   if (noLedger) return undefined;
   const place = await settings.ledgerPlace(ledger);
   if (place !== undefined) {
@@ -226,19 +224,9 @@ const selectLedger = async (
 
 type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs">;
 
-const wholeFileOptions = [
-  ...(["where", "best", "sample", "shard", "receipt"] as const),
-  ...(["rewardFrom", "messagesFrom", "rewards", "lossy", "histories"] as const),
-];
-
 /** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
 const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (!typed.follow) return undefined;
-  const contradicts = (second: string, why: string) => contradiction("--follow", second, why);
-  if (typed.dryRun) throw contradicts("--dry-run", "a dry run cannot continue, because it sends nothing");
-  if (typed.oneRequest) throw contradicts("--one-request", "a growing file needs many requests");
-  const other = wholeFileOptions.find((key) => typed[key] !== undefined && typed[key] !== false);
-  if (other !== undefined) throw contradicts(toOptionName(other), `${toOptionName(other)} needs a complete file`);
   const { from = "auto", every = "30s", groupIdle = "5m", groupSize } = typed;
   if (from !== "auto" && from !== "rollcall") {
     const why = "--follow reads only rollcall's format";
@@ -247,7 +235,11 @@ const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   }
   const [file, ...others] = typed.file;
   if (file === undefined || file === "-" || others.length > 0)
-    throw contradicts(others.length > 0 ? "several files" : "standard input", "--follow needs exactly one file");
+    throw contradiction(
+      "--follow",
+      others.length > 0 ? "several files" : "standard input",
+      "--follow needs exactly one file",
+    );
   const everyMs = parseDurationOption("--every", every);
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };

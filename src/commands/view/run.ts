@@ -26,8 +26,8 @@ export const view = async (context: Context, typed: ViewOptions): Promise<void> 
 const writePage = async (context: Context, typed: ViewOptions, file: string): Promise<void> => {
   const { host, screen } = context;
   const { update, stop } = screen.startProgress("reading");
-  const onRead = (bytes: number, of: number) => update(formatPercent("reading", bytes, of));
-  const shown = await (await openInput(context, typed, { onRead, onOpened: () => undefined }))();
+  const readInput = await openInput(context, typed, (bytes, of) => update(formatPercent("reading", bytes, of)));
+  const shown = await readInput();
   const { dataset, logged } = shown;
   keepReading(context, dataset);
   const { groups, trajectories, failure } = checkResult(dataset);
@@ -63,10 +63,12 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   const opened = new AbortController();
+  const showProgress: OnRead = (bytes, of) => {
+    opened.abort();
+    viewer.showProgress(bytes, of);
+  };
   // Settles only if it fails.
-  const failed = openInput(context, typed, { onRead: viewer.showProgress, onOpened: () => opened.abort() }).then(
-    viewer.showInput,
-  );
+  const failed = openInput(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: OpenedBrowser | undefined;
   try {
@@ -98,23 +100,16 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.V
   return browser;
 };
 
-interface ReadListener {
-  onRead(bytes: number, of: number): void;
-  onOpened(): void;
-}
+type OnRead = (bytes: number, of: number) => void;
 
-const openInput = async (
-  context: Context,
-  typed: ViewOptions,
-  { onRead, onOpened }: ReadListener,
-): Promise<pages.ReadInput> => {
+const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
   const { file: files } = typed;
   const { flags, host } = context;
   if (files.length === 0 && (flags.local || flags.profile === "local"))
-    return await openLoggedGroups(context, typed, { onRead, onOpened });
+    return await openLoggedGroups(context, typed, onRead);
   const settings = await effectiveSettings(context);
   const read = await prepareInputs(context, {
-    ...{ settings, typed, split: settings.get("split"), goesOn: true, onOpened },
+    ...{ settings, typed, split: settings.get("split"), goesOn: true },
     onProgress: ({ bytes, of }) => onRead(bytes, of),
     onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
   });
@@ -143,11 +138,7 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
 };
 
 /** Opens the groups in the local service. @throws Failure `conflicting-options` */
-const openLoggedGroups = async (
-  context: Context,
-  typed: ViewOptions,
-  { onRead, onOpened }: ReadListener,
-): Promise<pages.ReadInput> => {
+const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...others } = typed;
   const other = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
   if (other !== undefined) throw contradiction("--local without files", toOptionName(other), "it applies to files");
@@ -155,21 +146,16 @@ const openLoggedGroups = async (
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
   const service = await localService(context, settings);
-  const readNewest = async () => {
-    for await (const { callIds } of service.requests(project)) return callIds[0];
-    return undefined;
-  };
-  /** Writes the groups as lines with redacted secrets. */
-  const spoolGroups = async () => {
-    const spool = await openSpool(host);
+  return async () => {
     const logged: pages.LoggedGroup[] = [];
+    const spool = await openSpool(host);
     try {
       for await (const { model, split, loggedAt, callIds, readBody } of service.requests(project)) {
-        const bytes = Buffer.from(await readBody());
+        const body = Buffer.from(await readBody());
         let first = 0;
-        for (const group of elementsOf(memberAt(readRoot(bytes), "trajectory_groups"))) {
+        for (const group of elementsOf(memberAt(readRoot(body), "trajectory_groups"))) {
           const size = elementsOf(memberAt(group, "trajectories")).length;
-          const line = screen.safe.verbatimJson(sliceText(bytes, spanOf(group)));
+          const line = screen.safe.verbatimJson(sliceText(body, spanOf(group)));
           await spool.write(Buffer.concat([replaceLineEnds(Buffer.from(line)), Buffer.from("\n")]));
           logged.push({ model, split, loggedAt, callIds: callIds.slice(first, first + size) });
           first += size;
@@ -179,12 +165,7 @@ const openLoggedGroups = async (
       await spool.discard();
       throw thrown;
     }
-    return { logged, bytes: spool.bytes() };
-  };
-  return async () => {
-    const newest = await readNewest();
-    const { logged, bytes } = await spoolGroups();
-    onOpened();
+    const bytes = spool.bytes();
     const name = `${project}, local service`;
     const read = await readSources(logged.length === 0 ? [] : [{ name, bytes }], {
       ...{ split: undefined, splitNeeded: false, groupBy: undefined, signal: host.signal },
@@ -194,7 +175,11 @@ const openLoggedGroups = async (
       dataset: { ...read, close: async () => await bytes.close() },
       inputOptions: { files: [name], options: [], where: undefined, groupBy: undefined },
       logged,
-      hasChanged: async () => (await readNewest()) !== newest,
+      hasChanged: async () => {
+        // The newest request is the first.
+        for await (const { callIds } of service.requests(project)) return callIds[0] !== logged[0]?.callIds[0];
+        return false;
+      },
     };
   };
 };
