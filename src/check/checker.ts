@@ -6,21 +6,8 @@ import { addToSketch } from "../groups/metrics/sketch.ts";
 import type { Part } from "../groups/parts/parts.ts";
 import type { ScanResult } from "../groups/parts/scan-result.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
-import {
-  childrenOf,
-  closeTruncated,
-  countNumbers,
-  emptyTable,
-  endOf,
-  findDeepest,
-  type JsonTable,
-  type JsonValue,
-  nodeAfter,
-  readRoot,
-  readString,
-  spanOf,
-  startOf,
-} from "../json/table.ts";
+import type { JsonTable, JsonValue } from "../json/table.ts";
+import * as json from "../json/table.ts";
 import type { Span } from "../json/walk.ts";
 import { openGroupKeyReader } from "./group-key.ts";
 import { roles } from "./hints.ts";
@@ -40,7 +27,7 @@ export interface Block {
 }
 
 export const emptyBlock: Block = {
-  text: emptyTable,
+  text: json.emptyTable,
   reader: { findRun: (_, end) => end, fingerprintOf: () => 0 },
   start: 0,
   places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) },
@@ -102,7 +89,7 @@ export class Checker {
   readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
   #block = emptyBlock;
-  #value: CheckedValue = { text: emptyTable, node: 0, path: [] };
+  #value: CheckedValue = { text: json.emptyTable, node: 0, path: [] };
   #line = 0;
   /** True if a problem makes the current value invalid. */
   #isInvalid = false;
@@ -121,7 +108,7 @@ export class Checker {
     const { text } = block;
     if (position !== undefined) this.#checkRecord({ text, node, path: [position] });
     else if (kindAt(text, node) !== Kind.array) this.#checkRecord({ text, node, path: [] });
-    else for (const [at, own] of childrenOf({ text, node })) this.#checkRecord({ ...own, path: [at] });
+    else for (const [at, own] of json.childrenOf({ text, node })) this.#checkRecord({ ...own, path: [at] });
   }
 
   /**
@@ -131,8 +118,8 @@ export class Checker {
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;
     this.#line = block.places.mark(span.start);
-    const start = closeTruncated(block.text.bytes.subarray(span.start, span.start + faultAt));
-    const value = start && readRoot(start);
+    const start = json.closeTruncated(block.text.bytes.subarray(span.start, span.start + faultAt));
+    const value = start && json.readRoot(start);
     const key = value && this.#readGroupKey(value, () => undefined);
     this.#addPart(block.text, span, { kind: key === undefined ? "unreadable" : "trajectory" });
     if (key !== undefined) this.result.parts.setKey(key);
@@ -141,7 +128,7 @@ export class Checker {
   #startValue(value: CheckedValue): void {
     this.#value = value;
     this.#isInvalid = false;
-    this.#line = this.#block.places.mark(startOf(value.text, value.node));
+    this.#line = this.#block.places.mark(json.startOf(value.text, value.node));
   }
 
   #checkRecord(value: CheckedValue): void {
@@ -151,7 +138,7 @@ export class Checker {
       this.#report("not-an-object", { found: describeValue(text, node) }, node);
       // A string or an array can contain a trajectory.
       const canBelong = (kindAt(text, node) & (Kind.string | Kind.array)) !== 0;
-      this.#addPart(text, spanOf(value), { kind: canBelong ? "unreadable" : "group" });
+      this.#addPart(text, json.spanOf(value), { kind: canBelong ? "unreadable" : "group" });
       return;
     }
     const { more: shape } = requestType.shape.read(text, node);
@@ -168,12 +155,12 @@ export class Checker {
     const repeatedKeys = requestKeys.filter((key) => shape.hasDuplicate(key));
     for (const key of repeatedKeys) this.#report("duplicate-key", { key }, shape.at(text, shape.slots[key]));
     check(text, node, this.#report);
-    this.#addRequest(value, kindOf(text, split) === Kind.string ? readString(text, split) : undefined);
+    this.#addRequest(value, kindOf(text, split) === Kind.string ? json.readString(text, split) : undefined);
     if (repeatedKeys.length > 0 || kindOf(text, list) !== Kind.array) {
-      this.#addPart(text, spanOf(value), { kind: "group" });
+      this.#addPart(text, json.spanOf(value), { kind: "group" });
       return;
     }
-    for (const [at, own] of childrenOf({ text, node: list })) {
+    for (const [at, own] of json.childrenOf({ text, node: list })) {
       this.#checkGroup({ ...own, path: [...path, "trajectory_groups", at] });
     }
   }
@@ -181,8 +168,8 @@ export class Checker {
   #addRequest({ text, node }: CheckedValue, split: string | undefined): void {
     const keys = new Map<string, { readonly name: string; readonly value: string }>();
     const nodes = new Map<string, number>();
-    for (let key = node + nodeSize; key < nodeAfter(text, node); key = nodeAfter(text, key + nodeSize)) {
-      const name = readString(text, key);
+    for (let key = node + nodeSize; key < json.nodeAfter(text, node); key = json.nodeAfter(text, key + nodeSize)) {
+      const name = json.readString(text, key);
       nodes.set(name, key + nodeSize);
       if (name === "trajectory_groups" || name === "split") continue;
       keys.set(name, { name: formatSource(text, key), value: formatSource(text, key + nodeSize) });
@@ -211,15 +198,15 @@ export class Checker {
     if (measured !== undefined)
       this.result.tally.addGroup({ rewards: measured.map(({ reward }) => reward), exceptions });
     const count = facts?.length ?? countElements(text, list);
-    this.#addPart(text, spanOf(value), { kind: "group", trajectories: count, facts: measured });
+    this.#addPart(text, json.spanOf(value), { kind: "group", trajectories: count, facts: measured });
   }
 
   /** Inspects a list of trajectories; returns their facts, or undefined if one has wrong types. */
   #inspectTrajectories(text: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
     let areTyped = checkElements(text, list, trajectories, this.#report);
     let count = 0;
-    const end = nodeAfter(text, list);
-    for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
+    const end = json.nodeAfter(text, list);
+    for (let node = list + nodeSize; node < end; node = json.nodeAfter(text, node)) {
       if (kindAt(text, node) !== Kind.object) continue;
       if (inspectTrajectory(text, node, this.#factsAt(count), this.#report)) count++;
       else areTyped = false;
@@ -248,7 +235,7 @@ export class Checker {
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
     const measured = facts === undefined || this.#isInvalid ? undefined : [facts];
-    this.#addPart(text, spanOf(value), { kind: "trajectory", facts: measured });
+    this.#addPart(text, json.spanOf(value), { kind: "trajectory", facts: measured });
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
@@ -263,7 +250,7 @@ export class Checker {
       const { reward, node } = own;
       tally.addMeasured(own);
       if (Number.isFinite(reward)) addToSketch(rewards, reward);
-      parts.fingerprints.push(this.#block.reader.fingerprintOf(startOf(text, node), endOf(text, node)));
+      parts.fingerprints.push(this.#block.reader.fingerprintOf(json.startOf(text, node), json.endOf(text, node)));
       training |= own.training;
       if (Number.isNaN(version) || own.version > version) version = own.version;
       least = Math.min(least, reward);
@@ -299,17 +286,17 @@ export class Checker {
 
   #locate(node: number, steps: Path): ProblemLocation {
     const { text, node: value, path } = this.#value;
-    const at = findDeepest({ text, node }, steps);
+    const at = json.findDeepest({ text, node }, steps);
     return {
       file: this.#file,
-      ...this.#block.places.of(startOf(at.text, at.node)),
-      path: [...path, ...findInnermost(text, { from: value, byte: startOf(text, node) }).path, ...steps],
+      ...this.#block.places.of(json.startOf(at.text, at.node)),
+      path: [...path, ...findInnermost(text, { from: value, byte: json.startOf(text, node) }).path, ...steps],
     };
   }
 
   #reportSecrets(): void {
     const { text, node } = this.#value;
-    for (const { start, kind } of findSecrets(text.bytes, spanOf(this.#value), this.#block.reader)) {
+    for (const { start, kind } of findSecrets(text.bytes, json.spanOf(this.#value), this.#block.reader)) {
       // The line and path locate the value, and the offset locates the secret.
       const locate = (): ProblemLocation => ({
         ...this.#locate(findInnermost(text, { from: node, byte: start }).node, []),
@@ -322,10 +309,11 @@ export class Checker {
 
 const countElements = (text: JsonTable, node: number): number => {
   if (kindOf(text, node) !== Kind.array) return 0;
-  let count = countNumbers(text, node);
-  for (let element = node + nodeSize; element < nodeAfter(text, node); element = nodeAfter(text, element)) count++;
+  let count = json.countNumbers(text, node);
+  for (let element = node + nodeSize; element < json.nodeAfter(text, node); element = json.nodeAfter(text, element))
+    count++;
   return count;
 };
 
 const formatSource = (text: JsonTable, node: number): string =>
-  text.bytes.toString("utf8", startOf(text, node), endOf(text, node));
+  text.bytes.toString("utf8", json.startOf(text, node), json.endOf(text, node));

@@ -1,16 +1,7 @@
 /** Reads the key that puts trajectories into one group. */
 import { hash } from "node:crypto";
-import {
-  detailOf,
-  endOf,
-  expandLeaf,
-  findChild,
-  type JsonValue,
-  memberAt,
-  readNumber,
-  readString,
-  startOf,
-} from "../json/table.ts";
+import type { JsonValue } from "../json/table.ts";
+import * as json from "../json/table.ts";
 import { getValue, isObject } from "../json/walk.ts";
 import { groupKeyNames } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
@@ -75,9 +66,9 @@ export const openGroupKeyReader = (
 };
 
 const enterStep = (given: JsonValue | undefined, step: string): JsonValue | undefined => {
-  const holder = given && expandLeaf(given);
-  if (holder === undefined || kindAt(holder.text, holder.node) !== Kind.array) return memberAt(holder, step);
-  return /^(?:0|[1-9]\d*)$/.test(step) ? findChild(holder, Number(step)) : undefined;
+  const holder = given && json.expandLeaf(given);
+  if (holder === undefined || kindAt(holder.text, holder.node) !== Kind.array) return json.memberAt(holder, step);
+  return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
 };
 
 const digestLength = 16;
@@ -85,11 +76,11 @@ const digestLength = 16;
 /** Formats a group key, by type and value: JSON, or the digest of an array or object. */
 const formatKey = ({ text, node }: JsonValue): string => {
   const kind = kindAt(text, node);
-  const [start, end] = [startOf(text, node), endOf(text, node)];
-  const isPlain = detailOf(text, node) === end - start - 2;
-  if (kind === Kind.string && !isPlain) return JSON.stringify(readString(text, node));
+  const [start, end] = [json.startOf(text, node), json.endOf(text, node)];
+  const isPlain = json.detailOf(text, node) === end - start - 2;
+  if (kind === Kind.string && !isPlain) return JSON.stringify(json.readString(text, node));
   // Integers above 2^53 can share a double, so their digits are compared.
-  const value = kind === Kind.number ? readNumber(text, node) : Number.NaN;
+  const value = kind === Kind.number ? json.readNumber(text, node) : Number.NaN;
   if (Number.isSafeInteger(value)) return JSON.stringify(value);
   if (kind !== Kind.object && kind !== Kind.array) return text.bytes.toString("latin1", start, end);
   return `sha256:${hash("sha256", text.bytes.subarray(start, end)).slice(0, digestLength)}`;

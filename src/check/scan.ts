@@ -1,20 +1,7 @@
 /** Reads and checks the records of a source: lines, a document, elements of a long array. */
 import { isUtf8 } from "node:buffer";
 import { mergeScanResult, newScanResult, type ScanResult } from "../groups/parts/scan-result.ts";
-import {
-  blockBytes,
-  type Frame,
-  findTextStart,
-  type LineRange,
-  type Lines,
-  type LongText,
-  type Position,
-  readElements,
-  readFrames,
-  readRange,
-  ShrunkSourceError,
-  type Source,
-} from "../input/index.ts";
+import * as input from "../input/index.ts";
 import { cacheReader, type Fault, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../json/table.ts";
 import { bomLength, hasLeadingKey, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/walk.ts";
@@ -33,13 +20,13 @@ interface ScannedText extends Span {
 }
 
 export class Scan {
-  readonly #source: Source;
+  readonly #source: input.Source;
   readonly #options: ScanOptions;
   readonly #checker: Checker;
   #line = 1;
   #isDocument = false;
 
-  constructor(source: Source, options: ScanOptions) {
+  constructor(source: input.Source, options: ScanOptions) {
     this.#source = source;
     this.#options = options;
     this.#checker = new Checker(source.name, options);
@@ -50,18 +37,18 @@ export class Scan {
   }
 
   /** @throws ShrunkSourceError; the signal's reason */
-  async scanFrame(frame: Frame): Promise<void> {
+  async scanFrame(frame: input.Frame): Promise<void> {
     if (frame.kind === "lines") return this.scanLines(frame);
     this.#isDocument = frame.kind === "document";
     await this.#scanLong(frame);
     this.#line++;
   }
 
-  scanLines(lines: Lines): void {
+  scanLines(lines: input.Lines): void {
     withReader((reader) => this.#scanLines(lines, reader));
   }
 
-  #scanLines({ bytes, start, last }: Lines, reader: JsonReader): void {
+  #scanLines({ bytes, start, last }: input.Lines, reader: JsonReader): void {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const text = reader.viewTable();
@@ -112,9 +99,9 @@ export class Scan {
   }
 
   /** Scans a document, or a line that is longer than a block. */
-  async #scanLong({ start, end, last }: LongText): Promise<void> {
+  async #scanLong({ start, end, last }: input.LongText): Promise<void> {
     const text = { start, end, line: this.#line };
-    if (end - start > blockBytes && (await scanArray(this.#source, text, this.#options))) return;
+    if (end - start > input.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
     if (end - start <= maxTextBytes) return await this.#scanWhole({ start, end, last });
     const block = { ...emptyBlock, start, places: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
     const data = { limit: maxTextBytes };
@@ -123,10 +110,10 @@ export class Scan {
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
-  async #scanWhole({ start, end, last }: Omit<LongText, "kind">): Promise<void> {
+  async #scanWhole({ start, end, last }: Omit<input.LongText, "kind">): Promise<void> {
     const reader = new JsonReader(keyUses);
     const all = reader.reserve(end - start);
-    if (this.#source.bytes.read(all, start) < all.length) throw new ShrunkSourceError();
+    if (this.#source.bytes.read(all, start) < all.length) throw new input.ShrunkSourceError();
     const mark = bomLength(all);
     const length = trimmedEnd(all, all.length);
     const own = all.subarray(mark, length);
@@ -153,11 +140,11 @@ interface SourceOptions extends ScanOptions {
 }
 
 /** Reads a source to its end. @throws ShrunkSourceError; the signal's reason */
-export const scanSource = async (source: Source, options: SourceOptions): Promise<void> => {
+export const scanSource = async (source: input.Source, options: SourceOptions): Promise<void> => {
   const { bytes } = source;
   const { signal, onRead } = options;
   const scan = new Scan(source, options);
-  for await (const frame of readFrames(bytes, findTextStart(bytes))) {
+  for await (const frame of input.readFrames(bytes, input.findTextStart(bytes))) {
     signal.throwIfAborted();
     await scan.scanFrame(frame);
     onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);
@@ -225,11 +212,11 @@ const maxAroundBytes = 2 ** 16;
  * @throws ShrunkSourceError; the signal's reason
  */
 const scanArray = async (
-  { bytes, name }: Source,
-  { start, end, line }: LineRange & Position,
+  { bytes, name }: input.Source,
+  { start, end, line }: input.LineRange & input.Position,
   { result, signal, ...options }: ScanOptions,
 ): Promise<boolean> => {
-  const head = await readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
+  const head = await input.readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
   const bracket = skipWhite(head, 0);
   if (head[bracket] !== openBracket) return false;
   const { problems, parts } = result;
@@ -239,7 +226,7 @@ const scanArray = async (
   const first = new PositionCounter({ bytes: head, start, line }).mark(bracket);
   const range = { start: start + bracket + 1, end, line: first };
   let count = 0;
-  for await (const part of readElements(bytes, range, { reader, isTolerant: false, signal })) {
+  for await (const part of input.readElements(bytes, range, { reader, isTolerant: false, signal })) {
     const { text, length, fault, isEnd, places } = part;
     if (fault !== undefined || !isUtf8(text.bytes.subarray(0, length))) return false;
     const block = { text, reader, start: part.start, places };
@@ -247,7 +234,7 @@ const scanArray = async (
     if (!isEnd) continue;
     const after = part.start + length + 1;
     if (end - after > maxAroundBytes) return false;
-    const rest = await readRange(bytes, { start: after, length: end - after });
+    const rest = await input.readRange(bytes, { start: after, length: end - after });
     if (skipWhite(rest, 0) < rest.length) return false;
     mergeScanResult(result, found);
     return true;

@@ -1,15 +1,7 @@
 /** Kinds of JSON values, and facts of objects that are computed once for each shape. */
 import { nodeSize, registerKey } from "../json/reader.ts";
-import {
-  detailOf,
-  endOf,
-  firstByteAt,
-  type JsonTable,
-  keyIdOf,
-  nodeAfter,
-  readNumber,
-  startOf,
-} from "../json/table.ts";
+import type { JsonTable } from "../json/table.ts";
+import * as json from "../json/table.ts";
 import { openBracket } from "../json/walk.ts";
 
 /** Kinds as bits, so that a field can accept several. Node 0 means an absent value. */
@@ -23,7 +15,7 @@ for (const [character, kind] of Object.entries(firsts)) kinds[character.charCode
 export const kindOf = (text: JsonTable, node: number): number => (node === 0 ? Kind.absent : kindAt(text, node));
 
 /** Returns the kind of any value, including the root at node 0. */
-export const kindAt = (text: JsonTable, node: number): number => kinds[firstByteAt(text, node)] ?? Kind.number;
+export const kindAt = (text: JsonTable, node: number): number => kinds[json.firstByteAt(text, node)] ?? Kind.number;
 
 export const kindNames: Readonly<Record<number, string>> = {
   [Kind.null]: "null",
@@ -37,9 +29,9 @@ export const kindNames: Readonly<Record<number, string>> = {
 /** Describes a value for a message, with the value of a number or boolean. */
 export const describeValue = (text: JsonTable, node: number): string => {
   const kind = kindAt(text, node);
-  if (kind === Kind.boolean) return text.bytes.toString("latin1", startOf(text, node), endOf(text, node));
+  if (kind === Kind.boolean) return text.bytes.toString("latin1", json.startOf(text, node), json.endOf(text, node));
   if (kind !== Kind.number) return kindNames[kind] ?? "";
-  const value = readNumber(text, node);
+  const value = json.readNumber(text, node);
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };
 
@@ -94,7 +86,7 @@ export class Shape<Name extends string, Facts> {
   }
 
   read(text: JsonTable, object: number): Facts {
-    const known = text.shapes === this.#shapes ? this.#knownShapes[detailOf(text, object)] : undefined;
+    const known = text.shapes === this.#shapes ? this.#knownShapes[json.detailOf(text, object)] : undefined;
     if (known === undefined) return this.#deriveShape(text, object);
     this.#object = object;
     this.#layout = known.layout;
@@ -108,7 +100,7 @@ export class Shape<Name extends string, Facts> {
     if (distance === 0) return 0;
     let from = this.#object;
     const count = after[slot] ?? 0;
-    for (let before = 0; before < count; before++) from = nodeAfter(text, from + (open[before] ?? 0));
+    for (let before = 0; before < count; before++) from = json.nodeAfter(text, from + (open[before] ?? 0));
     return from + distance;
   }
 
@@ -123,22 +115,22 @@ export class Shape<Name extends string, Facts> {
     const open: number[] = [];
     let repeated = 0;
     let from = object;
-    for (let key = object + nodeSize; key < nodeAfter(text, object); key = nodeAfter(text, key + nodeSize)) {
+    for (let key = object + nodeSize; key < json.nodeAfter(text, object); key = json.nodeAfter(text, key + nodeSize)) {
       const value = key + nodeSize;
-      const slot = this.#slotOf[keyIdOf(text, key)] ?? 0;
+      const slot = this.#slotOf[json.keyIdOf(text, key)] ?? 0;
       if (distances[slot] !== 0) repeated |= 1 << slot;
       distances[slot] = value - from;
       after[slot] = open.length;
       if (!hasArray(text, value)) continue;
       open.push(value - from);
-      from = nodeAfter(text, value);
+      from = json.nodeAfter(text, value);
     }
     const layout = { distances, after, open, repeated };
     this.#object = object;
     this.#layout = layout;
     const own = toRecord(this.names, (at) => kindOf(text, this.at(text, at + 1)));
     const facts = this.#deriveFacts(own, text, object);
-    const shape = detailOf(text, object);
+    const shape = json.detailOf(text, object);
     if (shape === 0 || text.shapes === undefined) return facts;
     if (text.shapes !== this.#shapes) {
       this.#shapes = text.shapes;
@@ -151,8 +143,8 @@ export class Shape<Name extends string, Facts> {
 
 /** True if a value is or contains an array, so that its number of nodes varies. */
 const hasArray = (text: JsonTable, value: number): boolean => {
-  for (let node = value; node < nodeAfter(text, value); node += nodeSize) {
-    if (firstByteAt(text, node) === openBracket) return true;
+  for (let node = value; node < json.nodeAfter(text, value); node += nodeSize) {
+    if (json.firstByteAt(text, node) === openBracket) return true;
   }
   return false;
 };

@@ -2,16 +2,8 @@
 import { isDateTime } from "../contract/date-time.ts";
 import { isCalculated, trainingBits } from "../groups/metrics/metrics.ts";
 import { nodeSize } from "../json/reader.ts";
-import {
-  findMemberNode,
-  firstByteAt,
-  type JsonTable,
-  type JsonValue,
-  nodeAfter,
-  parseNode,
-  readNumber,
-  readString,
-} from "../json/table.ts";
+import type { JsonTable, JsonValue } from "../json/table.ts";
+import * as json from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { inspectCalls, inspectMessages, newMessageFacts } from "./messages.ts";
 import { shortName } from "./rules/positions.ts";
@@ -58,8 +50,8 @@ const tools = { kind: Kind.object, of: { field: "tools" } } as const;
 
 const checkTools: Check = (text, list, report) => {
   let fits = checkElements(text, list, tools, report);
-  const end = nodeAfter(text, list);
-  for (let tool = list + nodeSize; tool < end; tool = nodeAfter(text, tool)) {
+  const end = json.nodeAfter(text, list);
+  for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(text, tool)) {
     if (kindAt(text, tool) === Kind.object && !toolType.check(text, tool, report)) fits = false;
   }
   return fits;
@@ -69,12 +61,12 @@ const versionField = (field: string) => {
   const wanted = "a whole number";
   // Integers of any size: the original digits are sent.
   const check: Check = (text, node, report) =>
-    Number.isInteger(readNumber(text, node)) || reportWrongType(text, { node, field, wanted }, report);
+    Number.isInteger(json.readNumber(text, node)) || reportWrongType(text, { node, field, wanted }, report);
   return { ...optional(Kind.number, check), expected: wanted };
 };
 
 const checkStartTime: Check = (text, node, report) => {
-  const start = readString(text, node);
+  const start = json.readString(text, node);
   const fits = isDateTime(start);
   const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(start.slice("2025-11-01".length));
   if (!fits) report("start-time-invalid", undefined, node);
@@ -120,7 +112,7 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   facts.node = node;
   const { kinds, nulls, more } = shape.read(text, node);
   const rewardNode = shape.at(text, slots.reward);
-  const reward = readNumber(text, rewardNode);
+  const reward = json.readNumber(text, rewardNode);
   for (const field of nulls) report("null-field", { field }, shape.at(text, slots[field]));
   if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);
   if (more.isFailedCandidate) inspectExceptions(text, report);
@@ -154,13 +146,13 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
 
 const readVersion = (text: JsonTable, slot: number): number => {
   const node = shape.at(text, slot);
-  return kindOf(text, node) === Kind.number ? readNumber(text, node) : Number.NaN;
+  return kindOf(text, node) === Kind.number ? json.readNumber(text, node) : Number.NaN;
 };
 
 const inspectExceptions = (text: JsonTable, report: Report): void => {
   for (const key of failureKeys) {
     const value = shape.at(text, slots[key]);
-    if (value > 0 && isException(parseNode(text, value))) report("exception-in-trajectory", { key }, value);
+    if (value > 0 && isException(json.parseNode(text, value))) report("exception-in-trajectory", { key }, value);
   }
 };
 
@@ -171,13 +163,13 @@ const isException = (value: unknown): boolean =>
 const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySet<string> | undefined => {
   const names = new Set<string>();
   let areNamed = true;
-  const end = nodeAfter(text, list);
-  for (let tool = list + nodeSize; tool < end; tool = nodeAfter(text, tool)) {
+  const end = json.nodeAfter(text, list);
+  for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(text, tool)) {
     const { kinds } = toolType.shape.read(text, tool);
     const own = toolType.shape.at(text, toolType.shape.slots.function);
     if (kinds.type !== Kind.string) report("tool-incomplete", { field: "type" }, tool);
     const isNamed = functionType.shape.read(text, own).kinds.name === Kind.string;
-    if (isNamed) names.add(readString(text, functionType.shape.at(text, functionType.shape.slots.name)));
+    if (isNamed) names.add(json.readString(text, functionType.shape.at(text, functionType.shape.slots.name)));
     else report("tool-incomplete", { field: "function.name" }, own);
     areNamed &&= isNamed;
   }
@@ -188,10 +180,10 @@ const histories = { kind: Kind.object, of: { rule: "history-type" } } as const;
 
 const inspectHistories = (text: JsonTable, list: number, report: Report): void => {
   checkElements(text, list, histories, report);
-  const end = nodeAfter(text, list);
-  for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
+  const end = json.nodeAfter(text, list);
+  for (let node = list + nodeSize; node < end; node = json.nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
-    const own = findMemberNode(text, node, "messages_and_choices") ?? 0;
+    const own = json.findMemberNode(text, node, "messages_and_choices") ?? 0;
     if (kindOf(text, own) === Kind.array) inspectMessages(text, own, newMessageFacts(), report);
     else report("history-type", { found: describeValue(text, node) }, node);
   }
@@ -201,9 +193,9 @@ const logs = { kind: Kind.string, of: { rule: "log-type" } } as const;
 
 const mapMembers = (text: JsonTable, object: number): ReadonlyMap<string, number> => {
   const members = new Map<string, number>();
-  const end = nodeAfter(text, object);
-  for (let key = object + nodeSize; key < end; key = nodeAfter(text, key + nodeSize)) {
-    members.set(readString(text, key), key + nodeSize);
+  const end = json.nodeAfter(text, object);
+  for (let key = object + nodeSize; key < end; key = json.nodeAfter(text, key + nodeSize)) {
+    members.set(json.readString(text, key), key + nodeSize);
   }
   return members;
 };
@@ -220,7 +212,7 @@ const inspectMetadata = (text: JsonTable, object: number, report: Report): void 
 /** The names of the metrics if all have a mean when finite; otherwise undefined. */
 const metricsShape = new Shape([], (_, text, object): readonly string[] | undefined => {
   const members = mapMembers(text, object);
-  const isEach = members.size === (nodeAfter(text, object) - object - nodeSize) / (2 * nodeSize);
+  const isEach = members.size === (json.nodeAfter(text, object) - object - nodeSize) / (2 * nodeSize);
   const areMetrics = Array.from(members).every(([name, node]) => isMetric(name, readMetric(text, node)));
   return isEach && areMetrics ? [...members.keys()] : undefined;
 });
@@ -256,6 +248,6 @@ const isMetric = (name: string, value: number | undefined): boolean => value !==
 
 const readMetric = (text: JsonTable, node: number): number | undefined => {
   const kind = kindOf(text, node);
-  if (kind === Kind.number) return readNumber(text, node);
-  return kind === Kind.boolean ? Number(firstByteAt(text, node) === letterT) : undefined;
+  if (kind === Kind.number) return json.readNumber(text, node);
+  return kind === Kind.boolean ? Number(json.firstByteAt(text, node) === letterT) : undefined;
 };

@@ -8,15 +8,7 @@ import { scanSource } from "../check/scan.ts";
 import { trajectoryFields } from "../check/trajectory.ts";
 import { type Conversion, type ConversionOptions, convertOpened } from "../formats/index.ts";
 import type { Host } from "../host.ts";
-import {
-  closeSources,
-  inputChanged,
-  locateLine,
-  openInputs,
-  type RemoteAccess,
-  ShrunkSourceError,
-  type Source,
-} from "../input/index.ts";
+import * as inputs from "../input/index.ts";
 import { reportAmbiguousGroups, reportGroupProblems, reportUnsortedParts } from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
@@ -52,7 +44,7 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly goesOn?: boolean;
   readonly foreign: ConversionOptions;
   /** How URLs are fetched. Default: a URL is a file name. */
-  readonly remote?: RemoteAccess | undefined;
+  readonly remote?: inputs.RemoteAccess | undefined;
   /** Called when all inputs are open, before they are read. Its exceptions end the run. */
   readonly onOpened: () => void;
 }
@@ -97,10 +89,10 @@ export const countUnreadable = ({
 /** @throws Failure `invalid-input` if an input cannot be opened; `missing-split`, … */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   const { foreign, files, goesOn = false, host, splitNeeded } = options;
-  const opened = await openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
+  const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
   const { problems, emptyFiles, repeated } = opened;
   let { sources } = opened;
-  const close = async () => await closeSources(sources);
+  const close = async () => await inputs.closeSources(sources);
   try {
     const { conversion, others, ...converted } = await convertOpened(foreign, { ...opened, ...options });
     sources = converted.sources;
@@ -130,14 +122,14 @@ export const mapProblemsToSource = async ({
     const spot = await source?.origin?.locationOf(line, path);
     if (source === undefined || spot === undefined) return undefined;
     // A row of Parquet has no line.
-    const place = spot.file === undefined ? locateLine(source, line) : {};
+    const place = spot.file === undefined ? inputs.locateLine(source, line) : {};
     return { ...place, ...spot, readAt: `${source.name}:${line}`, readPath: path };
   });
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
 export const readSources = async (
-  sources: readonly Source[],
+  sources: readonly inputs.Source[],
   options: SourceOptions,
 ): Promise<Omit<Dataset, "close">> => {
   const { groupBy, split: given, signal } = options;
@@ -170,7 +162,7 @@ export const readSources = async (
     problems.setInput(source.name);
     const own = { ...found, rewards: newSketch() };
     await scanSource(source, { index, result: own, groupBy, signal, onRead }).catch((thrown: unknown) => {
-      throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
+      throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });
     if (hasDigests) setOriginDigests(parts, source, first);
     if (parts.count === first) problems.report("input-empty", undefined, () => ({ file: source.name }));
@@ -194,11 +186,11 @@ export const readSources = async (
 };
 
 /** Problems of composed lines are located in the original, so errors are stored only to be displayed. */
-const strictnessFor = (sources: readonly Source[], strictness: Strictness = defaultStrictness): Strictness =>
+const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
 /** Sets the digests of composed parts to those of their original records. */
-const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: Source, first: number): void => {
+const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number): void => {
   for (let at = first; origin !== undefined && at < count; at++) {
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
   }
@@ -221,7 +213,7 @@ const checkGroupKey = async (read: IndexedGroups, key: string): Promise<boolean>
   return false;
 };
 
-const findOnlyFile = (sources: readonly Source[]): string | undefined =>
+const findOnlyFile = (sources: readonly inputs.Source[]): string | undefined =>
   sources.length === 1 ? sources[0]?.name : undefined;
 
 /** True if all input so far consists of requests, which can name their split. */
