@@ -1,33 +1,19 @@
 /** Reports problems that only the whole input shows: zero variance, stale versions, outliers, duplicates. */
 import { hash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { formatLine, type Path } from "../check/rules/positions.ts";
 import { getMember, isObject, parseJson } from "../json/walk.ts";
-import {
-  findTrajectorySpans,
-  parseRewards,
-  ReadWindow,
-  readPartStart,
-  readPartValue,
-  recheckBytes,
-} from "./group-bytes.ts";
+import { findTrajectorySpans, parseRewards, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
 import { type Column, DigestTable } from "./parts/column.ts";
 import type { UnsortedPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
-import {
-  type GroupPart,
-  getPart,
-  type IndexedGroups,
-  locateGroup,
-  locatePart,
-  openPartLocator,
-  reportGroup,
-  reportPart,
-} from "./positions.ts";
+import * as positions from "./positions.ts";
+import { getPart, type IndexedGroups, reportGroup, reportPart } from "./positions.ts";
 
 /** Reports problems of whole groups; an error makes the group invalid. @throws the signal's reason */
 export const reportGroupProblems = async (
@@ -37,14 +23,7 @@ export const reportGroupProblems = async (
 ): Promise<void> => {
   const { groups } = dataset;
   const report = openGroupReporter(dataset);
-  for (let group = 0; group < groups.count; group++) {
-    // Awaiting the report of each of a million groups would be slow.
-    const isUnusual =
-      groups.trajectoriesOf(group) === 1 ||
-      hasZeroVariance(dataset, group) ||
-      bareGroupVersions(dataset, group).length > 0;
-    if (isUnusual && groups.isValid(group)) await report(group);
-  }
+  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) report(group);
   await reportDatasetProblems(dataset, rewards, signal);
 };
 
@@ -57,31 +36,31 @@ export const reportDatasetProblems = async (
   rewards: readonly Sketch[],
   signal?: AbortSignal,
 ): Promise<void> => {
-  await reportStaleGroups(dataset);
+  reportStaleGroups(dataset);
   for (const [source, own] of rewards.entries()) await reportOutliers(dataset, source, own);
-  for (const feature of missingFeatures) await reportMissingFeature(dataset, feature);
+  for (const feature of missingFeatures) reportMissingFeature(dataset, feature);
   await reportDuplicates(dataset, signal);
 };
 
-export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => Promise<void>) => {
-  let key: Promise<string | undefined> | undefined;
-  return async (group) => {
-    const trajectories = dataset.groups.trajectoriesOf(group);
+export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
+  const { groups } = dataset;
+  let shared: { readonly key: string | undefined } | undefined;
+  return (group) => {
+    const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 1) {
-      const isBare = dataset.groups.isBare(group);
-      // A file that has changed suggests no key.
-      if (isBare) key ??= findSharedKey(dataset).catch(() => undefined);
-      await reportGroup(dataset, "single-trajectory-group", { data: { isBare, key: await key }, group });
+      const isBare = groups.isBare(group);
+      if (isBare) shared ??= { key: findSharedKey(dataset) };
+      reportGroup(dataset, "single-trajectory-group", { data: { isBare, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
-      await reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
+      reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
     const { least, most } = findBounds(bareGroupVersions(dataset, group));
-    if (least < most) await reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
+    if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
   };
 };
 
 const maxCheckedGroups = 64;
 
-const findSharedKey = async (dataset: IndexedGroups): Promise<string | undefined> => {
+const findSharedKey = (dataset: IndexedGroups): string | undefined => {
   const { groups } = dataset;
   const values = new Map<string, string[]>();
   for (let group = 0, checked = 0; group < groups.count && checked < maxCheckedGroups; group++) {
@@ -89,7 +68,9 @@ const findSharedKey = async (dataset: IndexedGroups): Promise<string | undefined
     checked++;
     const own = getPart(dataset, groups.firstOf(group));
     if (own.part.kind !== "trajectory" || !own.part.valid) continue;
-    for (const { name, text } of findGroupKeys(await readPartValue(own))) {
+    const [trajectory] = readTrajectories(own);
+    const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
+    for (const { name, text } of findGroupKeys(value)) {
       values.set(name, [...(values.get(name) ?? []), text]);
     }
   }
@@ -109,7 +90,7 @@ const listVersions = ({ found: { parts }, groups }: IndexedGroups, group: number
 const bareGroupVersions = (dataset: IndexedGroups, group: number): readonly number[] =>
   dataset.groups.isBare(group) ? listVersions(dataset, group) : [];
 
-const reportStaleGroups = async (dataset: IndexedGroups): Promise<void> => {
+const reportStaleGroups = (dataset: IndexedGroups): void => {
   const { found, groups } = dataset;
   const { columns } = found.parts;
   if (columns.version.hasOnlyDefaults) return;
@@ -124,7 +105,7 @@ const reportStaleGroups = async (dataset: IndexedGroups): Promise<void> => {
     if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
     else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
       const data = { version, newest: newest.version, line: newest.line };
-      await reportGroup(dataset, "stale-policy", { data, group });
+      reportGroup(dataset, "stale-policy", { data, group });
     }
   }
 };
@@ -141,15 +122,15 @@ export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGro
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
 
-export const reportUnsortedParts = async (dataset: IndexedGroups, unsorted: readonly UnsortedPart[]): Promise<void> => {
+export const reportUnsortedParts = (dataset: IndexedGroups, unsorted: readonly UnsortedPart[]): void => {
   for (const { part, first, key } of unsorted) {
     const data = { id: key, line: dataset.found.parts.columns.line.at(first) };
-    await reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
+    reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }
 };
 
 /** Reports groups that an unreadable line can belong to. These groups are invalid. */
-export const reportAmbiguousGroups = async (dataset: IndexedGroups, byKey: boolean): Promise<void> => {
+export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): void => {
   const { found, groups, sources } = dataset;
   const { parts } = found;
   if (!parts.has("unreadable")) return;
@@ -165,7 +146,7 @@ export const reportAmbiguousGroups = async (dataset: IndexedGroups, byKey: boole
     const line = parts.columns.line.at(at);
     const name = sources[parts.columns.source.at(at)]?.name ?? "the input";
     const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${name}`;
-    await reportGroup(dataset, "ambiguous-group", { data: { place }, group });
+    reportGroup(dataset, "ambiguous-group", { data: { place }, group });
   }
 };
 
@@ -207,7 +188,7 @@ const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: S
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
       const path = [...pathOf(parts, part, at), "reward"];
-      await reportGroup(dataset, "reward-outlier", { data: { reward, median: bound.middle }, group, part, path });
+      reportGroup(dataset, "reward-outlier", { data: { reward, median: bound.middle }, group, part, path });
     }
   }
 };
@@ -235,7 +216,7 @@ const missingFeatures: readonly MissingFeature[] = [
 const lacks = (training: number, { has }: MissingFeature): boolean => (training & (has << 1)) !== 0;
 
 /** Reports missing choices, logprobs or tools: once if all trajectories lack them, otherwise each. */
-const reportMissingFeature = async (dataset: IndexedGroups, feature: MissingFeature): Promise<void> => {
+const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature): void => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
   const { source, training } = parts.columns;
@@ -253,7 +234,7 @@ const reportMissingFeature = async (dataset: IndexedGroups, feature: MissingFeat
     // With --strict, every file has an error, because none of its groups is valid.
     if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
-      await reportPart(dataset, rule, { data: { all: isOfFile }, part: at, path });
+      reportPart(dataset, rule, { data: { all: isOfFile }, part: at, path });
     }
     reportedFile = file;
     if (isOfAll) {
@@ -267,10 +248,10 @@ const reportMissingFeature = async (dataset: IndexedGroups, feature: MissingFeat
 /** Longer parts are not searched, because a thousand parts can be. */
 const maxSearchedBytes = 2 ** 20;
 
-const locateMissingFeature = async (dataset: IndexedGroups, part: number, feature: MissingFeature): Promise<Path> => {
+const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
   const { parts } = dataset.found;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
-  for (const [at, trajectory] of isShort ? (await readTrajectories(getPart(dataset, part))).entries() : []) {
+  for (const [at, trajectory] of isShort ? readTrajectories(getPart(dataset, part)).entries() : []) {
     const { columns } = recheckBytes(trajectory, dataset.found).parts;
     if (lacks(columns.training.at(0), feature)) return [...pathOf(parts, part, at), ...feature.pathIn(trajectory)];
   }
@@ -281,10 +262,13 @@ const pathOf = (parts: Parts, part: number, at: number): Path =>
   parts.kindOf(part) === "group" ? ["trajectories", at] : [];
 
 /** Reads the trajectories of a part; none if the file has changed. */
-const readTrajectories = async (own: GroupPart): Promise<readonly Buffer[]> => {
-  const bytes = await readPartStart(own).catch(() => undefined);
-  if (bytes === undefined) return [];
-  return findTrajectorySpans(bytes, own.part).map(({ start, end }) => bytes.subarray(start, end));
+const readTrajectories = (own: positions.GroupPart): readonly Buffer[] => {
+  try {
+    const bytes = positions.readPartStart(own);
+    return findTrajectorySpans(bytes, own.part).map(({ start, end }) => bytes.subarray(start, end));
+  } catch {
+    return [];
+  }
 };
 
 const maxReread = 2 ** 26;
@@ -300,24 +284,25 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
   for (let [part, first] = [0, 0]; repeated.size > 0 && part < parts.count; first += trajectories.at(part++)) {
     const group = groups.groupOf(part);
     const isRepeated = (at: number): boolean => repeated.has(fingerprint.at(first + at));
-    const positions = Array.from({ length: trajectories.at(part) }, (_, at) => at).filter(isRepeated);
-    if (positions.length === 0 || !groups.isValid(group)) continue;
+    const suspects = Array.from({ length: trajectories.at(part) }, (_, at) => at).filter(isRepeated);
+    if (suspects.length === 0 || !groups.isValid(group)) continue;
+    await setImmediate();
     signal?.throwIfAborted();
     bytesRead += length.at(part);
     if (bytesRead > maxReread) return;
     const own = getPart(dataset, part);
-    const all = await readTrajectories(own);
-    const locate = openPartLocator(own);
-    for (const at of positions) {
+    const all = readTrajectories(own);
+    const locate = positions.openPartLocator(own);
+    for (const at of suspects) {
       const trajectory = all[at];
       if (trajectory === undefined || !groups.isValid(group)) continue;
       const digest = hash("sha256", trajectory);
       const path = pathOf(parts, part, at);
       const place = firsts.get(digest);
       if (place !== undefined)
-        await reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });
+        reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });
       else {
-        const line = formatLine(locatePart(dataset, part));
+        const line = formatLine(positions.locatePart(dataset, part));
         firsts.set(digest, path.length > 0 ? `${line}, ${path.join(".")}` : line);
       }
     }
@@ -339,6 +324,7 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
   for (let group = 0; group < ours.count; group++) {
     const same = table.find(ours.at(group));
     if (same === undefined) continue;
-    await reportGroup(dataset, "split-leak", { data: { place: formatLine(locateGroup(other, same)) }, group });
+    reportGroup(dataset, "split-leak", { data: { place: formatLine(positions.locateGroup(other, same)) }, group });
   }
+  await positions.mapProblemsToRecords(dataset.sources, dataset.found.problems);
 };

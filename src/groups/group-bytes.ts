@@ -2,13 +2,13 @@
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { Scan } from "../check/scan.ts";
-import { inputChanged, locateLine, memoryBytes, readRange, ShrunkSourceError, type Source } from "../input/index.ts";
+import { inputChanged, locateLine, memoryBytes, type Source } from "../input/index.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../json/walk.ts";
 import { groupClosing, groupOpening } from "./parts/groups.ts";
 import type { Part } from "./parts/parts.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
-import { type GroupPart, getPart, type IndexedGroups, openPartLocator } from "./positions.ts";
+import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart } from "./positions.ts";
 
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
   dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
@@ -60,14 +60,8 @@ export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Bu
   throw inputChanged(source.name);
 };
 
-/** Reads the first bytes of a part. @throws Failure `input-changed` if the source has become shorter */
-export const readPartStart = async ({ source, part }: GroupPart, maxLength = part.length): Promise<Buffer> =>
-  await readRange(source.bytes, { start: part.start, length: Math.min(part.length, maxLength) }).catch((thrown) => {
-    throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
-  });
-
-export const readPartValue = async (own: GroupPart): Promise<unknown> => {
-  const value = parseJson((await readPartStart(own)).toString("utf8"));
+export const readPartValue = (own: GroupPart): unknown => {
+  const value = parseJson(readPartStart(own).toString("utf8"));
   if (value === undefined) throw inputChanged(own.source.name);
   return value.value;
 };
@@ -147,9 +141,8 @@ export const readGroupTrajectories = async (
   for (const at of dataset.groups.partsOf(group)) {
     const own = getPart(dataset, at);
     const bytes = await window.readPart(own);
-    const locate = openPartLocator(own);
     for (const [index, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
-      const found = await locate(own.part.kind === "group" ? ["trajectories", index] : []);
+      const found = await locateValue(own, own.part.kind === "group" ? ["trajectories", index] : []);
       const { file, line } = { ...locateLine(own.source, own.part.line), ...found };
       trajectories.push({ bytes: bytes.subarray(start, end), place: { file, line } });
     }
@@ -157,9 +150,8 @@ export const readGroupTrajectories = async (
   return trajectories;
 };
 
-export const readGroupStart = async (dataset: IndexedGroups, group: number, maxLength: number): Promise<Buffer> => {
-  return await readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
-};
+export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number): Buffer =>
+  readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
 /** Reads the rewards of valid groups in order, NaN if missing. @throws Failure `input-changed`; the signal's reason */
 export async function* readRewards(

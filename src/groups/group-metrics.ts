@@ -1,7 +1,7 @@
 /** Metrics of whole groups: added after the last trajectory, subtracted if a group is invalid or refused. */
 import { inputChanged } from "../input/index.ts";
 import { hasZeroVariance } from "./dataset-problems.ts";
-import { listParts, readPartStart, recheckBytes } from "./group-bytes.ts";
+import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { median, type Sketch, sketchDeviation, toWeights } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
@@ -32,10 +32,12 @@ const countBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1
 };
 
 const subtractParts = async (dataset: IndexedGroups, group: number): Promise<void> => {
-  for (const own of listParts(dataset, group)) {
-    if (!own.part.valid) continue;
-    const again = recheckBytes(await readPartStart(own), dataset.found);
-    if (!again.parts.isValid(0)) throw inputChanged(own.source.name);
+  const window = new ReadWindow();
+  for (const { source, part } of listParts(dataset, group)) {
+    if (!part.valid) continue;
+    const bytes = await window.read(source, part.start, part.length);
+    const again = recheckBytes(bytes, dataset.found);
+    if (bytes.length < part.length || !again.parts.isValid(0)) throw inputChanged(source.name);
     dataset.found.tally.merge(again.tally, -1);
   }
 };

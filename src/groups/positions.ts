@@ -1,9 +1,9 @@
 /** Converts a part and a path to file, line and column, and a problem back to its group. */
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
-import type { ProblemLocation } from "../check/rules/problems.ts";
+import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import type { Problem, Severity } from "../failure.ts";
-import { countUnitsBefore, fileOf, locateLine, readRange, type Source } from "../input/index.ts";
+import { countUnitsBefore, fileOf, inputChanged, locateLine, type Source } from "../input/index.ts";
 import { findDeepest, readRoot, spanOf } from "../json/table.ts";
 import { countWhile } from "./parts/column.ts";
 import type { Groups } from "./parts/groups.ts";
@@ -30,75 +30,89 @@ export const getPart = ({ sources, found }: PartIndex, at: number): GroupPart =>
   return { source, part };
 };
 
-/** Returns the position of a value of a part, or of the deepest existing value on its path. */
-export const locateValue = async (own: GroupPart, path: Path): Promise<ProblemLocation> =>
-  await (await openLocator(own))(path);
+/** Reads the first bytes of a part. @throws Failure `input-changed` if the source has become shorter */
+export const readPartStart = ({ source, part }: GroupPart, maxLength = part.length): Buffer => {
+  const bytes = Buffer.allocUnsafe(Math.min(part.length, maxLength));
+  if (source.bytes.read(bytes, part.start) < bytes.length) throw inputChanged(source.name);
+  return bytes;
+};
 
-type Locate = (path: Path) => Promise<ProblemLocation>;
+type Locate = (path: Path) => ProblemLocation;
 
-const openLocator = async ({ source, part }: GroupPart): Promise<Locate> => {
+/** Opens a locator of values in a part, which reads the part once. A composed part is located later, in its records. */
+export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const { name: file, origin } = source;
   const { start, line } = part;
-  if (origin !== undefined) {
-    return async (path) => ({ ...(await origin.locationOf(line, path)), readAt: `${file}:${line}`, readPath: path });
-  }
-  const bytes = await readRange(source.bytes, part);
-  const places = new PositionCounter({ bytes, start, line, unitsBefore: () => countUnitsBefore(source.bytes, part) });
-  const root = readRoot(bytes);
-  return async (path) => {
+  const unitsBefore = () => countUnitsBefore(source.bytes, part);
+  let bytes: Buffer | undefined;
+  const findValue = (path: Path): ProblemLocation => {
+    bytes ??= readPartStart({ source, part });
+    const root = readRoot(bytes);
     const at = root === undefined ? 0 : spanOf(findDeepest(root, path)).start;
-    return { file, ...places.of(at), path };
+    return { file, ...new PositionCounter({ bytes, start, line, unitsBefore }).of(at), path };
+  };
+  return (path) => {
+    if (origin !== undefined) return { file, line, path };
+    try {
+      return path.length > 0 ? findValue(path) : { file, line, column: unitsBefore() + 1, path, offset: start };
+    } catch {
+      // The file has changed.
+      return { file, line };
+    }
   };
 };
 
-/** Opens a locator of values in a part, which reads the part for the first path. */
-export const openPartLocator = (own: GroupPart): Locate => {
+/** Returns the position of a value of a part, or of the deepest existing value on its path. */
+export const locateValue = async (own: GroupPart, path: Path): Promise<ProblemLocation> => {
   const { source, part } = own;
-  let locate: Promise<Locate> | undefined;
-  return async (path) => {
-    const place = locateLine(source, part.line);
-    try {
-      if (source.origin === undefined && path.length === 0) {
-        return { ...place, column: countUnitsBefore(source.bytes, part) + 1, path, offset: part.start };
-      }
-      locate ??= openLocator(own);
-      return await (await locate)(path);
-    } catch {
-      // The file has changed.
-      return place;
-    }
-  };
+  return source.origin === undefined ? openPartLocator(own)(path) : await locateInRecord(source, part.line, path);
+};
+
+/** Locates a value of a composed line in its record. */
+const locateInRecord = async (source: Source, line: number, path: Path): Promise<ProblemLocation> => {
+  const found = await source.origin?.locationOf(line, path).catch(() => undefined);
+  // A row of Parquet, or a file that has changed, has no line.
+  const place = found?.file === undefined ? locateLine(source, line) : {};
+  return { ...place, ...found, readAt: `${source.name}:${line}`, readPath: path };
+};
+
+/** Maps problems of composed lines to the records. */
+export const mapProblemsToRecords = async (sources: readonly Source[], problems: Problems): Promise<void> => {
+  const byName = new Map(sources.flatMap((source) => (source.origin === undefined ? [] : [[source.name, source]])));
+  if (byName.size === 0) return;
+  await problems.relocate(async ({ file = "", line = 1, path = [], readAt }) => {
+    const source = readAt === undefined ? byName.get(file) : undefined;
+    return source && (await locateInRecord(source, line, path));
+  });
 };
 
 interface PartProblem<Name extends RuleName> {
   readonly data: RuleData<Name>;
   readonly part: number;
-  readonly path?: Path | (() => Promise<Path>);
+  readonly path?: Path | (() => Path);
   readonly locate?: Locate;
 }
 
 /** Reports a problem at a path of a part, which is read only if the problem is stored. */
-export const reportPart = async <Name extends RuleName>(
+export const reportPart = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
   { data, part, path = [], locate }: PartProblem<Name>,
-): Promise<Severity | undefined> => {
+): Severity | undefined => {
   const { parts, problems } = dataset.found;
   problems.setInput(dataset.sources[parts.columns.source.at(part)]?.name);
-  const findPlace = async () =>
-    await (locate ?? openPartLocator(getPart(dataset, part)))(typeof path === "function" ? await path() : path);
-  const place = problems.canKeep(rule) ? await findPlace() : {};
-  return problems.report(rule, data, () => place);
+  const find = () => (locate ?? openPartLocator(getPart(dataset, part)))(typeof path === "function" ? path() : path);
+  return problems.report(rule, data, find);
 };
 
 /** Reports a problem of a group, by default at its first part. An error makes the group invalid. */
-export const reportGroup = async <Name extends RuleName>(
+export const reportGroup = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
   { group, ...problem }: Omit<PartProblem<Name>, "part"> & { readonly group: number; readonly part?: number },
-): Promise<void> => {
+): void => {
   const { groups } = dataset;
-  if ((await reportPart(dataset, rule, { part: groups.firstOf(group), ...problem })) === "error") groups.reject(group);
+  if (reportPart(dataset, rule, { part: groups.firstOf(group), ...problem }) === "error") groups.reject(group);
 };
 
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">): string =>

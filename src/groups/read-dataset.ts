@@ -19,7 +19,7 @@ import { Groups, openGrouping, type UnsortedPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import { compareRequests, findCommonSplit, listSplits, type OwnKeys } from "./parts/requests.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
-import { getPart, type IndexedGroups } from "./positions.ts";
+import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
 
 export interface SourceOptions {
   readonly signal: AbortSignal;
@@ -102,29 +102,12 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     const read = await readSources(sources, { ...options, signal: host.signal });
     read.problems.merge(problems);
     if (conversion !== undefined) read.problems.merge(conversion.recordProblems);
-    await mapProblemsToSource(read);
+    await mapProblemsToRecords(sources, read.problems);
     return { ...read, conversion, skippedFiles: [...emptyFiles, ...others], repeatedFiles: repeated, close };
   } catch (thrown) {
     await close();
     throw thrown;
   }
-};
-
-/** Maps problems of composed groups to the original records. */
-export const mapProblemsToSource = async ({
-  problems,
-  sources,
-}: Pick<Dataset, "problems" | "sources">): Promise<void> => {
-  const byName = new Map(sources.flatMap((source) => (source.origin === undefined ? [] : [[source.name, source]])));
-  if (byName.size === 0) return;
-  await problems.relocate(async ({ file = "", line = 1, path = [], readAt }) => {
-    const source = readAt === undefined ? byName.get(file) : undefined;
-    const spot = await source?.origin?.locationOf(line, path);
-    if (source === undefined || spot === undefined) return undefined;
-    // A row of Parquet has no line.
-    const place = spot.file === undefined ? inputs.locateLine(source, line) : {};
-    return { ...place, ...spot, readAt: `${source.name}:${line}`, readPath: path };
-  });
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
@@ -171,13 +154,13 @@ export const readSources = async (
     if (!byKey) unsorted.push(...grouping.unsorted);
     before += source.bytes.size;
   }
-  const hasKey = groupBy === undefined || (await checkGroupKey(read, groupBy));
+  const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
   compareRequests(found, { split: given, file: findOnlyFile(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
-  await reportUnsortedParts(read, unsorted);
-  await reportAmbiguousGroups(read, byKey);
+  reportUnsortedParts(read, unsorted);
+  reportAmbiguousGroups(read, byKey);
   await reportGroupProblems(read, rewards, signal);
   // Needed only to find duplicates.
   parts.fingerprints.reset();
@@ -198,14 +181,14 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs
 
 const maxNamedKeys = 8;
 
-const checkGroupKey = async (read: IndexedGroups, key: string): Promise<boolean> => {
+const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   const { groups } = read;
   const { parts, problems } = read.found;
   for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
   let first = 0;
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
   if (first === parts.count) return true;
-  const names = listUnknownKeys(await readPartValue(getPart(read, first)), trajectoryFields);
+  const names = listUnknownKeys(readPartValue(getPart(read, first)), trajectoryFields);
   problems.dropRule("group-key-missing");
   const file = findOnlyFile(read.sources);
   const spot = file === undefined ? {} : { file };

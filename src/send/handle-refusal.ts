@@ -134,7 +134,7 @@ const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
     const found = listParts(dataset, group)[trajectory ?? 0];
     if (found === undefined) return undefined;
     const key = `${found.part.source}:${found.part.start}`;
-    if (!values.has(key)) values.set(key, await readPartValue(found));
+    if (!values.has(key)) values.set(key, readPartValue(found));
     return await locateValue(found, matchPath(values.get(key), isMade ? inside : path));
   };
 };

@@ -94,7 +94,7 @@ const maxMemberBytes = 10_000;
 /** Reads the prompt and the key of a group from its start. @throws Failure `input-changed` */
 export const readGroupHead = async (dataset: Dataset, group: number, groupBy: string | undefined) => {
   const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
-  const bytes = await readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
+  const bytes = readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
   const own = listMemberSpans(bytes, { start: skipWhite(bytes, 0) });
   const all = own.get("trajectories");
   const [trajectory] = all === undefined ? [] : walkElements(bytes, all.start);

@@ -56,7 +56,7 @@ export class Problems {
     if (this.strictness.allowed.has(name)) return undefined;
     const own = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
     own.count++;
-    if (this.canKeep(name)) {
+    if (this.#canAdd(own, this.#input)) {
       own.kept.push({ ...createProblem(name, data, spot()), severity: own.severity });
       own.lastInput = this.#input;
     }
@@ -67,11 +67,6 @@ export class Problems {
     const own = this.#byRule.get(name) ?? { severity, count: 0, kept: [], lastInput: undefined };
     if (own.count === 0) this.#byRule.set(name, own);
     return own;
-  }
-
-  canKeep(name: string): boolean {
-    const own = this.#byRule.get(name);
-    return !this.strictness.allowed.has(name) && (own === undefined || this.#canAdd(own, this.#input));
   }
 
   #canAdd({ severity, kept, lastInput }: RuleProblems, input: string | undefined): boolean {

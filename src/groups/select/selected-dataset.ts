@@ -6,8 +6,8 @@ import type { Host } from "../../host.ts";
 import { type Bytes, fileOf, findText, type Origin, type Source } from "../../input/index.ts";
 import { composeGroup, listParts, ReadWindow } from "../group-bytes.ts";
 import { Column, countWhile } from "../parts/column.ts";
-import { findProblemSubject, getPart, locateGroup, locateValue } from "../positions.ts";
-import { countUnreadable, type Dataset, mapProblemsToSource, type ReadOptions, readSources } from "../read-dataset.ts";
+import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRecords } from "../positions.ts";
+import { countUnreadable, type Dataset, type ReadOptions, readSources } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
 export interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
@@ -26,7 +26,7 @@ export const selectDataset = async (
   const options = { groupBy: undefined, split: dataset.split, splitNeeded: false };
   const read = await readSources(sources, { ...options, strictness, signal, onProgress });
   const { problems } = read;
-  await mapProblemsToSource(read);
+  await mapProblemsToRecords(sources, problems);
   const errors = new Problems(dataset.problems.strictness);
   errors.merge(dataset.problems, "error");
   await errors.relocate(async (problem) => {

@@ -108,7 +108,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       const rejected: RejectedGroup[] = [];
       let isStopped = false;
       for (const { group, isAfterError } of completed) {
-        if (groups.isValid(group)) await report(group);
+        if (groups.isValid(group)) report(group);
         const isValid = groups.isValid(group);
         isStopped ||= !isValid && options.onInvalid === "stop";
         await finalizeGroup(dataset, group);
