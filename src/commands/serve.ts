@@ -78,12 +78,11 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
   ]);
 };
 
-const wildcardHosts: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
-
 /** The URL for clients. Its host name is allowed, because the service refuses other names. */
 const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
   const { port, hostname } = new URL(url);
-  return `http://${wildcardHosts[host] ?? (isLoopback(host) ? hostname : (allowHost[0] ?? hostname))}:${port}`;
+  if (host === "0.0.0.0" || host === "::") return `http://${host === "::" ? "[::1]" : "127.0.0.1"}:${port}`;
+  return `http://${isLoopback(host) ? hostname : (allowHost[0] ?? hostname)}:${port}`;
 };
 
 const openLog =
