@@ -79,7 +79,7 @@ describe("a folder as input", () => {
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/metadata.json": '{"model":"m"}', ...named("r", files) });
     const { code, stdout, stderr } = await runRollcall(["convert", "r"], { cwd });
     expect(stderr.match(/skipped.*/g)).toEqual([
-      "skipped files without rollouts: r/c.jsonl, r/a.json, r/b.json and 2 more files",
+      "skipped files without rollouts: r/c.jsonl, r/a.json, r/b.json and 2 more",
     ]);
     expect([code, rewardsOf(stdout)]).toEqual([0, [1]]);
     const own = folderOf({ "r/groups.jsonl": group, "r/config.json": "{}" });
