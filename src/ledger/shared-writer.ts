@@ -9,7 +9,7 @@ import type { Database, DatabaseWaitOptions, Lock } from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import { leaseLost } from "./failures.ts";
-import { type NewEntry, outcomeSql, type RecordedOutcome, toOutcomeValues, type Writer } from "./writer.ts";
+import { outcomeSql, toOutcomeValues, type Writer } from "./writer.ts";
 
 /** How long a run may be without contact to the database. */
 const leaseMs = 15_000;
@@ -93,16 +93,40 @@ export const makeSharedWriter = (
     },
     recoverScope: async () => await expireDeadRuns(database),
     recoverAll: async () => await expireDeadRuns(database),
-    recordRequest: async (scope, entry) => {
-      const { id, noteRenewal } = requireLease();
+    recordRequest: async (scope, { dedupKeys, key, input, bytes, envelopeDigest, generation }) => {
+      const { id: own, noteRenewal } = requireLease();
       const askedAt = host.elapsed();
-      const begun = await recordRequest(database, { scope, run: id, entry });
-      if (begun === undefined) throw leaseLost(database.path);
-      if (typeof begun === "number") noteRenewal(askedAt);
-      return begun;
+      const token = randomUUID();
+      const values = [dedupKeys, own, scope, token, generation, input, bytes, key, envelopeDigest, own, token];
+      for (let tries = 0; ; tries++) {
+        // Each claim that fails is an error in the database's log, so only groups that seem free are claimed.
+        const rows = await database.query(takenSql, [dedupKeys, scope, generation, own]);
+        if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
+        try {
+          const [begun] = await database.query(beginSql, values);
+          if (begun === undefined) throw leaseLost(database.path);
+          noteRenewal(askedAt);
+          return begun.integer("id");
+        } catch (thrown) {
+          const isTaken = isFailure(thrown, "database-failed") && thrown.details.systemCode === divisionByZero;
+          if (!isTaken || tries === maxBeginAttempts) throw thrown;
+        }
+      }
     },
     recordRetry: async (request) => (await database.query(againSql, [requireLease().id, request])).length === 1,
-    recordOutcome: async (request, outcome) => await recordOutcome(database, { request, outcome, run: run?.id ?? 0 }),
+    recordOutcome: async (request, outcome) => {
+      const { state } = outcome;
+      const own = run?.id ?? 0;
+      const values = [...toOutcomeValues(outcome), request];
+      const set = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp() WHERE id = ?`;
+      const updated = await database.query(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, own]);
+      if (updated.length > 0) return;
+      const kind = state === "logged" || state === "unknown" ? state : "other";
+      const lateValues = kind === "logged" ? values : [...values, own];
+      const [late] = await database.query(`${set} AND ${lateOutcomeConditions[kind]} RETURNING id`, lateValues);
+      // Another run expired the request, and may have released its groups.
+      if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
+    },
     countRuns: async () =>
       (await database.query(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`))[0]?.integer(
         "runs",
@@ -136,30 +160,6 @@ const maxBeginAttempts = 5;
 /** `beginSql` fails with this error if other runs have groups of the request, so that nothing is written. */
 const divisionByZero = "22012";
 
-/**
- * Renews the lease of a run, records a request and claims all of its groups in one statement. Returns the row of the
- * request, or the dedup keys of groups that other runs have; undefined if the lease expired.
- */
-const recordRequest = async (
-  database: Database,
-  { scope, run, entry }: { readonly scope: number; readonly run: number; readonly entry: NewEntry },
-): Promise<number | { readonly taken: Uint8Array } | undefined> => {
-  const { dedupKeys, key, input, bytes, envelopeDigest, generation } = entry;
-  const token = randomUUID();
-  const values = [dedupKeys, run, scope, token, generation, input, bytes, key, envelopeDigest, run, token];
-  for (let tries = 0; ; tries++) {
-    // Each claim that fails is an error in the database's log, so only groups that seem free are claimed.
-    const rows = await database.query(takenSql, [dedupKeys, scope, generation, run]);
-    if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
-    try {
-      return (await database.query(beginSql, values))[0]?.integer("id");
-    } catch (thrown) {
-      const isTaken = isFailure(thrown, "database-failed") && thrown.details.systemCode === divisionByZero;
-      if (!isTaken || tries === maxBeginAttempts) throw thrown;
-    }
-  }
-};
-
 const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
   WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
 
@@ -170,7 +170,10 @@ const eachKeySql = `LATERAL (
 const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
-/** The token makes the statement repeatable. Runs claim keys in the same order, so that they cannot deadlock. */
+/**
+ * Renews the lease of a run, records a request and claims all of its groups, or selects nothing if the lease expired.
+ * The token makes the statement repeatable. Runs claim keys in the same order, so that they cannot deadlock.
+ */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),
   ${renewLeaseSql},
@@ -213,22 +216,6 @@ const lateOutcomeConditions = {
   unknown: "(run = ? OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')",
   other: "run = ? AND state = 'unknown'",
 } as const;
-
-/** Records an outcome. If another run expired the request in the meantime, claims its groups again. */
-const recordOutcome = async (
-  database: Database,
-  { request, outcome, run }: { request: number; outcome: RecordedOutcome; run: number },
-): Promise<void> => {
-  const { state } = outcome;
-  const values = [...toOutcomeValues(outcome), request];
-  const set = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp() WHERE id = ?`;
-  const updated = await database.query(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, run]);
-  if (updated.length > 0) return;
-  const kind = state === "logged" || state === "unknown" ? state : "other";
-  const lateValues = kind === "logged" ? values : [...values, run];
-  const [late] = await database.query(`${set} AND ${lateOutcomeConditions[kind]} RETURNING id`, lateValues);
-  if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
-};
 
 const claimSql = `
   INSERT INTO rollcall.mark (scope, generation, mark, request)
