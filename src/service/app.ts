@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { Hono } from "hono";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { isFailure } from "../failure.ts";
-import type { Host } from "../host.ts";
 import { type Authenticator, foreignRequestReason } from "./access.ts";
 import { openBodyReader } from "./body.ts";
+import type { ServiceOptions } from "./index.ts";
 import { detailError, type Operation, Refusal } from "./operation.ts";
 import type { Bindings } from "./server.ts";
 import { isStoreFailure } from "./store/store.ts";
@@ -28,19 +28,17 @@ export interface EndedExchange {
 
 type Exchange = { -readonly [Name in "operation" | "bytes" | "stored_bytes" | "key"]: EndedExchange[Name] };
 
-interface AppOptions extends Pick<Host, "elapsed" | "sleep"> {
+interface AppOptions extends Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | "onEnd"> {
   readonly operations: readonly Operation[];
   readonly authenticate: Authenticator;
-  readonly allowHosts: readonly string[];
-  readonly maxBodyBytes: number;
   readonly check: () => Promise<void>;
   readonly isStopping: () => boolean;
   readonly onError: (thrown: unknown) => void;
-  readonly onEnd: ((ended: EndedExchange) => void) | undefined;
 }
 
 export const createApp = (options: AppOptions) => {
-  const { operations, authenticate, isStopping, onError, onEnd, elapsed } = options;
+  const { operations, authenticate, isStopping, onError, onEnd } = options;
+  const { elapsed } = options.host;
   const withBody = openBodyReader(options.maxBodyBytes);
   const app = new Hono<Bindings & { Variables: { exchange: Exchange } }>();
   app.use(async (context, next) => {
@@ -119,9 +117,9 @@ const answerState = (status: number, text: string): Response =>
 
 const readyTimeoutMs = 2000;
 
-const isReady = async ({ check, sleep }: AppOptions): Promise<boolean> => {
+const isReady = async ({ check, host }: AppOptions): Promise<boolean> => {
   const timeout = new AbortController();
-  const late = sleep(readyTimeoutMs, timeout.signal).then(() => false);
+  const late = host.sleep(readyTimeoutMs, timeout.signal).then(() => false);
   return await Promise.race([check().then(() => true), late])
     .catch(() => false)
     .finally(() => timeout.abort());

@@ -45,14 +45,13 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** Opens the store and listens. @throws Failure `storage`, `usage` */
 export const openService = async (options: ServiceOptions) => {
-  const { host, dataDir, address, port, project, allowHosts, maxBodyBytes, warn, trace } = options;
+  const { host, dataDir, address, port, project, allowHosts, warn, trace } = options;
   if (!isLoopback(address)) {
     if (allowHosts.length === 0) throw allowHostMissing(address);
     warn(exposedAddressProblem(address));
   }
   const ownKey = options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : undefined;
   const key = ownKey?.key ?? options.key ?? "";
-  const { elapsed, sleep } = host;
   // Requests in flight when the service is stopped are still stored. The answer reports a failure of the store.
   const loose = checkDatabaseMode(storePath(options));
   if (loose !== undefined) warn(loose);
@@ -67,8 +66,8 @@ export const openService = async (options: ServiceOptions) => {
       ...catalogOperations(dataDir),
     ],
     authenticate: openAuthenticator(key, store.keys),
-    ...{ allowHosts, elapsed, sleep, check: store.check, onEnd: options.onEnd },
-    maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
+    ...{ host, allowHosts, check: store.check, onEnd: options.onEnd },
+    maxBodyBytes: Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closed !== undefined,
     onError: (thrown) => {
       lastError = thrown;
@@ -76,7 +75,8 @@ export const openService = async (options: ServiceOptions) => {
     },
   });
   const serverName = "the local service";
-  const server = await listen({ app, serverName, address, port, trace, elapsed }).catch(async (thrown: unknown) => {
+  const listening = listen({ app, serverName, address, port, trace, elapsed: host.elapsed });
+  const server = await listening.catch(async (thrown: unknown) => {
     await store.close();
     throw thrown;
   });
@@ -98,10 +98,10 @@ export const openService = async (options: ServiceOptions) => {
 };
 
 const unansweredProblem = (thrown: unknown): Problem => {
-  const { code, message, details } = toFailure(thrown);
+  const { code: rule, message, details } = toFailure(thrown);
   const file = details.where?.file;
   const text = `cannot answer a request (${isStoreFailure(thrown) ? 503 : 500}): ${message}`;
-  return { rule: code, severity: "warning", ...(file !== undefined && { file }), message: text };
+  return { rule, severity: "warning", ...(file !== undefined && { file }), message: text };
 };
 
 export const exposedAddressProblem = (address: string): Problem => ({
