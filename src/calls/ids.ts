@@ -7,7 +7,7 @@ const maxIdLength = 1024;
 /** Maximum characters of a line, which can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
-/** Yields plain ids, first fields of rows, and ids of JSON objects. @throws Failure `invalid-call-id`, `call-ids-missing` */
+/** Yields plain ids, first fields of rows, and ids of JSON objects. @throws Failure */
 export async function* parseCallIds(
   chunks: AsyncIterable<Uint8Array>,
   canBeEmpty = false,

@@ -7,10 +7,7 @@ import { findNearest } from "../nearest.ts";
 /** Keys, and positions in lists (negative ones count from the end). */
 export type CallPath = readonly (string | number)[];
 
-/**
- * The value at a path, or else the path up to the missing step, the path with the nearest key, and the available keys or
- * the kind of the value.
- */
+/** `at` ends with the missing step; `there` has the available keys, or the kind of the value. */
 type PathResult =
   | { readonly kind: "found"; readonly value: RawJson }
   | {

@@ -11,6 +11,7 @@ import type { Route } from "./route.ts";
 /** Limit for connecting to one of several addresses of a host. Node's 250 ms is too short for slow links. */
 const addressTimeoutMs = 500;
 
+/** Servers close idle connections after some seconds. */
 const maxIdleMs = 1000;
 
 export interface Connection {

@@ -167,11 +167,9 @@ const waitForArrivedData = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 /**
- * A transport error. Other modules see it only as the cause of a failure. Its code is from the system, from Node, or
- * from the client: CONNECT_TIMEOUT, SILENT (`--timeout`), ENDLESS (limit of the total time), ABORTED (by the run),
- * PROXY_REFUSED (with the proxy's status), CUT (by the other side), CUT_HEADERS (within the headers, or by undici after
- * an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (by the request's body), TOO_LONG,
- * UNKNOWN_ENCODING.
+ * A code of the system, of Node, or of the client: CONNECT_TIMEOUT, SILENT (`--timeout`), ENDLESS (limit of the total
+ * time), ABORTED (by the run), PROXY_REFUSED (with its status), CUT, CUT_HEADERS (or an unrequested 100 Continue),
+ * NOT_HTTP, BODY_FAILED (by the request's body), TOO_LONG, UNKNOWN_ENCODING.
  */
 export class TransportError extends Error {
   override readonly name = "TransportError";

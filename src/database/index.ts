@@ -24,10 +24,7 @@ export interface Database {
   readonly isShared: boolean;
   /** Runs a statement in its own transaction. It must be repeatable: PostgreSQL gets it again if an answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
-  /**
-   * Runs statements in one transaction; returns the rows of each. They must be repeatable, as for `query`.
-   * @param onUnknownCommit called if the answer to the commit is lost
-   */
+  /** Runs repeatable statements in one transaction; returns the rows of each. */
   transact(statements: readonly Statement[], onUnknownCommit?: () => void): Promise<readonly (readonly Row[])[]>;
   /** True unless the file or its log was deleted or replaced since it was opened. */
   isUnchanged(): boolean;
@@ -81,10 +78,7 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   readonly toRead?: boolean;
 }
 
-/**
- * Opens a database; undefined if it has no tables and `make` is false.
- * @throws Failure `storage`, `auth`, `unavailable`, `usage` (`invalid-database-url`)
- */
+/** Opens a database; undefined if it has no tables and `make` is false. @throws Failure */
 export const openDatabase = async (
   schema: DatabaseSchema,
   options: DatabaseOptions,

@@ -58,6 +58,7 @@ export const createFile = (about: failures.TitledFile): void => {
   });
 };
 
+/** By path, because closing a descriptor of the file would release SQLite's locks. */
 export const readFileIdentity = (path: string): string | undefined => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
@@ -69,11 +70,7 @@ export interface Lock {
   release(): void;
 }
 
-/**
- * Takes a lock between processes; undefined if another process has it. It is SQLite's lock on an empty file, so the
- * system releases it however its process ends. A release deletes the file.
- * @throws Failure `storage` if the file cannot be used
- */
+/** Takes a lock; undefined if another process has it. SQLite's lock on an empty file ends with its process. */
 export const tryLock = (about: failures.TitledFile): Lock | undefined => {
   const { path } = about;
   createFile(about);

@@ -141,6 +141,7 @@ const queryTimeoutMs = 10_000;
 /** Connections of a run: one for its requests, and two for other statements. */
 const defaultMaxConnections = 3;
 
+/** PostgreSQL's id of the type of 8-byte integers. */
 const bigintType = 20;
 
 /** Opens a pool of connections. `passwordCommand` may prompt, so it runs only if the database asks. */
@@ -210,10 +211,7 @@ const parseUrl = (text: string): pg.PoolConfig => {
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
-/**
- * Returns the code of an error that a retry can solve. The server stops, starts or is full, the connection failed, or
- * another transaction conflicts. Returns undefined for other errors.
- */
+/** Returns the code if a retry can help: the server is full, the connection failed, or transactions conflict. */
 const toRetryableError = (thrown: unknown): { readonly code: string; readonly isConflict: boolean } | undefined => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;

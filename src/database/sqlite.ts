@@ -186,6 +186,7 @@ const examineWaitMs = 2000;
 
 const maxDamages = 3;
 
+/** They are checked in about a second. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
 /** Checks a file, and runs `sql` if it is not damaged; undefined if there is no file. @throws Failure `storage` */

@@ -21,10 +21,7 @@ export const hashScope = ({ destination, account, model, split, batch }: LedgerS
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
-/**
- * The states in the order of their display. A `trying` request is in flight, or was when its run died. A `released`
- * request counts as never sent.
- */
+/** In the order of their display. `trying`: in flight, or its run died. `released`: counts as never sent. */
 export const ledgerStates = [
   ...(["logged", "assumed_logged", "unknown", "trying"] as const),
   ...(["refused", "not_sent", "released"] as const),

@@ -1,4 +1,4 @@
-/** The ledger, with the same SQL for a file and for PostgreSQL. Each request is on disk before its first byte is sent. */
+/** The ledger, in a file or in PostgreSQL. Each request is on disk before its first byte is sent. */
 import { resolve } from "node:path";
 import {
   type Database,

@@ -36,10 +36,7 @@ export interface RecordedRequest {
   readonly firstTried: number;
 }
 
-/**
- * The ledger of a run. Without a ledger, it records nothing. The caller closes it, and acquires it before it records
- * requests. Each method throws a Failure with the code `storage`, `auth` or `unavailable`.
- */
+/** Without a ledger, it records nothing. Methods throw a Failure of code `storage`, `auth` or `unavailable`. */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
 export const openRunLedger = async (
@@ -98,12 +95,7 @@ export const openRunLedger = async (
       return findSizeLimit(destinationFacts.sizes, now());
     },
 
-    /**
-     * Waits until no other run of the scope holds the ledger, and holds it. Requests in flight of dead runs become
-     * unknown.
-     * @param patience limits of the wait; default: the signal and `maxWaitMs` of the run
-     * @throws Failure `ledger-busy`, `ledger-replaced`; the signal's reason
-     */
+    /** Waits until no other run holds the scope. Requests in flight of dead runs become unknown. */
     async acquire(patience?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
       if (ledger === undefined || dryRun) return;
       requireIntact();

@@ -1,8 +1,4 @@
-/**
- * Writes the requests of a ledger in PostgreSQL, which runs on many machines share. The table `mark` has the dedup key
- * of a group once per scope, for the request that claims the group. The lease of a run expires by the clock of the
- * database.
- */
+/** Writes the requests of a ledger in PostgreSQL. `mark` has the request that claims each dedup key of a scope. */
 
 import { randomUUID } from "node:crypto";
 import type { Database, DatabaseWaitOptions, Lock } from "../database/index.ts";
@@ -170,10 +166,7 @@ const eachKeySql = `LATERAL (
 const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
-/**
- * Renews the lease of a run, records a request and claims all of its groups, or selects nothing if the lease expired.
- * The token makes the statement repeatable. Runs claim keys in the same order, so that they cannot deadlock.
- */
+/** Its token makes it repeatable. Runs claim keys in the same order, so that they cannot deadlock. */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),
   ${renewLeaseSql},
@@ -207,10 +200,7 @@ const againSql = `
     AND state NOT IN ('logged', 'assumed_logged', 'released')
   RETURNING request.id`;
 
-/**
- * Conditions for outcomes that are recorded after the lease expired, when another run may have the request. `logged` is
- * true in any case; `not_sent` and `refused` are true only of this run's attempt.
- */
+/** Conditions for outcomes after the lease expired. `not_sent` and `refused` are true only of this run's attempt. */
 const lateOutcomeConditions = {
   logged: "state <> 'logged'",
   unknown: "(run = ? OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')",

@@ -40,10 +40,7 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
   throw new Refusal(500, `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`);
 };
 
-/**
- * Its facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev.
- * Data centers and most sampling parameters are composed (test/samples/README.md).
- */
+/** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */
 const readSample = async (kind: CatalogKind): Promise<string> => {
   const { default: entries } = await import("./sample-catalog.json");
   const note = `a sample that comes with rollcall. Put your own catalog at catalog/${kind}/<provider>.json in the data folder`;
