@@ -53,13 +53,10 @@ export const databaseVersion = ({ path, title }: TitledFile, version: number, ex
   const start = isDatabaseUrl(path)
     ? "choose another database"
     : `move it away (mv ${path} ${path}.old) to start a new one`;
-  const older = `${start}, because older versions are not migrated`;
-  return storageFailure(
-    "database-version",
-    path,
-    `${title} ${path} has version ${version}, but this rollcall expects version ${expected}`,
-    { hint: version > expected ? "update rollcall, or use the version of rollcall that wrote it" : older },
-  );
+  const newerHint = "update rollcall, or use the version of rollcall that wrote it";
+  const hint = version > expected ? newerHint : `${start}, because older versions are not migrated`;
+  const message = `${title} ${path} has version ${version}, but this rollcall expects version ${expected}`;
+  return storageFailure("database-version", path, message, { hint });
 };
 
 export const databaseUnavailable = (file: FileError & { readonly waitedMs: number }): Failure => {
@@ -90,26 +87,24 @@ export const invalidDatabaseUrl = (wrong: { path: string | undefined; title: str
   const { path, title, wanted } = wrong;
   const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (with %2F instead of /)`;
   const hint = `use ${wanted}, and set passwords only in ${passwords}`;
-  return new Failure(
-    "usage",
-    "invalid-database-url",
-    `invalid URL of ${title}${path === undefined ? "" : `: ${path}`}`,
-    { hint },
-  );
+  const message = `invalid URL of ${title}${path === undefined ? "" : `: ${path}`}`;
+  return new Failure("usage", "invalid-database-url", message, { hint });
 };
 
+/** The code of a replica, or of a database that is set to be read-only. */
+const readOnlyCode = "25006";
+
 export const databaseFailed = ({ path, title, code }: FileError, cause?: unknown): Failure => {
-  // A replica, or a database that is set to be read-only.
-  const isReadOnly = code === "25006";
-  const hint = !isDatabaseUrl(path)
-    ? `check its disk, or ${elsewhereHint(title)}`
-    : isReadOnly
-      ? "use the URL of the server that accepts writes"
-      : /CERT|TLS|SSL/.test(code)
-        ? "if the server has its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>"
-        : "check the log of the database server, then run the same command again";
-  const message = `cannot use ${title} ${path}: ${isReadOnly ? "it is read-only (25006)" : describeSystemCode(code)}`;
+  const reason = code === readOnlyCode ? `it is read-only (${code})` : describeSystemCode(code);
+  const hint = isDatabaseUrl(path) ? serverHint(code) : `check its disk, or ${elsewhereHint(title)}`;
+  const message = `cannot use ${title} ${path}: ${reason}`;
   return storageFailure("database-failed", path, message, { hint, systemCode: code, cause });
+};
+
+const serverHint = (code: string): string => {
+  if (code === readOnlyCode) return "use the URL of the server that accepts writes";
+  if (/CERT|TLS|SSL/.test(code)) return "if the server has its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
+  return "check the log of the database server, then run the same command again";
 };
 
 export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown): Failure => {

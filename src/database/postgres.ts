@@ -147,12 +147,11 @@ const bigintType = 20;
 /** Opens a pool of connections. `passwordCommand` may prompt, so it runs only if the database asks. */
 const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
-  let { password = "" } = location;
-  let pendingPassword: Promise<string> | undefined;
+  let password = Promise.resolve(location.password ?? "");
   const pool = new pg.Pool({
     ...parseUrl(path),
     // Without this, the driver looks for a password itself, and warns on standard error.
-    password: async () => password,
+    password: () => password,
     max,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: queryTimeoutMs,
@@ -178,12 +177,12 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
         if (!isRefused || passwordCommand === undefined || location.password !== undefined) throw thrown;
-        if (password === used) {
-          pendingPassword ??= passwordCommand().finally(() => {
-            pendingPassword = undefined;
-          });
-          password = await pendingPassword;
-        }
+        // Another connection may have asked in the meantime.
+        if (password === used) password = passwordCommand();
+        await password.catch((failed: unknown) => {
+          password = used;
+          throw failed;
+        });
         return await pool.connect();
       }
     },
