@@ -17,11 +17,7 @@ export {
   type WrittenFiles,
 } from "./prior-outcomes.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
-export {
-  foldFileStatuses,
-  type Verification,
-  verifyDataset,
-} from "./verify.ts";
+export { type Verification, verifyDataset } from "./verify.ts";
 export type { RecordedOutcome } from "./writer.ts";
 
 type LedgerModule = typeof import("./ledger.ts");

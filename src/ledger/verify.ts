@@ -67,28 +67,6 @@ export const verifyDataset = async (
   return { counts, isInvalid, entries: matchingEntries, problems, problemCounts, files };
 };
 
-interface FileStatusRange extends FileStatus {
-  readonly last: string;
-  readonly files: number;
-  readonly state: "wholly" | "partly" | "not";
-}
-
-/** Folds consecutive files with the same state, except for partly logged files. */
-export const foldFileStatuses = (files: readonly Readonly<FileStatus>[]): readonly FileStatusRange[] => {
-  const runs: FileStatusRange[] = [];
-  for (const { file, read, logged } of files) {
-    const state = logged === read ? "wholly" : logged === 0 ? "not" : "partly";
-    const last = state === "partly" || runs.at(-1)?.state !== state ? undefined : runs.pop();
-    const sums = {
-      files: (last?.files ?? 0) + 1,
-      read: (last?.read ?? 0) + read,
-      logged: (last?.logged ?? 0) + logged,
-    };
-    runs.push({ file: last?.file ?? file, last: file, state, ...sums });
-  }
-  return runs;
-};
-
 const problemMakers = {
   repeated: (location: ProblemLocation) => createProblem("duplicate-group", undefined, location),
   unknown: (location: ProblemLocation) => createProblem("unresolved-group", undefined, location),

@@ -22,7 +22,6 @@ import {
 } from "../../src/ledger/index.ts";
 import { openLedger } from "../../src/ledger/ledger.ts";
 import { beginRun, makeSharedWriter } from "../../src/ledger/shared-writer.ts";
-import { foldFileStatuses } from "../../src/ledger/verify.ts";
 import { toScopeLock } from "../../src/ledger/writer.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
@@ -433,18 +432,6 @@ describe("the verification of a group", () => {
     expect(problemCounts.map(({ rule, count }) => `${rule} ${count}`)).toEqual(
       "duplicate-group 1,unresolved-group 2,group-refused 2,group-not-logged 21".split(","),
     );
-  });
-});
-
-describe("the files of a verification", () => {
-  it("are folded if neighbors are wholly logged or not logged, and listed separately if they are partly logged", () => {
-    const files = [2, 2, 1, 1, 0, 0].map((logged, at) => ({ file: `${at}.jsonl`, read: 2, logged }));
-    expect(foldFileStatuses(files).map(({ file, last, state, logged }) => [file, last, state, logged])).toEqual([
-      ["0.jsonl", "1.jsonl", "wholly", 4],
-      ["2.jsonl", "2.jsonl", "partly", 1],
-      ["3.jsonl", "3.jsonl", "partly", 1],
-      ["4.jsonl", "5.jsonl", "not", 0],
-    ]);
   });
 });
 

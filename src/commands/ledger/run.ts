@@ -62,11 +62,12 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
       problems: problems.map(toProblemDocument),
     } satisfies documents.LedgerVerified);
   } else {
-    for (const run of files.length > 1 ? ledgers.foldFileStatuses(files) : []) {
-      const names = run.files === 1 ? run.file : `${run.file} to ${run.last} (${run.files} files)`;
-      const parts = run.state === "partly" ? `, ${run.logged} of ${run.read} groups` : "";
-      screen.notice(`${names}: ${run.state} logged${parts}`);
+    const unfinished = files.length > 1 ? files.filter((own) => own.logged < own.read) : [];
+    for (const own of unfinished.slice(0, maxListed)) {
+      const state = own.logged === 0 ? "not logged" : `partly logged, ${own.logged} of ${own.read} groups`;
+      screen.notice(`${own.file}: ${state}`);
     }
+    if (unfinished.length > maxListed) screen.notice(`and ${unfinished.length - maxListed} more files`);
     if (isSame) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isSame) return;
