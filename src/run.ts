@@ -42,7 +42,8 @@ export const runCommandLine = async (
     return 0;
   } catch (thrown) {
     screen ??= openScreen({ host, options: cli.fallbackScreenOptions({ given: new Map() }), argv });
-    const failure = toFailure(context === undefined ? thrown : await context.explain(thrown));
+    const explained = context?.explain(thrown).catch((defect: unknown) => defect);
+    const failure = toFailure((await explained) ?? thrown);
     const exitCode = toExitCode(failure);
     await printFailure(screen, { failure, exitCode });
     await context?.close().catch(() => undefined);

@@ -22,6 +22,7 @@ export const requireReportFiles = (
   for (const { file } of asked) if (file !== undefined) requireReportFile(file);
 };
 
+/** The text before the name of the file in a message, and the file. */
 type FileUse = readonly [text: string, file: string | undefined];
 
 export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): Record<string, string> => {
