@@ -45,7 +45,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | 
     throw new ConversionError("task_checksum and task_name are missing, so the group is unknown", value);
   record.group = JSON.stringify([dirname(dirname(file)), task.raw]);
   const error = value.get("exception_info");
-  const rewards = rewardsIn(value);
+  const rewards = value.metricMembers("verifier_result", "rewards");
   if (error !== undefined && rewards.length === 0) {
     const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
@@ -53,8 +53,6 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] | 
   }
   return [trajectoryOf(run, record, rewards)];
 };
-
-const rewardsIn = (value: Value): Members => value.metricMembers("verifier_result", "rewards");
 
 const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): Rollout => {
   const { value } = record;

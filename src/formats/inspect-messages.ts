@@ -196,7 +196,7 @@ const openAttachments = (sample: Value) => {
   const resolved = (value: Value): OutputJson => {
     if (value.isScalar && isLong(value)) return value;
     const { raw, sources } = json(value);
-    return sources.length === 1 ? value : rawLiteral(raw.replaceAll("\n", " "), sources);
+    return sources.length === 1 ? value : rawLiteral(raw, sources);
   };
   return { find, json, resolved };
 };
@@ -213,13 +213,11 @@ const toolsOf = (
     for (const tool of isOwn ? event.items("tools") : []) {
       const name = tool.get("name");
       if (name?.text === undefined || tools.has(name.text)) continue;
-      const [description, parameters] = ["description", "parameters"].map((key) => tool.get(key));
-      const own = {
-        name,
-        description: description && resolved(description),
-        parameters: parameters && resolved(parameters),
-      };
-      tools.set(name.text, { type: "function", function: own });
+      const [description, parameters] = ["description", "parameters"].map((key) => {
+        const own = tool.get(key);
+        return own && resolved(own);
+      });
+      tools.set(name.text, { type: "function", function: { name, description, parameters } });
     }
   }
   return listUnlessEmpty([...tools.values()]);

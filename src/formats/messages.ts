@@ -3,12 +3,10 @@ import type { FormatRun } from "./format.ts";
 import { listUnlessEmpty, type OutputJson, objectFrom, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
-/** The index of a choice in its response. No other is recorded. */
-const firstIndex = 0;
-
+/** Returns a choice, the first of its response, because no other is recorded. */
 export const choice = (message: OutputJson, finish: OutputJson, logprobs?: OutputJson): OutputJson => ({
   finish_reason: finish,
-  index: firstIndex,
+  index: 0,
   message,
   logprobs,
 });
@@ -44,11 +42,11 @@ export const toTurns = (
   if (unknown !== undefined) throw new ConversionError(`a message of ${name} has no role`, unknown);
   const last = messages.findLastIndex(isAssistantMessage);
   /** Ids of the calls without a result. */
-  let open: readonly (string | undefined)[] = [];
+  let open: readonly string[] = [];
   return messages.map((message, at) => {
     if (message.textAt("role") === "tool") {
       const own = message.textAt("tool_call_id");
-      const id = own ?? open.find((one) => one !== undefined);
+      const id = own ?? open[0];
       if (id === undefined) throw new ConversionError("tool_call_id is missing, and no call is unanswered", message);
       open = open.filter((one) => one !== id);
       if (own !== undefined) return toChatMessage(message, false);
@@ -57,7 +55,7 @@ export const toTurns = (
       return replaceMembers(message, { tool_call_id: id, ...nullCalls });
     }
     if (!isAssistantMessage(message)) return toChatMessage(message, false);
-    open = message.items("tool_calls").map((call) => unwrapJson(call).textAt("id"));
+    open = message.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []);
     const turn = toChatMessage(message, isSampled);
     if (!isSampled) return turn;
     return choice(turn, (at === last ? lastFinish : undefined) ?? deriveFinish(run, hasCalls(message)));

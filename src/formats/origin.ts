@@ -120,28 +120,18 @@ const locateValue = async (
   const isException = key === "exceptions";
   const candidates = rollouts.filter((one) => (one.length === 0) === isException && one.position >= 0);
   const one = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
-  const { cut, value, rollout } = one === undefined ? {} : await convertAgain(input, one);
+  const { cut, value, rollout } = await convertAgain(input, one);
   if (cut === undefined || value === undefined) return {};
   const json = rollout?.trajectory ?? rollout?.exception;
   const found = json === undefined || path.length < 2 ? undefined : findSource(json, path.slice(2));
   return locateInRecord(cut, found?.value ?? rollout?.part ?? value, found?.rest);
 };
 
-interface RereadRecord {
-  readonly cut?: RawRecord | undefined;
-  readonly value?: Value;
-  readonly rollout?: Rollout | undefined;
-}
-
-const convertAgain = async (
-  { format, converter }: ConvertedInput,
-  { file, record, position }: WrittenRollout,
-): Promise<RereadRecord> => {
-  const cut = await file.records.reread(record);
+const convertAgain = async ({ format, converter }: ConvertedInput, written: WrittenRollout | undefined) => {
+  const cut = await written?.file.records.reread(written.record);
   const value = cut && parseRecord(format, cut);
-  if (cut === undefined || value === undefined) return { cut };
-  const rollouts = convertRecord(converter, toSourceRecord(value, cut, { file, record }));
-  return { cut, value, rollout: rollouts?.[position] };
+  const rollouts = written && value && convertRecord(converter, toSourceRecord(value, cut, written));
+  return { cut, value, rollout: rollouts?.[written?.position ?? 0] };
 };
 
 /** Returns the records of a group, or their parts, and the documents next to them: one line each, each once. */
