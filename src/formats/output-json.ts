@@ -106,14 +106,25 @@ export const toLine = (json: OutputJson): string => compose(json).replaceAll("\n
 const compose = (json: OutputJson): string => {
   if (json instanceof Value) return json.bytes.toString("latin1", json.span.start, json.span.end);
   if (json instanceof JsonLiteral) return toBytes(json.json);
-  if (json === null || typeof json !== "object") return toBytes(JSON.stringify(json));
+  if (typeof json === "string") return quoteText(json);
+  if (json === null || typeof json === "number") return String(json);
   if (isList(json)) return `[${json.map(compose).join(",")}]`;
   let members = "";
   for (const [key, value] of json instanceof RecordObject ? json.members : Object.entries(json)) {
     if (value === undefined) continue;
-    members += `${members === "" ? "" : ","}${toBytes(JSON.stringify(key))}:${compose(value)}`;
+    members += `${members === "" ? "" : ","}${quoteText(key)}:${compose(value)}`;
   }
   return `{${members}}`;
+};
+
+/** Keys and texts of formats as JSON, because each trajectory repeats them. */
+const quotedTexts = new Map<string, string>();
+const maxQuotedTexts = 2 ** 10;
+
+const quoteText = (text: string): string => {
+  const json = quotedTexts.get(text) ?? toBytes(JSON.stringify(text));
+  if (quotedTexts.size < maxQuotedTexts) quotedTexts.set(text, json);
+  return json;
 };
 
 /** Returns a text with one character for each byte of its UTF-8. */
