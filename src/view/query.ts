@@ -63,14 +63,11 @@ export const parseQuery = (json: string): Query | undefined => {
   }
 };
 
-/** Returns the innermost view that the query names. */
-export const selectView = ({ trajectory, group, problems }: Query): "trajectory" | "group" | "problems" | "groups" => {
-  if (group !== undefined) return trajectory === undefined ? "group" : "trajectory";
-  return problems === undefined ? "groups" : "problems";
-};
+const innerViews = ["trajectory", "group", "problems"] as const;
 
-/** Returns the query of the parent view; undefined for the table. */
-export const parentQuery = (query: Query): Query | undefined => {
-  const key = (["trajectory", "group", "problems"] as const).find((one) => query[one] !== undefined);
-  return key && { ...query, [key]: undefined };
-};
+/** Returns the innermost view that the query names. */
+export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
+  innerViews.find((view) => query[view] !== undefined) ?? "groups";
+
+/** Returns the query of the parent view. The table is its own parent. */
+export const parentQuery = (query: Query): Query => ({ ...query, [selectView(query)]: undefined });

@@ -16,7 +16,7 @@ import {
 } from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
 import { createAnswers, type GroupStore } from "./answer-queries.ts";
-import type { Finding, GroupFacts, GroupRows, Summary, UntrainableReason } from "./answers.ts";
+import type { Finding, GroupFacts, Summary, UntrainableReason } from "./answers.ts";
 import { drawCharts } from "./charts.ts";
 import { readGroupContent, readGroupHead, type ViewInput } from "./detail.ts";
 
@@ -40,11 +40,7 @@ export const openSession = (shown: ViewInput) => {
     findings: { findings, others: problems.counts.reduce((sum, own) => sum + own.count, 0) - findings.length },
     state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
     charts: () => drawCharts(groups),
-    async search(query) {
-      if (query.where !== undefined) await checkFilter(query.where);
-      const search = searches.for(query);
-      return { has: (group) => search?.has(group) ?? true, searched: search?.readProgress() ?? null };
-    },
+    search: searches.search,
     readRow: async (facts) => ({
       ...facts,
       ...(await readGroupHead(dataset, facts.group, inputOptions.groupBy)),
@@ -133,11 +129,12 @@ const toFinding = (dataset: Dataset, problem: Problem): Finding => {
 const maxSearches = 4;
 
 const openSearches = (dataset: Dataset) => {
-  const searches = new Map<string, ReturnType<typeof startSearch>>();
+  const searches = new Map<string, Search>();
   return {
-    /** Returns a search, which starts at the first call; undefined if the query has none. */
-    for({ text, where }: SearchQuery) {
-      if (text === undefined && where === undefined) return undefined;
+    /** Starts a search at its first call. @throws Failure `invalid-filter`, `input-changed` */
+    async search({ text, where }: SearchQuery) {
+      if (text === undefined && where === undefined) return { has: () => true, searched: null };
+      if (where !== undefined) await checkFilter(where);
       const key = JSON.stringify([text, where]);
       const search = searches.get(key) ?? startSearch(dataset, { text, where });
       // The most recent search is last in the map.
@@ -145,43 +142,37 @@ const openSearches = (dataset: Dataset) => {
       searches.set(key, search);
       const [oldest = ""] = searches.keys();
       if (searches.size > maxSearches) {
-        searches.get(oldest)?.end();
+        searches.get(oldest)?.ending.abort();
         searches.delete(oldest);
       }
-      return search;
+      if (search.failure !== undefined) throw search.failure.thrown;
+      return { has: (group: number) => search.groups.has(group), searched: { share: search.share } };
     },
     end: (): void => {
-      for (const { end } of searches.values()) end();
+      for (const { ending } of searches.values()) ending.abort();
     },
   };
 };
 
-const startSearch = (dataset: Dataset, sought: SearchQuery) => {
-  const ending = new AbortController();
-  const groups = new Set<number>();
-  let share = 0;
-  let failure: { readonly thrown: unknown } | undefined;
-  const run = async (): Promise<void> => {
-    await searchGroups(dataset, sought, {
-      signal: ending.signal,
-      onFound: (group) => groups.add(group),
-      onProgress: (done) => {
-        share = done;
-      },
-    });
-    // Less until here, so 1 means that the search has ended.
-    share = 1;
+interface Search {
+  readonly ending: AbortController;
+  readonly groups: Set<number>;
+  /** 1 if the search has ended. */
+  share: number;
+  failure?: { readonly thrown: unknown };
+}
+
+const startSearch = (dataset: Dataset, sought: SearchQuery): Search => {
+  const search: Search = { ending: new AbortController(), groups: new Set(), share: 0 };
+  const onFound = (group: number) => search.groups.add(group);
+  const onProgress = (share: number) => {
+    search.share = share;
   };
-  run().catch((thrown: unknown) => {
-    failure = { thrown };
-  });
-  return {
-    has: (group: number): boolean => groups.has(group),
-    /** @throws its failure: `invalid-filter`, `input-changed` */
-    readProgress(): NonNullable<GroupRows["searched"]> {
-      if (failure !== undefined) throw failure.thrown;
-      return { share };
+  searchGroups(dataset, sought, { signal: search.ending.signal, onFound, onProgress }).then(
+    () => onProgress(1),
+    (thrown: unknown) => {
+      search.failure = { thrown };
     },
-    end: () => ending.abort(),
-  };
+  );
+  return search;
 };

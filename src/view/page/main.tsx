@@ -23,10 +23,7 @@ const App = () => {
   const [isMarkdownOn, setMarkdownOn] = useState(false);
   const toggleHelp = () => setHelpOpen(!isHelpOpen);
   const toggleMarkdown = () => setMarkdownOn(!isMarkdownOn);
-  const goUp = () => {
-    const above = parentQuery(query);
-    if (above !== undefined) location.assign(linkTo(above));
-  };
+  const goUp = () => location.assign(linkTo(parentQuery(query)));
   const main = useRef<HTMLElement>(null);
   useKeys({ "?": toggleHelp, m: toggleMarkdown, Escape: isHelpOpen ? toggleHelp : goUp });
   const { group, trajectory } = query;
