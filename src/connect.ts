@@ -29,7 +29,8 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   maxWaitMs: settings.require("max_wait"),
   waitsForHost: settings.source("max_wait") === "command line",
   insecureHttp: settings.get("insecure_http") === true,
-  onRetry: (why: Failure, maxWaitMs: number) => void screen.noticeRetry(why, maxWaitMs),
+  onRetry: (why: Failure, maxWaitMs: number) =>
+    screen.notice(`${why.message}; retrying for up to ${Math.round(maxWaitMs / 1000)} s (--max-wait)`),
   trace: flags.debug ? screen.trace : undefined,
 });
 

@@ -2,7 +2,7 @@
 import { inputChanged } from "../input/index.ts";
 import { hasZeroVariance } from "./dataset-problems.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
-import { median, type Sketch, sketchDeviation, toWeights } from "./metrics/sketch.ts";
+import { median, sketchDeviation, toWeights } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
 /** Adds groups to the metrics, and subtracts invalid trajectories. @throws Failure `input-changed` */
@@ -42,12 +42,6 @@ const subtractParts = async (dataset: IndexedGroups, group: number): Promise<voi
   }
 };
 
-const toDistribution = (sketch: Sketch) => {
-  const weights = toWeights(sketch);
-  const { count, least, most, mean } = sketch;
-  return { count, least, most, mean, spread: sketchDeviation(sketch), median: median(weights), weights };
-};
-
 export type Distributions = ReturnType<typeof collectDistributions>;
 
 /** Returns the distribution of rewards, and counts what can be trained on. */
@@ -59,8 +53,11 @@ export const collectDistributions = (dataset: IndexedGroups) => {
     counts.of++;
     if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.withSignal++;
   }
+  const { count, least, most, mean } = found.rewards;
+  const weights = toWeights(found.rewards);
+  const spread = sketchDeviation(found.rewards);
   return {
-    rewards: toDistribution(found.rewards),
+    rewards: { count, least, most, mean, spread, median: median(weights), weights },
     groups: counts,
     sampled: found.tally.sampled,
   };

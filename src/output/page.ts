@@ -106,6 +106,7 @@ const isBetterBelow = (
 const defaultBlockLines = 24;
 const tailLines = 4;
 
+/** Fewer lines are not worth omitting. */
 const minOmittedLines = 8;
 
 /** Characters of a portion of a block, and of each end of a long block that are laid out. */
@@ -146,6 +147,7 @@ function* blockLines(
   yield [...head.slice(0, maxBlockLines - tailLines), note, ...tail.slice(-tailLines)];
 }
 
+/** Columns of the indent that a folded line keeps, so that space is left for text. */
 const maxKeptIndent = 16;
 
 const leadingSpaces = (line: string): string => {

@@ -1,5 +1,5 @@
 /** The output of one run: the format of its result, its colors, and both streams. */
-import { type Failure, type Problem, toProblemDocument } from "../failure.ts";
+import { type Problem, toProblemDocument } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, listSecrets } from "../host.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
@@ -139,6 +139,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
   const startSpinner = (label: string): ProgressIndicator => {
     spinner?.stop();
     const clean = (text: string) => safe.line(text).slice(0, labelColumns());
+    // Without a size, the spinner could not clear its lines.
     spinner = terminal.isSizeUnknown ? noProgress : openSpinner({ host, label, color: errorColor, clean });
     return spinner;
   };
@@ -192,9 +193,6 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
       if (isForProgram || options.quiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-
-    noticeRetry: async (why: Failure, maxWaitMs: number): Promise<void> =>
-      notice(`${why.message}; retrying for up to ${Math.round(maxWaitMs / 1000)} s (--max-wait)`),
 
     /** Prints a warning; omitted with `--quiet`, and with `--json`, because the result contains it. */
     warn: (problem: Problem): void => {

@@ -209,6 +209,7 @@ const layOutRows = (
   return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
 };
 
+/** Columns of a cell in a section. */
 const maxCellWidth = 1000;
 
 function* rowSections(columns: readonly TableColumn[], width: number): Generator<Section, void> {
