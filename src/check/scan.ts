@@ -187,6 +187,7 @@ const reportFault = (
 
 const maxWordLength = 40;
 
+/** Bytes before a fault that are searched for its key and the character before it. */
 const maxAheadBytes = 2 ** 12;
 
 const formatCharacter = (bytes: Buffer, at: number): string => {

@@ -92,7 +92,7 @@ const maxCharacters = 200;
 const maxMemberBytes = 10_000;
 
 /** Reads the prompt and the key of a group from its start. @throws Failure `input-changed` */
-export const readGroupHead = async (dataset: Dataset, group: number, groupBy: string | undefined) => {
+export const readGroupHead = (dataset: Dataset, group: number, groupBy: string | undefined) => {
   const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
   const bytes = readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
   const own = listMemberSpans(bytes, { start: skipWhite(bytes, 0) });

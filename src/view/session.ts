@@ -43,7 +43,7 @@ export const openSession = (shown: ViewInput) => {
     search: searches.search,
     readRow: async (facts) => ({
       ...facts,
-      ...(await readGroupHead(dataset, facts.group, inputOptions.groupBy)),
+      ...readGroupHead(dataset, facts.group, inputOptions.groupBy),
       logged: logged?.[facts.group] ?? null,
     }),
     readContent: async (group) => ({
