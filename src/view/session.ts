@@ -60,11 +60,10 @@ export const openSession = (shown: ViewInput) => {
     async measure(signal: AbortSignal): Promise<void> {
       for await (const { group, rewards } of readRewards(dataset, signal)) {
         measured = group + 1;
-        const [facts, finite] = [groups[group], rewards.filter(Number.isFinite)];
-        if (facts === undefined || finite.length === 0) continue;
-        const { mean, deviation } = computeMoments(finite);
-        const moments = finite.length === rewards.length ? { mean, spread: deviation } : {};
-        groups[group] = { ...facts, rewards: finite, ...moments };
+        const [facts, areFinite] = [groups[group], rewards.every(Number.isFinite)];
+        if (facts === undefined || rewards.length === 0) continue;
+        facts.rewards = areFinite ? rewards : rewards.filter(Number.isFinite);
+        if (areFinite) ({ mean: facts.mean, deviation: facts.spread } = computeMoments(rewards));
       }
       measured = count;
       isMeasured = true;
@@ -76,16 +75,25 @@ export const openSession = (shown: ViewInput) => {
   };
 };
 
-const listGroups = (dataset: Dataset, findings: readonly Finding[]): GroupFacts[] => {
-  const rules: string[][] = Array.from({ length: dataset.groups.count }, () => []);
-  for (const { group, rule } of findings) if (group !== null) rules[group]?.push(rule);
-  return rules.map((own, group) => ({
+type MeasuredFacts = { -readonly [Key in keyof GroupFacts]: GroupFacts[Key] };
+
+const listGroups = (dataset: Dataset, findings: readonly Finding[]): MeasuredFacts[] => {
+  // Shared, because there can be many groups.
+  const none: readonly string[] = [];
+  const noRewards: readonly number[] = [];
+  const rules = new Map<number | null, string[]>();
+  for (const { group, rule } of findings) {
+    const own = rules.get(group);
+    if (own === undefined) rules.set(group, [rule]);
+    else own.push(rule);
+  }
+  return Array.from({ length: dataset.groups.count }, (_, group) => ({
     group,
     file: locateGroup(dataset, group).file,
     size: dataset.groups.trajectoriesOf(group),
     untrainable: findUntrainableReason(dataset, group),
-    rules: own,
-    rewards: [],
+    rules: rules.get(group) ?? none,
+    rewards: noRewards,
     mean: null,
     spread: null,
   }));
