@@ -20,10 +20,13 @@ export const explain = command({
     const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
       const wanted = "an error code, an exit code or a rule from `rollcall explain`";
-      const near = findNearest(
-        name,
-        topics.map((topic) => topic.name),
-      );
+      const { presentRuleName } = await import("../../check/index.ts");
+      const near =
+        presentRuleName(name) ??
+        findNearest(
+          name,
+          topics.map((topic) => topic.name),
+        );
       throw wrongValue("<name>", typed, wanted, near);
     }
     if (name === undefined || screen.format === "csv") {
