@@ -85,7 +85,7 @@ export const findCredential = async (
 
 const shownHeaderNames = new Set(
   `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key if-match
-  if-modified-since if-none-match if-unmodified-since last-modified range request-id retry-after server
+  if-modified-since if-none-match if-unmodified-since last-modified range request-id retry-after retry-after-ms server
   transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 

@@ -183,10 +183,12 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxBytes: number): Pr
   }
 };
 
-/** Returns the wait that a service asks for, in seconds or until a date (RFC 9110, 10.2.3). */
+/** Returns the wait that a service asks for: milliseconds, seconds or a date (RFC 9110, 10.2.3). */
 export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number): number | undefined => {
-  const text = (headers["retry-after"] ?? "").trim();
-  if (/^\d{1,12}(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  const [exact = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
+  const isNumber = /^\d{1,12}(\.\d+)?$/;
+  if (isNumber.test(exact)) return Number(exact);
+  if (isNumber.test(text)) return Number(text) * 1000;
   const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };

@@ -98,6 +98,8 @@ describe("the wait before a retry", () => {
     ["a date", { "retry-after": "Thu, 01 Jan 2026 00:00:20 GMT" }, 20_000],
     ["an old kind of date", { "retry-after": "Thursday, 01-Jan-26 00:00:20 GMT" }, 20_000],
     ["a date that has passed", { "retry-after": "Thu, 01 Jan 2026 00:00:00 GMT" }, 250],
+    ["milliseconds", { "retry-after-ms": "1250" }, 1250],
+    ["milliseconds next to seconds", { "retry-after-ms": "1250", "retry-after": "2" }, 1250],
   ])("lasts as long as the service asks in %s", async (_, headers, ms) => {
     const now = Date.UTC(2026, 0, 1, 0, 0, 0);
     expect(await waitsFor([busy(headers, 429)], { now })).toEqual([ms]);
