@@ -25,7 +25,7 @@ export {
   type SourceTrajectory,
 } from "./group-bytes.ts";
 export { collectDistributions, type Distributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
-export { computeMoments } from "./metrics/sums.ts";
+export { computeMoments, findBounds } from "./metrics/sums.ts";
 export { Column, Digests, DigestTable } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
 export { compareRequests } from "./parts/requests.ts";

@@ -1,5 +1,5 @@
 /** The charts: rewards as bars, groups by mean and spread as dots, and the means of files. */
-import { computeMoments } from "../groups/index.ts";
+import { computeMoments, findBounds } from "../groups/index.ts";
 import { relativePosition } from "./answer-queries.ts";
 import type { Charts, Dot, FileSummary, GroupFacts, RewardCount } from "./answers.ts";
 
@@ -28,7 +28,7 @@ const countRewards = (rewards: readonly number[]): readonly RewardCount[] => {
 };
 
 const countInRanges = (rewards: readonly number[]): readonly RewardCount[] => {
-  const { least, most } = computeMoments(rewards);
+  const { least, most } = findBounds(rewards);
   // Smaller numbers, because the multiple of a wide range exceeds a double.
   const [from, to] = [least / 64, most / 64];
   const edge = (at: number) => (at === barCount ? most : 64 * (from + ((to - from) * at) / barCount));
@@ -45,15 +45,15 @@ const countInRanges = (rewards: readonly number[]): readonly RewardCount[] => {
 };
 
 const computeDots = (groups: readonly GroupFacts[]): readonly Dot[] => {
-  const measured = groups.flatMap(({ mean, spread }) => (mean === null || spread === null ? [] : { mean, spread }));
   const axes = {
-    mean: computeMoments(measured.map(({ mean }) => mean)),
-    spread: computeMoments(measured.map(({ spread }) => spread)),
+    mean: findBounds(groups.flatMap(({ mean }) => mean ?? [])),
+    spread: findBounds(groups.flatMap(({ spread }) => spread ?? [])),
   };
   const cellOf = (value: number, axis: "mean" | "spread"): number =>
     Math.min(cells[axis] - 1, Math.floor(relativePosition(value, axes[axis].least, axes[axis].most) * cells[axis]));
   const dots = new Map<number, Dot>();
-  for (const { mean: x, spread: y } of measured) {
+  for (const { mean: x, spread: y } of groups) {
+    if (x === null || y === null) continue;
     const key = cellOf(x, "mean") * cells.spread + cellOf(y, "spread");
     const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {
