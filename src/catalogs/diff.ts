@@ -12,7 +12,7 @@ export interface Change {
   readonly change: string;
   /** The name of the fact on the wire; null for a whole model. */
   readonly field: string | null;
-  /** The values of the wire; null if absent. */
+  /** The values on the wire; null if absent. */
   readonly from: unknown;
   readonly to: unknown;
 }
@@ -39,14 +39,14 @@ const compareModels = (
   older: CatalogModel | undefined,
   newer: CatalogModel | undefined,
 ): readonly Change[] => {
-  const name = typedValue((newer ?? older)?.name) ?? typedValue(older?.name);
+  const name = typedValue(newer?.name) ?? typedValue(older?.name);
   if (older === undefined || newer === undefined) {
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
   }
   const [before, after] = [readFacts(older), readFacts(newer)];
-  const isPrice = (field: string): number => Number(field.startsWith("pricing"));
+  const rank = (field: string): number => (field.startsWith("pricing") ? 0 : 1);
   return [...new Set([...before.keys(), ...after.keys()])]
-    .sort((a, b) => isPrice(b) - isPrice(a))
+    .sort((a, b) => rank(a) - rank(b))
     .flatMap((field): readonly Change[] => {
       const change = changesByField.get(field) ?? "price";
       const [was, is] = [before.get(field) ?? null, after.get(field) ?? null];

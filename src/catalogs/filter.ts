@@ -75,7 +75,7 @@ const countryCodes: Strings = [
   "UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW",
 ].flatMap((line) => line.split(" "));
 
-/** The words are the country of each data center; an empty text for a data center without a country. */
+/** The words are the countries of the data centers. A data center without a country has an empty word. */
 const countryOption = (name: WordsName, holds: Holds): WordsOption => ({
   ...{ name, holds, column: "datacenters.country_code" },
   of: ({ datacenters }) => (typedValue(datacenters) ?? []).map(({ country_code: code }) => typedValue(code) ?? ""),
@@ -157,7 +157,7 @@ const listCriteria = (filter: Filter, now: number) => {
     // An unreadable date is neither past nor future.
     add(["deprecation_date"], (model) => {
       const end = deprecationDay(model);
-      return end !== undefined && (end ?? "9999-99-99") <= day === isWanted;
+      return end !== undefined && (end !== null && end <= day) === isWanted;
     });
   }
   return found;
@@ -167,7 +167,7 @@ export const filteredColumns = (filter: Filter): Strings => listCriteria(filter,
 
 export const hasFilters = (filter: Filter): boolean => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
-/** `now`: milliseconds since 1970. */
+/** @param now milliseconds since 1970 */
 export const createMatcher = (filter: Filter, now: number): ((model: CatalogModel) => boolean) => {
   const criteria = listCriteria(filter, now);
   return (model) => criteria.every(({ test }) => test(model));

@@ -1,4 +1,4 @@
-/** Compares locked models with the catalogs. Finds regressions by a table of rules, and replacements. */
+/** Compares locked models with the catalogs. Finds regressions, each by a rule, and models to use instead. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import * as decimals from "../decimal.ts";
 import type { Severity } from "../failure.ts";
@@ -89,7 +89,7 @@ const replaceableRules: readonly RuleName[] = [
 
 interface Regression {
   readonly rule: RuleName;
-  /** Below the model in the lock file. */
+  /** Relative to the model in the lock file. */
   readonly path: LockPath;
   /** The values for a person; empty if not stated. */
   readonly locked: string;
@@ -129,12 +129,12 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
       add("price-increased", ["pricing", name], values, `raised its ${name} price${rise}`);
     }
   }
-  const bits = countBits(is.quantization) - countBits(was.quantization);
-  if (was.quantization !== undefined && was.quantization !== is.quantization && !(bits > 0)) {
+  const addedBits = countBits(is.quantization) - countBits(was.quantization);
+  if (was.quantization !== undefined && was.quantization !== is.quantization && !(addedBits > 0)) {
     const values = [was.quantization, is.quantization];
     const change = `changed its quantization from ${values.join(" to ")}`;
     const message = is.quantization ? change : `no longer states its quantization (was ${was.quantization})`;
-    add(bits < 0 ? "quantization-decreased" : "quantization-changed", ["quantization"], values, message);
+    add(addedBits < 0 ? "quantization-decreased" : "quantization-changed", ["quantization"], values, message);
   }
   for (const [field, name, rule] of [
     ["context_length", "context", "context-decreased"],
@@ -182,7 +182,7 @@ const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals
 
 export const acceptAdvice = "accept the change with `rollcall catalog lock`, or silence the rule with --allow <rule>";
 
-/** True if `catalog lock` can accept a regression: the catalog still has the model, and the date does not decide. */
+/** True if `catalog lock` can accept a regression. It cannot accept a removed model or a deprecation. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
 
 export type VerifiedFact = ReturnType<typeof verifyLock>[number];
@@ -205,15 +205,15 @@ export const verifyLock = (
       .sort((a, b) => countChanges(a) - countChanges(b) || a.length - b.length);
     const errors = regressions.filter(({ rule }) => rules[rule].severity === "error");
     // If only prices rose, only a cheaper model helps.
-    const isCheaper = errors.every(({ rule }) => rule === "price-increased");
-    const replacement = errors.length > 0 ? findReplacement(locked, models, { policy, isCheaper }) : undefined;
+    const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
+    const replacement = errors.length > 0 ? findReplacement(locked, models, { policy, needsCheaper }) : undefined;
     const { id, prompt, completion } = replacement ?? {};
-    const why = `because no other model in the ${locked.catalog} catalog can replace it${isCheaper ? " for less" : ""}`;
+    const why = `because no other model in the ${locked.catalog} catalog can replace it`;
     const adviceFor = (rule: RuleName): string => {
       if (errors.length === 0) return acceptAdvice;
       if (id !== undefined) return `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
       const way = isAcceptable(rule) ? "accept the change with `rollcall catalog lock`" : `pass --allow ${rule}`;
-      return `${way}, ${why}`;
+      return `${way}, ${why}${needsCheaper ? " for less" : ""}`;
     };
     const facts = regressions.map((regression) => {
       const { rule, path } = regression;
@@ -233,14 +233,14 @@ const countChanges = (found: readonly Regression[]): number =>
 const findReplacement = (
   locked: LockedModel,
   models: readonly LockedModel[],
-  { policy, isCheaper }: { readonly policy: LockPolicy; readonly isCheaper: boolean },
+  { policy, needsCheaper }: { readonly policy: LockPolicy; readonly needsCheaper: boolean },
 ) => {
   const priced = models.flatMap((model) => {
     const [prompt, completion] = [parsePrice(model.pricing?.prompt), parsePrice(model.pricing?.completion)];
     return prompt && completion ? [{ model, prompt, completion, sum: decimals.addDecimals(prompt, completion) }] : [];
   });
   priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
-  const own = isCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
+  const own = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
   const canReplace = (model: LockedModel): boolean =>
     findRegressions(locked, model, policy).every(({ rule }) => replaceableRules.includes(rule));
   const found = priced.find(({ model }) => model.id !== locked.id && canReplace(model));

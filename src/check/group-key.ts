@@ -26,10 +26,10 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
     inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [`${name}.`] : [],
   );
   return ["", ...new Set(holders.slice(0, maxObjects))].flatMap((holder) =>
-    groupKeyCandidates.flatMap((own) => {
-      const name = `${holder}${own}`;
-      const key = toPaths(name).map((path) => getValue(value, path));
-      const found = key.find((one) => one !== undefined && one !== null);
+    groupKeyCandidates.flatMap((key) => {
+      const name = `${holder}${key}`;
+      const values = toPaths(name).map((path) => getValue(value, path));
+      const found = values.find((one) => one !== undefined && one !== null);
       return found === undefined ? [] : [{ name, text: JSON.stringify(found) }];
     }),
   );
@@ -73,12 +73,12 @@ const enterStep = (given: JsonValue | undefined, step: string): JsonValue | unde
 
 const digestLength = 16;
 
-/** Formats a group key, by type and value: JSON, or the digest of an array or object. */
+/** Formats a group key: its JSON, or the digest of an array or object. Keys of different types differ. */
 const formatKey = ({ text, node }: JsonValue): string => {
   const kind = kindAt(text, node);
   const [start, end] = [json.startOf(text, node), json.endOf(text, node)];
-  const isPlain = json.detailOf(text, node) === end - start - 2;
-  if (kind === Kind.string && !isPlain) return JSON.stringify(json.readString(text, node));
+  const isUnescapedAscii = json.detailOf(text, node) === end - start - 2;
+  if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(text, node));
   // Integers above 2^53 can share a double, so their digits are compared.
   const value = kind === Kind.number ? json.readNumber(text, node) : Number.NaN;
   if (Number.isSafeInteger(value)) return JSON.stringify(value);

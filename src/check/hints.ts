@@ -101,9 +101,9 @@ const hintForWrapper = (holder: JsonObject): string | undefined => {
     if (hasAny(value, "messages_and_choices")) return `move the members of ${name} one level up`;
     if (hasAny(firstElement(value), "trajectories")) return `rename ${name} to trajectory_groups`;
     if (!hasAny(firstElement(value), ...trajectoryKeys)) continue;
-    // A list of trajectories is a group, unless their keys differ.
+    // A list of trajectories is a group, unless their group keys differ.
     const rows = areObjects(value) ? value : [];
-    const groupKey = groupKeyCandidates.find((own) => new Set(rows.map((row) => JSON.stringify(row[own]))).size > 1);
+    const groupKey = groupKeyCandidates.find((each) => new Set(rows.map((row) => JSON.stringify(row[each]))).size > 1);
     if (groupKey === undefined || !/^\w+$/.test(key)) return `rename ${name} to trajectories`;
     return `write the trajectories in ${key} on separate lines, and group them with --group-by ${groupKey}`;
   }

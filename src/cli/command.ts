@@ -33,7 +33,7 @@ interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above ext
   run?(context: Context, typed: Values<Args & Options & Above>, program: Program): Promise<void>;
 }
 
-/** Defines a command, with the types of its `run` from its kinds. */
+/** Defines a command. The kinds of its arguments and options give `run` the types of the typed values. */
 export const command = <
   const Args extends Kinds = Record<never, never>,
   const Options extends Kinds = Record<never, never>,

@@ -12,7 +12,7 @@ export interface ClientOptions {
   readonly host: Host;
   /** The URL of a host of the contract, without a trailing slash. @throws Failure if it is not set */
   readonly baseUrl: (host: EndpointHost) => string;
-  /** Finds the credential for a use. Called when a request needs it, and after a 401, then with `refused`. */
+  /** Finds the credential for a use. Called when a request needs it, and again with `refused` after a 401. */
   readonly credential: (
     use: CredentialUse,
     about: { readonly origin: string; readonly refused: boolean },

@@ -60,7 +60,7 @@ export const buildHeaders = (
 export const userAgent = ({ nodeVersion, platform }: Host): string =>
   `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** The value of `Authorization` (interface 5). A pair with a line end stays as it is, an invalid header. */
+/** The value of `Authorization` (interface 5). A pair with a line end is not encoded, so it is rejected. */
 const buildAuthorization = (scheme: AuthScheme, { secret, username = "api" }: Credential): string => {
   if (scheme === "bearer") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
@@ -97,13 +97,13 @@ export const toShownHeaders = (headers: Headers, project: string | undefined): r
     return shownHeaderNames.has(lower) || lower === project?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
-/** Prints a request with `--debug`, then its reply: listed headers, never bodies or credentials. */
+/** Prints a request with `--debug`; the result prints its reply: listed headers, never bodies or credentials. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
-  { headers, project, ...to }: { method: string; url: string; headers: Headers; project?: string | undefined },
+  { method, url, headers, project }: { method: string; url: string; headers: Headers; project?: string | undefined },
 ): ((reply: Pick<ExchangeResult, "status" | "headers" | "error">, bytes: number | string) => void) => {
   const started = host.elapsed();
-  for (const line of [`${to.method} ${to.url}`, ...toShownHeaders(headers, project)]) trace?.(`> ${line}`);
+  for (const line of [`${method} ${url}`, ...toShownHeaders(headers, project)]) trace?.(`> ${line}`);
   return ({ status, headers, error }, bytes) => {
     const took = `after ${Math.round(host.elapsed() - started)} ms`;
     if (status !== undefined) trace?.(`< ${status} ${took}, ${bytes} bytes`);

@@ -26,7 +26,7 @@ export const listEmbedded = (document: Value): readonly Value[] =>
 
 /** Returns the documents of subagents that steps refer to, in other files. */
 export const listSubagents = (document: Value): readonly Reference[] => {
-  const embedded = new Set(listEmbedded(document).map((own) => idsOf(own)[0]));
+  const embedded = new Set(listEmbedded(document).map((subagent) => idsOf(subagent)[0]));
   return document
     .items("steps")
     .flatMap((step) => step.items("observation", "results"))

@@ -158,13 +158,13 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     return isOne ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
   const subagentHistories = ({ value, file }: LocatedDocument): readonly History[] => {
-    const embedded = listEmbedded(value).map((own) => ({ value: own, file }));
+    const embedded = listEmbedded(value).map((document) => ({ value: document, file }));
     const files = listSubagents(value).flatMap((reference) => {
       const missing = `a subagent's trajectory is missing: ${reference.path ?? reference.ids[0]}`;
       return readReference(reference, file, missing) ?? [];
     });
-    return [...embedded, ...files].flatMap((own) => {
-      const parts = partsOf(own);
+    return [...embedded, ...files].flatMap((document) => {
+      const parts = partsOf(document);
       return [...historiesOf(parts), ...parts.flatMap(subagentHistories)];
     });
   };

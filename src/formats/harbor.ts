@@ -61,15 +61,15 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
   const steps = value.get("step_results");
   if (steps?.get(0) !== undefined) throw new ConversionError("trials of several steps are not supported", steps);
   const type = value.get("exception_info", "exception_type");
-  const document = run.readDocument(record, trajectoryFile);
-  if (document?.document === undefined)
+  const agent = run.readDocument(record, trajectoryFile);
+  if (agent?.document === undefined)
     throw new ConversionError(`the trajectory ${trajectoryFile} is missing or not JSON`, value);
-  const atif = readAtif(run, { value: document, file: document.document }, openLinks(run));
+  const atif = readAtif(run, { value: agent, file: agent.document }, openLinks(run));
   const trajectory = buildTrajectory({
     ...atif,
     reward,
     metrics: [...atif.metrics, ...value.metricMembers("agent_result"), ...rewards.filter(([key]) => key !== "reward")],
-    // Values of the result override those of the document.
+    // Values of the result override those of the agent's document.
     metadata: new Map<string, Member[1]>([
       ...atif.metadata,
       ...value.flatMembers(),
@@ -77,10 +77,10 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
     ]),
     startTime: value.get("started_at") ?? atif.startTime,
   });
-  return { ...trajectory, documents: [document, ...atif.documents] };
+  return { ...trajectory, documents: [agent, ...atif.documents] };
 };
 
-/** Returns the reward named reward. @throws ConversionError if there are only others */
+/** Returns the reward with the key `reward`. @throws ConversionError if there are rewards, but all with other keys */
 const rewardIn = (value: Value, rewards: Members): Value | undefined => {
   const own = rewards.find(([key]) => key === "reward")?.[1];
   const [other] = rewards;

@@ -78,7 +78,7 @@ type Scores = ReadonlyMap<string, Value>;
 const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom === undefined && rewards === undefined) {
-    throw missingReward(sample, [...scores.keys()].map((own) => `scores.${own}.value`).join(" or ") || undefined);
+    throw missingReward(sample, [...scores.keys()].map((name) => `scores.${name}.value`).join(" or ") || undefined);
   }
   if (rewardFrom !== undefined) {
     const [first, name, ...rest] = rewardFrom;

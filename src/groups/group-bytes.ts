@@ -84,7 +84,7 @@ export const composeGroup = (
   group: number,
   { window, positions }: { window: ReadWindow; positions?: readonly number[] | undefined },
 ): Buffer => {
-  const parts = listParts(dataset, group).map((own) => window.readPartNow(own));
+  const parts = listParts(dataset, group).map((part) => window.readPartNow(part));
   const [whole = lineEnd] = parts;
   const isBare = dataset.groups.isBare(group);
   const spans = isBare || positions === undefined ? [] : findTrajectorySpans(whole, { kind: "group" });

@@ -66,7 +66,7 @@ export const closeSources = async (sources: Iterable<Source>): Promise<void> => 
 /** Returns the text of a file: a source, or a file that a source was converted from. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
-  sources.map(({ origin }) => origin?.textOf(file)).find((own) => own !== undefined);
+  sources.map(({ origin }) => origin?.textOf(file)).find((text) => text !== undefined);
 
 /** The first file of a source, as given. */
 export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;

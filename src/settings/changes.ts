@@ -107,7 +107,7 @@ export const findSettingProblem: typeof checkSetting = (name, value, layers) => 
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
-/** Called before a profile is created, with the failure for a mistyped name. */
+/** Asks before a profile is created, because its name may be mistyped. Throws the failure if it cannot ask. */
 type Confirm = (failure: Failure) => Promise<void>;
 
 export const setSetting = async (
@@ -158,7 +158,7 @@ export const unsetSettings = async (sources: ChangeSources, typed: readonly stri
   return { profile, names, absent: all.filter((name) => !names.includes(name)) };
 };
 
-/** Returns a profile's settings in the form of `importSettings`. @throws Failure `setting-invalid` */
+/** Returns a profile's settings in the form that `importSettings` reads. @throws Failure `setting-invalid` */
 export const exportSettings = (sources: ChangeSources) => {
   const layers = lookup.findLayers(sources);
   const { profile, saved } = layers;
@@ -206,9 +206,9 @@ export const findProfile = (sources: ChangeSources, profile: string) => {
 
 export const useProfile = async (sources: ChangeSources, name: string): Promise<void> => {
   findProfile(sources, name);
-  await changeSaved(sources.host, "settings", (_, others) => {
-    if (name === lookup.defaultProfile) delete others.profile;
-    else others.profile = name;
+  await changeSaved(sources.host, "settings", (_, otherMembers) => {
+    if (name === lookup.defaultProfile) delete otherMembers.profile;
+    else otherMembers.profile = name;
   });
 };
 
@@ -217,10 +217,10 @@ export const deleteProfile = async (sources: ChangeSources, name: string) => {
   const { keys } = findProfile(sources, name);
   if (keys.length > 0) await changeSaved(host, "credentials", (profiles) => profiles.delete(name));
   let wasInUse = false;
-  await changeSaved(host, "settings", (profiles, others) => {
+  await changeSaved(host, "settings", (profiles, otherMembers) => {
     profiles.delete(name);
-    wasInUse = others.profile === name;
-    if (wasInUse) delete others.profile;
+    wasInUse = otherMembers.profile === name;
+    if (wasInUse) delete otherMembers.profile;
   });
   return { wasInUse };
 };
@@ -258,11 +258,11 @@ export const renameProfile = async (
     });
   }
   let account = from;
-  await changeSaved(host, "settings", (profiles, others) => {
+  await changeSaved(host, "settings", (profiles, otherMembers) => {
     const saved = { account: from, ...profiles.get(from) };
     profiles.set(to, saved);
     profiles.delete(from);
-    if (others.profile === from) others.profile = to;
+    if (otherMembers.profile === from) otherMembers.profile = to;
     if (typeof saved.account === "string") account = saved.account;
   });
   return { account };

@@ -13,9 +13,9 @@ const formatWhere = ({ option, environment, file, line, column }: FailureLocatio
 
 /** @param invalid a value without secrets, and the profile that it is saved in */
 export const invalidSetting = (
-  invalid: {
-    [Name in "setting" | "value" | "wanted"]: string;
-  } & { [Name in "suggestion" | "profile"]?: string | undefined } & { where: FailureLocation },
+  invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation } & {
+    [Name in "suggestion" | "profile"]?: string | undefined;
+  },
 ): Failure => {
   const { setting, value, wanted, suggestion, where, profile } = invalid;
   const from = formatWhere(where, profile);
@@ -54,7 +54,7 @@ export const profileExists = (profile: string): Failure =>
     hint: `choose another name, or run \`rollcall profile delete ${profile}\` first`,
   });
 
-/** @param where its name is from; a saved choice must change @param create how to create it */
+/** @param where the source of the name. For a saved name, the hint is `default`. @param create how to create it */
 export const unknownProfile = (
   profile: string,
   { known, where, create }: { known: readonly string[]; where: FailureLocation; create?: string },
@@ -85,9 +85,9 @@ export const invalidCredential = (
   fault: keyof typeof secretFaults,
   where: FailureLocation = {},
 ): Failure => {
-  const isPassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
-  const forCalls = "save a password for call read with ROLLCALL_PASSWORD or `rollcall auth login --for calls`";
-  const hint = isPassword ? `give the key alone, or ${forCalls}` : "give the key alone, on one line";
+  const mayBePassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
+  const forCalls = "if it is the password of call read, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`";
+  const hint = mayBePassword ? `give the key alone, or ${forCalls}` : "give the key alone, on one line";
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };
@@ -160,7 +160,7 @@ export const settingsLocked = (file: string): Failure =>
     retryable: true,
   });
 
-/** conf needs a home folder to write. */
+/** The package conf cannot be loaded without a home folder. */
 export const homeMissing = (cause: unknown): Failure =>
   new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", {
     hint: "set HOME to your home folder",

@@ -116,24 +116,24 @@ type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: Fa
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
   const { flags, env, saved, defaults, local, isNamed, profile } = layers;
   const { isOfService, derivedFrom, fallback, local: localDefault } = values.settings[name];
-  const found = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined =>
+  const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}): ResolvedSetting | undefined =>
     value === undefined || value === null || (value === "" && source !== "command line")
       ? undefined
       : { text: toSettingText(value), source, where: { setting: name, ...where } };
-  const typed = found(flags[name], "command line", { option: values.toOptionName(name) });
+  const typed = resolve(flags[name], "command line", { option: values.toOptionName(name) });
   if (typed !== undefined) return typed;
   const environment = values.toVariableName(name);
-  const fromProfile = name in saved ? found(saved[name], "profile", layers.where(name)) : undefined;
-  const fromEnvironment = found(env[environment], "environment", { environment });
+  const fromProfile = name in saved ? resolve(saved[name], "profile", layers.where(name)) : undefined;
+  const fromEnvironment = resolve(env[environment], "environment", { environment });
   const isProfileFirst = isOfService && isNamed;
   const effective = isProfileFirst ? (fromProfile ?? fromEnvironment) : (fromEnvironment ?? fromProfile);
   // A named profile with a base URL logs there, not to the log URL of the environment.
   const isReplaced = isNamed && name === "log_base_url" && fromProfile === undefined && Boolean(saved.base_url);
   // The local service has its own URLs and its own key.
   if (effective !== undefined && !isReplaced && !(isOfService && local)) return effective;
-  const other = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");
-  const ownDefault = typeof fallback === "function" ? fallback({ profile, other }) : fallback;
-  return found(defaults?.[name] ?? (local ? localDefault : undefined) ?? ownDefault, "default");
+  const text = derivedFrom === undefined ? "" : (resolveSetting(layers, derivedFrom)?.text ?? "");
+  const ownDefault = typeof fallback === "function" ? fallback({ profile, text }) : fallback;
+  return resolve(defaults?.[name] ?? (local ? localDefault : undefined) ?? ownDefault, "default");
 };
 
 /** @throws Failure `setting-invalid` */
@@ -145,7 +145,7 @@ export const findValue = <Name extends values.SettingName>(
   if (found === undefined) return undefined;
   const { text, source, where } = found;
   const { derivedFrom, parse } = values.settings[name];
-  // A default is invalid only if the setting that it is derived from is: the failure names that setting.
+  // A derived default is invalid only if the setting behind it is invalid. The failure then names that setting.
   if (source === "default" && derivedFrom !== undefined) findValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;

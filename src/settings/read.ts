@@ -106,7 +106,7 @@ export const settingMissing = (missing: values.SettingName, profile: string = de
   return new Failure("usage", "setting-missing", `${name} is not set`, { hint, where: { setting: name } });
 };
 
-const kinds = {
+const databases = {
   ledger: { title: "the ledger", variable: "ROLLCALL_LEDGER" },
   store: { title: "the store of the local service", variable: "ROLLCALL_STORE" },
 } as const;
@@ -121,9 +121,9 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
 const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
   /** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
-  const findDatabase = async (use: keyof typeof kinds, typed?: string): Promise<DatabaseLocation | undefined> => {
+  const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
-    const { title, variable } = kinds[use];
+    const { title, variable } = databases[use];
     hide(PGPASSWORD);
     const text = typed?.trim() ?? (await readText(variable));
     if (text === undefined || !urlPattern.test(text)) return undefined;
@@ -137,7 +137,7 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
     const path = parsed.url.href;
     // A typed URL has no password, but the same URL in the environment may have one.
     const own = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
-    for (const { secret } of [parsed, own ?? parsed])
+    for (const { secret } of own === undefined ? [parsed] : [parsed, own])
       for (const part of [secret, encodeURIComponent(secret)]) hide(part);
     if (typed !== undefined && parsed.secret !== "") {
       throw invalidDatabaseUrl({ path, title, wanted: "a URL without its password" });
@@ -155,7 +155,7 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
     const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
     return { path, passwordCommand: async () => await Promise.reject(failure) };
   };
-  const find = async (use: keyof typeof kinds, typed: string | undefined, file: string | undefined) =>
+  const find = async (use: keyof typeof databases, typed: string | undefined, file: string | undefined) =>
     (await findDatabase(use, typed)) ?? (file === undefined ? undefined : { path: file });
   return {
     ledgerPlace: async (typed?: string) => await find("ledger", typed, typed ?? findLedgerFile(host)),
@@ -166,7 +166,7 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
   };
 };
 
-/** Matches URLs, even incomplete ones, and connection strings of other programs, which are not names of files. */
+/** Matches texts that are not paths: URLs, even incomplete ones, and connection strings of other programs. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
 const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: string } | undefined => {

@@ -110,7 +110,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   return { members, where };
 };
 
-export type SavedChange = (profiles: Map<string, JsonObject>, others: Record<string, unknown>) => void;
+export type SavedChange = (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void;
 
 export const addMembers =
   (profile: string, added: JsonObject): SavedChange =>
@@ -137,11 +137,11 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
     if (lock === undefined) throw settingsLocked(path);
     try {
       const { members, profiles } = readSaved(host, kind);
-      const [changed, { profiles: _, ...others }] = [new Map(profiles), members];
-      change(changed, others);
+      const [changed, { profiles: _, ...otherMembers }] = [new Map(profiles), members];
+      change(changed, otherMembers);
       // A profile without settings exists, but a profile without credentials has nothing to log in with.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
-      writeSaved(Conf, file, { ...others, profiles: Object.fromEntries(kept) });
+      writeSaved(Conf, file, { ...otherMembers, profiles: Object.fromEntries(kept) });
     } finally {
       lock.release();
     }

@@ -92,7 +92,7 @@ const reservedHeaders =
 
 const parseHeaderName = (text: string): string | Rejected => {
   if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return reject("the name of a header, such as Vendor-Project");
-  return reservedHeaders.includes(text.toLowerCase()) ? reject("a header that requests do not use otherwise") : text;
+  return reservedHeaders.includes(text.toLowerCase()) ? reject("a header that has no other use in a request") : text;
 };
 
 const parseBoolean = (text: string): boolean | Rejected => {
@@ -119,14 +119,14 @@ interface Setting<Value> {
   readonly show?: (text: string) => string;
   readonly derivedFrom?: "base_url" | "vendor_prefix";
   /** Its default, or a function of the profile's name and the text of `derivedFrom`. */
-  readonly fallback?: string | ((around: { readonly profile: string; readonly other: string }) => string);
+  readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
   /** Its default in the profile `local`. Default: the same. */
   readonly local?: string;
   /** A valid value, if commands need one and there is no default. */
   readonly example?: string;
   /** True if the commands that need it have it as an option. */
   readonly hasOption?: true;
-  /** True if it belongs to a deployed service: a named profile overrides the environment, and `local` has none. */
+  /** True if it is of a deployed service: a named profile overrides the environment. The local service has its own. */
   readonly isOfService?: true;
 }
 
@@ -140,7 +140,7 @@ const definitions = {
     ...url,
     about: "URL to log trajectories to",
     derivedFrom: "base_url",
-    fallback: ({ other }) => other,
+    fallback: ({ text }) => text,
   },
   analysis_provider: { ...provider, about: "provider whose models and prices `catalog analysis` lists" },
   router_provider: { ...provider, about: "provider whose models and prices `catalog router` lists" },
@@ -160,7 +160,7 @@ const definitions = {
     about: "header with the project",
     parse: parseHeaderName,
     derivedFrom: "vendor_prefix",
-    fallback: ({ other }) => `${other.slice(0, 1).toUpperCase()}${other.slice(1)}-Project`,
+    fallback: ({ text }) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}-Project`,
   },
   account: { about: "owner of the logged trajectories", parse: parseName, fallback: ({ profile }) => profile },
   split: { about: "data split to log to", parse: parseName, example: "train", hasOption: true },

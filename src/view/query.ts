@@ -11,13 +11,13 @@ export type SortKey = z.output<typeof SortKey>;
 
 const bounds = [z.number(), z.number()] as const;
 
-/** From one number to another, inclusive, or exclusive of the second one. */
+/** From the first number to the second, inclusive. With `below`, the second number is excluded. */
 const Range = z.readonly(z.union([z.tuple(bounds), z.tuple([...bounds, z.literal("below")])]));
 export type Range = z.output<typeof Range>;
 
 const range = z.optional(Range);
 const text = z.optional(z.string());
-const number = z.optional(z.int().check(z.positive()));
+const ordinal = z.optional(z.int().check(z.positive()));
 
 const Query = z.readonly(
   z.object({
@@ -37,22 +37,20 @@ const Query = z.readonly(
     where: text,
     /** Shows the problems of the rule, or of all rules if it is `any`. */
     problems: text,
-    /** Shows a group, or one of its trajectories. From 1. */
-    group: number,
-    trajectory: number,
+    /** The number of the group or trajectory that is shown, from 1. */
+    group: ordinal,
+    trajectory: ordinal,
   }),
 );
 export type Query = z.output<typeof Query>;
 
 export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 
+const defaults = new Map<string, unknown>(Object.entries(allGroups));
+
 /** Formats a query as JSON, without default values. */
 export const formatQuery = (query: Query): string =>
-  JSON.stringify(query, (key, value) =>
-    Object.entries(allGroups).some(([name, defaultValue]) => name === key && defaultValue === value)
-      ? undefined
-      : value,
-  );
+  JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
 
 /** Parses the JSON of a query; undefined if invalid. An empty text selects all groups. */
 export const parseQuery = (json: string): Query | undefined => {

@@ -7,7 +7,7 @@ export const groupKeyNames: readonly string[] =
 interface Membership {
   /** Groups do not cross scopes. */
   readonly scope: number;
-  /** Undefined for a record that is a group. */
+  /** Undefined for a record that is a whole group. */
   readonly group: number | undefined;
   /** True for an unreadable record. */
   readonly isUnknown: boolean;
@@ -15,26 +15,26 @@ interface Membership {
 
 /**
  * Finds the groups that an unreadable record can belong to: adjacent groups, or all groups of its scope. Returns the
- * position of the record by group.
- * @param mayBeApart true if members of a group can be apart, unless multi-member groups show that they are adjacent
+ * position of that record for each of these groups.
+ * @param needsProof true if members of a group count as adjacent only if a group with two adjacent members proves it
  */
 export const findAmbiguousGroups = (
   memberships: readonly Membership[],
-  mayBeApart: boolean,
+  needsProof: boolean,
 ): ReadonlyMap<number, number> => {
-  const areApart = !areMembersAdjacent(memberships, mayBeApart);
+  const areApart = !areMembersAdjacent(memberships, needsProof);
   const ambiguous = new Map<number, number>();
   const addAmbiguous = (other: Membership | undefined, by: number): void => {
     if (other?.group === undefined || other.isUnknown || other.scope !== memberships[by]?.scope) return;
     if (!ambiguous.has(other.group)) ambiguous.set(other.group, by);
   };
-  const firsts = new Map<number, number>();
+  const firstUnknowns = new Map<number, number>();
   for (const [at, { scope, isUnknown }] of memberships.entries()) {
     if (!isUnknown) continue;
-    if (!firsts.has(scope)) firsts.set(scope, at);
+    if (!firstUnknowns.has(scope)) firstUnknowns.set(scope, at);
     if (!areApart) for (const next of [at - 1, at + 1]) addAmbiguous(memberships[next], at);
   }
-  for (const one of areApart ? memberships : []) addAmbiguous(one, firsts.get(one.scope) ?? -1);
+  if (areApart) for (const one of memberships) addAmbiguous(one, firstUnknowns.get(one.scope) ?? -1);
   return ambiguous;
 };
 

@@ -5,7 +5,7 @@ import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 
 type Row = catalogs.CatalogRow;
 
-/** One catalog, both, or the models that can be called with their entries in the catalogs. */
+/** One catalog, both, or the models that can be called, joined with their entries in the catalogs. */
 export type ListOf = catalogs.CatalogName | "all" | "priced";
 
 interface ExtraColumns {
@@ -57,7 +57,7 @@ export const deprecationMark = (now: number): DeprecationMark => {
   };
 };
 
-/** Returns the prices in `--sort` and `--max-price` that are outside the interface. Only these get columns. */
+/** Returns the prices outside the interface that get columns: those in `--sort` and `--max-price`. */
 export const listRequestedPrices = (typed: TypedFilter & Pick<TypedOrder, "sort">): readonly string[] => {
   const names = [...typed.sort, ...catalogs.filteredColumns(typed)].flatMap((column) => {
     const [, prefix, name = ""] = /^-?((?:entry\.)?pricing\.)?(.*)$/.exec(column) ?? [];

@@ -29,7 +29,7 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
   const flags = { ...context.flags, max_wait: "0s" };
   const reading = readSettings({ ...sources, flags });
   const settings = await reading.catch(() => undefined);
-  const timeoutMs = await reading.then((own) => own.get("timeout")).catch(() => undefined);
+  const timeoutMs = await reading.then((read) => read.get("timeout")).catch(() => undefined);
   const silenceMs = timeoutMs ?? defaultTimeoutMs;
   const asked = { context, settings, isOffline, silenceMs };
   const credentials = checks.checkCredentials(asked);

@@ -59,7 +59,7 @@ export const selectProblems = async (
   }
   // The first problem of each key, then the next ones with other messages.
   const distinct = [...kinds.values()].map(distinctMessages);
-  const ranks = Array.from({ length: maxShownPerRule }, (_, rank) => distinct.flatMap((own) => own[rank] ?? []));
+  const ranks = Array.from({ length: maxShownPerRule }, (_, rank) => distinct.flatMap((list) => list[rank] ?? []));
   const chosen = new Set(ranks.flat().slice(0, max));
   const hidden: RuleCount[] = [];
   const folded = new Map<Problem, Problem>();

@@ -62,10 +62,10 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
       problems: problems.map(toProblemDocument),
     } satisfies documents.LedgerVerified);
   } else {
-    const unfinished = files.length > 1 ? files.filter((own) => own.logged < own.read) : [];
-    for (const own of unfinished.slice(0, maxListed)) {
-      const state = own.logged === 0 ? "not logged" : `partly logged, ${own.logged} of ${own.read} groups`;
-      screen.notice(`${own.file}: ${state}`);
+    const unfinished = files.length > 1 ? files.filter((one) => one.logged < one.read) : [];
+    for (const one of unfinished.slice(0, maxListed)) {
+      const state = one.logged === 0 ? "not logged" : `partly logged, ${one.logged} of ${one.read} groups`;
+      screen.notice(`${one.file}: ${state}`);
     }
     if (unfinished.length > maxListed) screen.notice(`and ${unfinished.length - maxListed} more files`);
     if (isSame) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));

@@ -16,7 +16,7 @@ export interface NewRequest {
   readonly otherGroupKeys: ReadonlyMap<number, string>;
   readonly bytes: Uint8Array;
   readonly spans: readonly ids.TrajectorySpan[];
-  /** Another request with the key must have the same digest. */
+  /** All requests with the same key must have the same digest. */
   readonly idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface LoggedRequest {
   readonly isNew: boolean;
 }
 
-/** Requests in a transaction, and bytes of their bodies. */
+/** The limits of a transaction: its requests, and the bytes of their bodies. */
 const maxBatchRequests = 256;
 const maxBatchBytes = 32 * 2 ** 20;
 
@@ -188,7 +188,7 @@ const splitBytes = (bytes: Uint8Array, length: number): readonly Uint8Array[] =>
 const groupRows = ({ id, request }: WaitingRequest): readonly InsertedRow[] =>
   Array.from(request.otherGroupKeys, ([position, rest]): InsertedRow => [id, position, rest]);
 
-/** Bytes and rows of a statement, of which three copies are in memory. */
+/** The limits of a statement. Memory holds three copies of its values. */
 const maxStatementBytes = 4 * 2 ** 20;
 const maxStatementRows = 1000;
 
