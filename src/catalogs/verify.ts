@@ -83,8 +83,8 @@ export const lockRules: Readonly<Record<string, LockRule>> = rules;
 
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
 
-const replaceableRules: readonly RuleName[] = [
-  ...(["model-removed", "price-increased", "price-unknown", "quantization-changed", "max-output-decreased"] as const),
+const toleratedRules: readonly RuleName[] = [
+  ...(["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"] as const),
 ];
 
 interface Regression {
@@ -229,7 +229,7 @@ export const verifyLock = (
 const countChanges = (found: readonly Regression[]): number =>
   found.filter(({ rule }) => !deprecationRules.includes(rule)).length;
 
-/** Finds the cheapest model that breaks only replaceable rules. Its prices are in US dollars per million tokens. */
+/** Finds the cheapest model that breaks only tolerated rules. Its prices are in US dollars per million tokens. */
 const findReplacement = (
   locked: LockedModel,
   models: readonly LockedModel[],
@@ -242,7 +242,7 @@ const findReplacement = (
   priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
   const own = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
   const canReplace = (model: LockedModel): boolean =>
-    findRegressions(locked, model, policy).every(({ rule }) => replaceableRules.includes(rule));
+    findRegressions(locked, model, policy).every(({ rule }) => toleratedRules.includes(rule));
   const found = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
   if (found === undefined || (own !== undefined && decimals.compareDecimals(found.sum, own.sum) >= 0)) return undefined;
   const perMillion = (price: decimals.Decimal): string => decimals.formatDecimal(decimals.shiftDigits(price, 6));

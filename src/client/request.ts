@@ -76,11 +76,11 @@ export const findCredential = async (
 ): Promise<Credential | undefined> => {
   if (use === undefined) return undefined;
   const { origin } = to;
-  const isOther = (one: Credential) => one.secret !== refused?.secret || one.username !== refused.username;
+  const isNotRefused = (one: Credential) => one.secret !== refused?.secret || one.username !== refused.username;
   const latest = await options.credential(use, { origin, refused: false });
-  if (isOther(latest)) return latest;
+  if (isNotRefused(latest)) return latest;
   const fresh = await options.credential(use, { origin, refused: true });
-  return isOther(fresh) ? fresh : undefined;
+  return isNotRefused(fresh) ? fresh : undefined;
 };
 
 const shownHeaderNames = new Set(
