@@ -13,7 +13,8 @@ export const fieldPrefix = ({ path = [], ...problem }: Problem): string =>
 
 export const formatInputName = (file: string): string => (file === "-" ? "standard input" : file);
 
-export const skipRefusedHint = "pass --on-refused skip to reject these groups and send the others";
+export const skipRefusedHint =
+  "pass --on-refused skip to write the refused groups to the rejects file and send the others";
 
 export const resendAloneHint =
   "send the remaining groups in a separate file, because a rerun without a ledger logs everything again";

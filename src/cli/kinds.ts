@@ -85,7 +85,7 @@ export const count = (
   custom(about, value, (word, name) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
-    throw wrongValue(name, word, wanted || `a number from ${min} ${max === 999_999_999 ? "on" : `to ${max}`}`);
+    throw wrongValue(name, word, wanted || `a whole number from ${min} ${max === 999_999_999 ? "on" : `to ${max}`}`);
   });
 
 export const port = (usual: string): Kind<number> =>

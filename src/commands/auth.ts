@@ -126,7 +126,8 @@ const logOut = command({
     const { profile, removed, left } = await config.logout(toSettingsSources(context), { only });
     const what = removed.length === 0 ? "no key is saved" : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);
-    if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
+    if (left.length > 0)
+      screen.notice(`${left.join(", ")} ${left.length === 1 ? "is" : "are"} still set in the environment`);
     if (screen.isForProgram) await printDocument(screen, { profile, removed });
   },
 });

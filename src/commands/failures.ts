@@ -35,7 +35,8 @@ export const ledgerDiffers = (
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
-  let hint = `${resolveHint}, or find it with \`rollcall ledger status\` and decide with \`rollcall ledger resolve\``;
+  const decide = "find it with `rollcall ledger status` and decide with `rollcall ledger resolve`";
+  let hint = `${resolveHint}; otherwise, ${decide}`;
   if (missing > 0) {
     const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
     hint = `${fix}send the missing groups with \`rollcall log\`, or pass the --group-by and --ledger of the earlier run`;
@@ -46,7 +47,9 @@ export const ledgerDiffers = (
 };
 
 export const resolveHint =
-  "if the service honors Idempotency-Key, resolve it by rerunning `rollcall log` within 24 hours";
+  "if the service honors Idempotency-Key, resolve the request by rerunning `rollcall log` within 24 hours";
+
+export const decideHint = "pass --assume-logged if the service has its groups, or --resend if it does not";
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {
   const message = `no request with an unknown outcome has the id ${ids.join(", ")}, so nothing was changed`;

@@ -85,7 +85,7 @@ export const databaseRefused = ({ path, title, code }: FileError): Failure => {
 /** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
 export const invalidDatabaseUrl = (wrong: { path: string | undefined; title: string; wanted: string }): Failure => {
   const { path, title, wanted } = wrong;
-  const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (with %2F instead of /)`;
+  const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (there, write / in the password as %2F)`;
   const hint = `use ${wanted}, and set passwords only in ${passwords}`;
   const message = `invalid URL of ${title}${path === undefined ? "" : `: ${path}`}`;
   return new Failure("usage", "invalid-database-url", message, { hint });

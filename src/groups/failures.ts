@@ -59,11 +59,11 @@ export const invalidFilter = (
   hint = fault.includes("takes longer") ? slowHint : missingKeyHint,
 ): Failure =>
   position === undefined
-    ? new Failure("usage", "invalid-filter", `cannot parse --where ${text}: ${fault}`, {
+    ? new Failure("usage", "invalid-filter", `cannot parse --where "${text}": ${fault}`, {
         subject: fault,
         hint: "use a CEL expression over reward, metrics, metadata, messages, trajectory and group: --where 'reward > 0.5 && group.size >= 4'",
       })
-    : new Failure("usage", "invalid-filter", `cannot evaluate --where ${text} at ${position}: ${fault}`, {
+    : new Failure("usage", "invalid-filter", `cannot evaluate --where "${text}" at ${position}: ${fault}`, {
         subject: `${fault}, at ${position}`,
         hint,
       });

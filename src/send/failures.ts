@@ -89,13 +89,18 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   const { logged, ledger, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "none of it can be read" : `see ${file}`;
   const again = ledger ? ", then rerun the same command, which skips logged groups" : "";
-  return new Failure("partial", "log-rejected", `${sentences.formatRejected(facts)} (${where}), ${logged} logged`, {
-    hint: isConverted
-      ? `fix the input (problems: ${file}.reasons)${again}`
-      : `fix ${file} (problems: ${file}.reasons), then log ${file} alone`,
-    isConverted,
-    ...details,
-  });
+  return new Failure(
+    "partial",
+    "log-rejected",
+    `${sentences.formatRejected(facts)} (${where}), ${sentences.pluralize(logged, "group")} logged`,
+    {
+      hint: isConverted
+        ? `fix the input (problems: ${file}.reasons)${again}`
+        : `fix ${file} (problems: ${file}.reasons), then log ${file} alone`,
+      isConverted,
+      ...details,
+    },
+  );
 };
 
 export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDetails): Failure => {
@@ -118,6 +123,9 @@ interface UnknownFacts extends LogCounts {
   readonly retryFailure?: Error | undefined;
 }
 
+const checkServiceHint =
+  "check if the service has these groups: if not, pass --on-unknown resend; if so, run `rollcall ledger resolve`";
+
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
   const { logged, notSent, request, positions, canResolve, unknownFailure, retryFailure } = facts;
   const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
@@ -129,11 +137,11 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
     ? `${name} (${positions}) and earlier requests may or may not have been logged (${groups})`
     : `${name} may or may not have been logged (${groups}, ${positions})`;
   const [andRest, orRest] =
-    notSent > 0 ? [" and send the rest", ", or rerun the same command to send only the rest"] : ["", ""];
+    notSent > 0 ? [" and send the rest", "; to send only the rest, rerun the same command"] : ["", ""];
   const hint = canResolve
     ? `rerun the same command within 24 hours to resolve it${andRest}, because the service honors Idempotency-Key`
     : facts.ledger
-      ? `pass --on-unknown resend to send it again, or resolve it with \`rollcall ledger resolve\`${orRest}`
+      ? `${checkServiceHint}${orRest}`
       : "check the service before you send these groups again, because it may have them";
   const message = `${subject}${reasons}; groups: ${logged} logged, ${notSent} not sent`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });

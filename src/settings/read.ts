@@ -27,7 +27,8 @@ export const readSettings = async (given: SettingsSources) => {
   if (local) {
     const names = [...values.urlSettingNames.map(values.toVariableName), values.toVariableName("credential_command")];
     const set = [...names.filter((name) => host.env[name]), ...credentials.findSecretVariables(host)];
-    if (set.length > 0) notice(`not used with the local service: ${set.join(", ")}`);
+    const verb = set.length === 1 ? "is" : "are";
+    if (set.length > 0) notice(`${set.join(", ")} ${verb} not used with the local service`);
   }
   const requireSetting = <Name extends values.SettingName>(name: Name): values.SettingValues[Name] => {
     const value = findValue(layers, name);

@@ -165,7 +165,7 @@ describe("the profile local", () => {
       maxBodyBytes: 64 * 1024 * 1024,
     });
     expect(home.notices).toEqual([
-      "not used with the local service: ROLLCALL_BASE_URL, ROLLCALL_CREDENTIAL_COMMAND, ROLLCALL_TOKEN_FILE, ROLLCALL_API_KEY",
+      "ROLLCALL_BASE_URL, ROLLCALL_CREDENTIAL_COMMAND, ROLLCALL_TOKEN_FILE, ROLLCALL_API_KEY are not used with the local service",
     ]);
   });
 

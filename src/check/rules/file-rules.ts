@@ -214,11 +214,11 @@ export const jsonRules = {
     message: ({ last, isDocument }) => `the ${isDocument ? "document" : last ? "last line" : "line"} is truncated`,
     advice: ({ last, isDocument }) =>
       isDocument
-        ? "wait for the run to end, or write the document again"
+        ? "wait until the program that writes it ends, or write the document again"
         : last
-          ? "wait for the run to end, or delete the line"
+          ? "wait until the program that writes it ends, or delete the line"
           : "write the whole line",
-    why: "A run that is still writing, or that was killed, leaves half a line at the end.",
+    why: "A program that is still writing, or that was killed, leaves half a line at the end.",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
   "json-trailing-data": error<{ lacksBrace: boolean }>({

@@ -262,7 +262,7 @@ export const signalRules = {
     message: ({ version, newest, line }) =>
       `the group has policy version ${version}, older than version ${newest} earlier in the file (line ${line})`,
     redactedMessage: "the group has an older policy version than a group earlier in the file",
-    advice: "leave stale trajectories out, or log them with their own step",
+    advice: "leave stale trajectories out, or log them as a step of their own with --batch",
     why: "Groups of an older policy version are off-policy. They may come from another run.",
     example: versions(7, 8, 7),
   }),

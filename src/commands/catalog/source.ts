@@ -98,7 +98,7 @@ export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catal
   const unknown = catalogs.findUnknownWord(filter, models);
   if (unknown === undefined) return;
   const { option, word, usual, near, occurring } = unknown;
-  throw wrongValue(option, word, formatList(occurring.length === 0 ? usual : occurring), near);
+  throw wrongValue(option, word, `one of ${formatList(occurring.length === 0 ? usual : occurring)}`, near);
 };
 
 interface ModelName {

@@ -28,7 +28,7 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   unavailable: "The network or the service is unavailable. Rerunning the command is safe.",
   refused: "The service refused the request, or its answer does not match the API.",
   partial: "Some groups were logged. The rest was refused, rejected or not sent.",
-  unknown_outcome: "A request may or may not have been logged.",
+  unknown_outcome: "A request may or may not have been logged. The hint of the error says how to resolve it.",
   not_found: "The call, model or catalog entry does not exist.",
   differs: "The compared data differs.",
   storage: "rollcall cannot use one of its own files or folders.",

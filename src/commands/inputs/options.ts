@@ -6,7 +6,7 @@ import { type ReportFormat, reportFormats } from "../../output/index.ts";
 const parseShard = (word: string, option: string): { readonly part: number; readonly of: number } => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
   if (part >= 1 && part <= of) return { part, of };
-  throw cli.wrongValue(option, word, "a part and the number of parts, such as 3/64 (at most 999999)");
+  throw cli.wrongValue(option, word, "i/n with i from 1 to n, such as 3/64 (n at most 999999)");
 };
 
 export const selectionOptions = cli.inGroup("selection", {

@@ -37,7 +37,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
   const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend)
-    throw failures.optionMissing(first, second, `${failures.resolveHint}, or decide with ${first} or ${second}`);
+    throw failures.optionMissing(first, second, `${failures.resolveHint}; otherwise, ${failures.decideHint}`);
   const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
   const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
   const missing = typed.id.filter((id) => !unknown.has(id));
@@ -188,7 +188,8 @@ const openLedger = async (
   const place = await settings.ledgerPlace(typed.ledger);
   if (place === undefined) throw failures.ledgerLocationMissing(false);
   const isEverywhere = typed.allDestinations || (toRead && hasNoLogUrl(settings));
-  if (isEverywhere && !typed.allDestinations) screen.notice("no URL is set; showing requests to all destinations");
+  if (isEverywhere && !typed.allDestinations)
+    screen.notice("no URL is set, so this reads the requests to all destinations");
   const isOf = isEverywhere ? () => true : await destinationFilter(context, settings);
   const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(place.path);
   const ledger = await ledgers.openExistingLedger(place, {

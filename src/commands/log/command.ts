@@ -40,7 +40,7 @@ const options = {
       stopOrSkip,
     ),
     "on-refused": cli.choice(
-      "action for refused groups; skip writes them to the rejects file and sends the others (default: stop)",
+      "action if the service refuses groups; skip writes them to the rejects file and sends the others (default: stop)",
       stopOrSkip,
     ),
     rejects: cli.text("file for rejected groups (default: <file>.rejected)", "file"),
@@ -57,7 +57,6 @@ const options = {
       "action for requests with an unknown outcome; leave sends only other groups (default: stop)",
       ["stop", "resend", "leave"],
     ),
-    receipt: cli.text("write a JSON report of how each input value was converted", "file"),
   }),
   ...cli.inGroup("follow", {
     follow: {
@@ -76,6 +75,9 @@ const options = {
   }),
   ...selectionOptions,
   ...formatOptions,
+  ...cli.inGroup("formats", {
+    receipt: cli.text("write a JSON report of how each input value was converted", "file"),
+  }),
   ...strictnessOptions,
 };
 

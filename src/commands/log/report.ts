@@ -18,7 +18,10 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const isOfAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
   if (screen.isForProgram)
     return await printRaw(screen, Buffer.from(documentText(result, isOfAll ? undefined : measured, target)));
-  const ofInput = `all ${pluralize(measured.groups, "valid group")} of the input, ${measured.logged} logged`;
+  const ofInput =
+    measured.groups === 1
+      ? "the only valid group of the input, which was not logged"
+      : `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
   await printFacts(screen, {
     facts: [...resultFacts(result), ...plannedFacts(result, target)],
     metrics,

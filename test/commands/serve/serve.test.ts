@@ -213,8 +213,8 @@ describe("rollcall serve that cannot start", () => {
   });
 
   it.each<[args: readonly string[], said: string]>([
-    [["--port", "70000"], 'invalid --port "70000": expected a number from 0 to 65535'],
-    [["--port", "http"], 'invalid --port "http": expected a number from 0 to 65535'],
+    [["--port", "70000"], 'invalid --port "70000": expected a whole number from 0 to 65535'],
+    [["--port", "http"], 'invalid --port "http": expected a whole number from 0 to 65535'],
     [["--allow-host", "http://a"], 'invalid --allow-host "http://a"'],
     [["--max-body-size", "large"], "large"],
     [["--host", "0.0.0.0"], "listening on 0.0.0.0 exposes the service to other machines"],
