@@ -125,6 +125,16 @@ describe("an array that is longer than a block", () => {
     expect(await checkLists(3, 9)).toBeGreaterThan(0);
   });
 
+  it("has the columns of its one line without the byte order mark", async () => {
+    const long = `{"messages_and_choices":[],"reward":1,"logs":["${"x".repeat(2 ** 19)}"]}`;
+    const elements = [long, long, long].join(",");
+    const [file = ""] = filesOf(`\ufeff[${elements},{"messages_and_choices":[],"reward":"1"}]`);
+    const { problems } = await read([file], { strictness: defaultStrictness });
+    const [problem] = problems.sorted([file]).filter(({ severity }) => severity === "error");
+    const reward = `[${elements},{"messages_and_choices":[],"reward":`.length + 1;
+    expect([problem?.line, problem?.column]).toEqual([1, reward]);
+  });
+
   it("has the lines of its elements if line ends precede its bracket", async () => {
     const before = "\n [";
     const broken = { trajectories: [{ ...plain, reward: "1" }] };

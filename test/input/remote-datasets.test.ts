@@ -141,6 +141,15 @@ describe("a dataset on the Hub as input", () => {
     expect(document.groups.read).toBe(1);
   });
 
+  it("is read with the token in the cache folder of XDG_CACHE_HOME", async () => {
+    const { env } = await hub({ token: "hf_saved" });
+    const cache = newFolder();
+    mkdirSync(join(cache, "huggingface"));
+    writeFileSync(join(cache, "huggingface/token"), "hf_saved\n");
+    const { code } = await checked(["hf://datasets/o/n/data/deep/2.jsonl"], { ...env, XDG_CACHE_HOME: cache });
+    expect(code).toBe(0);
+  });
+
   it("stops at a signal while the pipe with its token has no writer", async () => {
     const pipe = join(newFolder(), "token");
     execFileSync("mkfifo", [pipe]);

@@ -11,6 +11,21 @@ const flat = (id: string, reward: unknown) =>
   `{"messages_and_choices":[],"reward":${JSON.stringify(reward)},"group_id":"${id}"}`;
 
 describe.concurrent("--on-invalid skip", () => {
+  it("rejects a group with a secret with --strict", async (context) => {
+    const { service, place } = await openPlace(context);
+    const secret = JSON.stringify({
+      role: "assistant",
+      content: "sk-ant-api03-4kXq9TzR7mWv2LbNc8Yd5HfJ6Gs1PaQe0Ui3Oo",
+    });
+    const others =
+      "--allow single-trajectory-group --allow no-assistant-turn --allow no-sampled-turns --allow missing-tools";
+    const group = `{"trajectories":[{"messages_and_choices":[${secret}],"reward":1}]}`;
+    const file = place.write("secret.jsonl", linesOf(groupOf(1), group));
+    const { code, document } = await place.log([file, ...skip, "--strict", ...others.split(" ")]);
+    expect([code, document?.groups.rejected]).toEqual([7, 1]);
+    expect(service.logged).toEqual([1]);
+  });
+
   it.for([
     ["lines with CRLF", `${groupOf(1)}\r\n${bad("a")}\r\n${groupOf(2)}\r\n`, `${bad("a")}\r\n`],
     ["a last line without an end", `${groupOf(1)}\n${groupOf(2)}\n${bad("a")}`, bad("a")],

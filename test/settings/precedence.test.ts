@@ -60,6 +60,14 @@ describe("a profile", () => {
     expect(settings.get("split")).toBe("env");
   });
 
+  it("logs to the environment's log URL if it has no URL", async () => {
+    const settings = await openHome({ flags: { profile: "bare" }, env, profiles: { bare: { split: "s" } } }).read();
+    expect([settings.address("base"), settings.address("log")]).toEqual([
+      env.ROLLCALL_BASE_URL,
+      env.ROLLCALL_LOG_BASE_URL,
+    ]);
+  });
+
   it("logs to its own log URL if it has both", async () => {
     const both = { base_url: "https://own.example", log_base_url: "https://logs.own.example" };
     const settings = await openHome({ flags: { profile: "both" }, env, profiles: { both } }).read();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { json } from "../../support/server.ts";
 import { key, openHome } from "./home.ts";
 
 describe("rollcall auth status", () => {
@@ -8,5 +9,16 @@ describe("rollcall auth status", () => {
     await auth(`login --with-token --no-check --base-url ${closed} --inference-base-url ${closed}`, { stdin: key });
     const { code, stdout } = await auth("status --check --for inference --max-wait 0s");
     expect([code, stdout]).toEqual([5, `inference\tready\t${closed}\tlogin of the profile default\t\tsilent\n`]);
+  });
+
+  it("exits with 4 with --check if the service refuses one key and accepts a later one", async () => {
+    const refused = { status: 401, body: "{}" };
+    const { auth, site } = await openHome([
+      { when: ({ path }) => path.endsWith("/models"), answer: refused },
+      { when: ({ path }) => path.endsWith("/call/read"), answer: json({ call: null }) },
+    ]);
+    await auth(`login --with-token --no-check ${site} --project a/b`, { stdin: key });
+    const { code, stdout } = await auth("status --check -o tsv --fields use,check");
+    expect([code, stdout]).toEqual([4, "log\tuntried\ninference\trefused\ncalls\ttaken\n"]);
   });
 });

@@ -14,6 +14,13 @@ describe("rollcall call read --path", () => {
   });
 });
 
+describe("rollcall call read --list", () => {
+  it("shows the last line of an exception that ends with a newline", async () => {
+    const { read } = await service([found("a", { exception: "Traceback (most recent call last)\nKeyError: 'x'\n" })]);
+    expect((await read(["a", "--list", "-o", "csv"])).stdout).toContain("KeyError: 'x'");
+  });
+});
+
 describe("rollcall call read --as trajectory", () => {
   it("prints lines that log accepts, with the service's spelling", async () => {
     const sent: string[] = [];
