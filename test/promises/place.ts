@@ -65,7 +65,7 @@ export interface Place {
   path(name: string): string;
   write(name: string, content: string | Uint8Array): string;
   /** Runs any command. */
-  run(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<Ran>;
+  run(args: readonly string[], options?: Pick<RunOptions, "env" | "stdin" | "ownProcess">): Promise<Ran>;
   /** Runs `log m --split train --json` with what is given. */
   log(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<Logged>;
   /** The same in its own process, left running. */

@@ -182,6 +182,16 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
+  it("begins with the first page after sorting", async () => {
+    const lines = Array.from({ length: 120 }, (_, at) => groupLine([at, at + 1]));
+    const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
+    await page.evaluate(`location.hash = "${addressOf({ page: 2 })}"`);
+    await expect.poll(async () => await page.locator("tbody tr").count()).toBe(20);
+    await page.getByRole("button", { name: "mean", exact: true }).click();
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ sort: "mean", descending: true }));
+    expect(troubles).toEqual([]);
+  });
+
   it("restores the table on return, and steps through groups in its order", async () => {
     const lines = Array.from({ length: 200 }, (_, at) =>
       groupLine([at < 2 ? at : 0, at], { prompt: `task ${at + 1}` }),

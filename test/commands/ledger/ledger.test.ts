@@ -69,6 +69,14 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     expect(await place.entries()).toHaveLength(1);
   });
 
+  it("forgets nothing if no URL says which requests", async (context) => {
+    const { place } = await openPlace(context);
+    await place.log([place.write("a.jsonl", two)]);
+    const env = { ...place.env, ROLLCALL_BASE_URL: "" };
+    expect((await place.run(["ledger", "forget", "--model", "m", "--yes"], { env })).code).toBe(2);
+    expect(await place.entries()).toHaveLength(1);
+  });
+
   it("filters calls by --since and --until, and limits them by --limit", async (context) => {
     const service = await faultyService(context);
     service.next(named("a"), named("b"), named("c"), named("d"));
