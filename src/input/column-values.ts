@@ -20,7 +20,7 @@ export class LazyText {
   }
 }
 
-/** Converts a value or a row to JSON with all digits of 64-bit integers; null, a missing value, becomes undefined. */
+/** Converts a value or a row to JSON with all digits of 64-bit integers. Returns undefined for null. */
 export const columnToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "bigint") return String(value);
@@ -41,7 +41,7 @@ export const columnToJson = (value: unknown): string | undefined => {
 const numberToJson = (value: number): string =>
   Number.isFinite(value) ? (Object.is(value, -0) ? "-0" : String(value)) : JSON.stringify(String(value));
 
-/** Converts a row to JSON without the long texts of some columns, and returns these texts by column. */
+/** Converts a row to JSON in which the long texts of the named columns are empty. Returns these texts by column. */
 export const extractTexts = (
   columns: Columns,
   names: readonly string[],
@@ -52,8 +52,8 @@ export const extractTexts = (
     const value = columns[name];
     const isExtracted = value instanceof LazyText && names.includes(name);
     if (isExtracted) texts.set(name, value.bytes);
-    const own = isExtracted ? '""' : columnToJson(value);
-    if (own !== undefined) json += `${json === "" ? "{" : ","}${JSON.stringify(name)}:${own}`;
+    const valueJson = isExtracted ? '""' : columnToJson(value);
+    if (valueJson !== undefined) json += `${json === "" ? "{" : ","}${JSON.stringify(name)}:${valueJson}`;
   }
   return { bytes: Buffer.from(json === "" ? "{}" : `${json}}`), texts };
 };

@@ -1,4 +1,4 @@
-/** Decompresses gzip and zstd streams. Also reports what Node's decoders do not: trailing bytes and a missing end. */
+/** Decompresses gzip and zstd streams. Reports trailing bytes and a missing end, which Node's decoders ignore. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { getErrorCode } from "../files.ts";
@@ -87,7 +87,7 @@ export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
   };
 }
 
-/** The smallest size in two bytes is 256. */
+/** A size in two bytes is stored less 256. */
 const contentSize = (field: Buffer): number => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
@@ -109,7 +109,7 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
       const length = (await reader.readExactly(4)).readUInt32LE(0);
       for (let left = length; left > 0; ) left -= (await reader.readExactly(Math.min(left, maxSkippedBytes))).length;
     } else {
-      // Padding of tapes.
+      // Tapes pad data with NUL.
       for (let bytes = start; bytes.length > 0; bytes = await reader.read(maxSkippedBytes)) {
         if (bytes.some((byte) => byte !== 0)) throw corruptData("zstd", "more");
       }
@@ -142,7 +142,7 @@ const windowLogMax = 100;
 const maxWindowLog = 31;
 
 const openZstdDecoder = (): Transform => {
-  // Node has it since 22.15 and 23.8, and the types do not.
+  // Node has the decoder since 22.15 and 23.8, but its types lack it.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
   const decoder: unknown = create({ chunkSize, params: { [windowLogMax]: maxWindowLog } });

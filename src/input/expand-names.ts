@@ -10,15 +10,15 @@ import type { Remotes } from "./remote.ts";
 export const expandPatterns = (files: readonly string[], { platform }: Host): readonly string[] => {
   if (platform !== "win32") return files;
   return files.flatMap((name) => {
-    const found = isGlob(name) && !isRemote(name) ? expandGlob(name) : [];
+    const matches = isGlob(name) && !isRemote(name) ? expandGlob(name) : [];
     // A glob without matches is reported as missing.
-    return found.length === 0 ? [name] : found;
+    return matches.length === 0 ? [name] : matches;
   });
 };
 
 /**
- * Returns a function that is true if the size or time of a file changed, or a folder has a new file. URLs, and files that are
- * missing or empty now, count as unchanged. So does everything if standard input is an input, because it cannot be read again.
+ * Returns a function that is true if the size or time of a file changed, or a folder has a new file. URLs, and files
+ * that are missing or empty now, count as unchanged. With standard input, which cannot be read again, nothing changes.
  */
 export const createChangeDetector = (names: readonly string[], host: Host): (() => boolean) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -39,7 +39,10 @@ interface ExpandOptions {
   readonly remotes: Remotes | undefined;
 }
 
-/** Replaces folders by their files, and drops repeated files. Returns the names, the folder of each file from one, and the repetitions. */
+/**
+ * Replaces folders by their files, and drops repeated files. Returns the names, the folder of each file that a folder
+ * contains, and the repeated names.
+ */
 export const expandNames = async (given: readonly string[], options: ExpandOptions) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
@@ -58,10 +61,10 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
     const files = await listFiles(name, options);
     if (files === undefined) names.push(isRemote(name) ? ((await options.remotes?.register(name)) ?? name) : name);
     for (const file of files ?? []) {
-      const own = keyOf(file);
-      if (known.has(own)) repeated.push(file);
+      const fileKey = keyOf(file);
+      if (known.has(fileKey)) repeated.push(file);
       else {
-        known.add(own);
+        known.add(fileKey);
         folders.set(file, name);
         names.push(file);
       }
@@ -94,13 +97,13 @@ export const isGlob = (path: string): boolean => /[*?]/.test(path);
 
 /** Returns the files that match a glob, sorted. `**` matches any number of folders. */
 export const expandGlob = (pattern: string): readonly string[] => {
-  const fixed = pattern.replaceAll("\\", "/").split("/");
-  const globs = fixed.splice(fixed.findIndex(isGlob));
-  const wanted = new RegExp(`^${globs.map(toPattern).join("").replace(/\/$/, "")}$`, "is");
+  const baseSegments = pattern.replaceAll("\\", "/").split("/");
+  const globs = baseSegments.splice(baseSegments.findIndex(isGlob));
+  const matching = new RegExp(`^${globs.map(toPattern).join("").replace(/\/$/, "")}$`, "is");
   const depth = globs.includes("**") ? Number.POSITIVE_INFINITY : globs.length;
-  const base = fixed.map((segment) => `${segment}/`).join("");
-  const found = listBelow(base, depth).flatMap((path) => (wanted.test(path) ? [`${base}${path}`] : []));
-  return found.filter((path) => tryStat(path)?.isDirectory() === false).toSorted((a, b) => (a < b ? -1 : 1));
+  const base = baseSegments.map((segment) => `${segment}/`).join("");
+  const paths = listBelow(base, depth).flatMap((path) => (matching.test(path) ? [`${base}${path}`] : []));
+  return paths.filter((path) => tryStat(path)?.isDirectory() === false).toSorted((a, b) => (a < b ? -1 : 1));
 };
 
 const listBelow = (folder: string, depth: number): readonly string[] => {

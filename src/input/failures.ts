@@ -47,24 +47,24 @@ export const inputChanged = (file: string): Failure =>
   });
 
 /** The failure for an input that was opened and cannot be read. */
-export const inputUnreadable = (file: string, code: string, about: FailureDetails): Failure =>
+export const inputUnreadable = (file: string, code: string, details: FailureDetails): Failure =>
   new Failure("invalid_input", "input-unreadable", `read error in ${file} (${code})`, {
     hint: "copy the file to another disk and rerun the command",
     retryable: true,
-    ...about,
+    ...details,
   });
 
 /** The failure to store standard input, or decompressed or downloaded data, in a folder. */
-export const spoolFailed = (folder: string, code: string, about: FailureDetails = {}): Failure =>
+export const spoolFailed = (folder: string, code: string, details: FailureDetails = {}): Failure =>
   new Failure("storage", "spool-failed", `cannot write temporary data to ${folder} (${code})`, {
     hint: "set TMPDIR to a folder with more space, or read an uncompressed local file in rollcall's format",
-    ...about,
+    ...details,
   });
 
 type UrlFault = "malformed" | "user" | "http" | "s3" | "gs" | "dataset" | "endpoint";
 
 export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
-  const bucket = `cannot read ${name}: rollcall does not read buckets`;
+  const bucketMessage = `cannot read ${name}: rollcall does not read buckets`;
   const [message = name, hint] = {
     malformed: [`${name} is not a valid file URL`, "use https://host/path or hf://datasets/owner/name/path"],
     user: [
@@ -75,8 +75,8 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
       `${name} is plain http, so others on the network could change the file`,
       "use https://, or pass --insecure-http to read it anyway",
     ],
-    s3: [bucket, `pipe the file from the bucket's client: ${pipeCommand("aws s3 cp", name, " -")}`],
-    gs: [bucket, `pipe the file from the bucket's client: ${pipeCommand("gcloud storage cat", name)}`],
+    s3: [bucketMessage, `pipe the file from the bucket's client: ${pipeCommand("aws s3 cp", name, " -")}`],
+    gs: [bucketMessage, `pipe the file from the bucket's client: ${pipeCommand("gcloud storage cat", name)}`],
     dataset: [
       `${name} does not name a file of a dataset`,
       "use hf://datasets/owner/name/path or hf://datasets/owner/name@revision/path, with / at the end for a folder",
@@ -97,7 +97,7 @@ const pipeCommand = (client: string, name: string, end = ""): string => {
 
 /** The location of a remote file, and its credential. */
 export interface RemoteLocation {
-  /** In messages. */
+  /** The name in messages. */
   readonly name: string;
   readonly store: "web" | "hub";
   /** The source of its credential, if it has one. */
@@ -125,7 +125,7 @@ export const remoteFailure = (
   { status, retryAfterMs: askedMs, tries = 1 }: RemoteReply,
   said?: string,
 ): Failure => {
-  const about = { http: { method: "GET", url: name, status, said }, where: { file: name } };
+  const details = { http: { method: "GET", url: name, status, said }, where: { file: name } };
   const suffix = said === undefined ? "" : `: ${said}`;
   if (status === 401 || status === 403) {
     const used = credential === undefined ? "without a credential" : `with the credential from ${credential}`;
@@ -134,7 +134,7 @@ export const remoteFailure = (
         ? `use a signed URL, or ${pipeHint}`
         : "set HF_TOKEN to a token that can read it (a missing dataset gives the same answer)";
     const message = `the server refused access to ${name} ${used} (${status})${suffix}`;
-    return new Failure("auth", "remote-refused", message, { hint, ...about });
+    return new Failure("auth", "remote-refused", message, { hint, ...details });
   }
   const answer = `the server of ${name} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500) {
@@ -143,15 +143,15 @@ export const remoteFailure = (
         ? "try again later, or allow longer retries with --max-wait"
         : `try again in ${Math.round(askedMs / 1000)} s, as the server asks, or increase --max-wait`;
     const message = `${answer}${tries > 1 ? ` ${tries} times` : ""}${suffix}`;
-    return new Failure("unavailable", "remote-unavailable", message, { hint, ...about });
+    return new Failure("unavailable", "remote-unavailable", message, { hint, ...details });
   }
-  return remoteUnexpectedStatus(`${answer}${suffix}`, about);
+  return remoteUnexpectedStatus(`${answer}${suffix}`, details);
 };
 
-const remoteUnexpectedStatus = (message: string, about: FailureDetails): Failure =>
+const remoteUnexpectedStatus = (message: string, details: FailureDetails): Failure =>
   new Failure("refused", "remote-unexpected-status", message, {
     hint: `check the URL in a browser, or ${pipeHint}`,
-    ...about,
+    ...details,
   });
 
 /** The failure for a reply that leads to another protocol, or from https to plain http. */

@@ -61,25 +61,25 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
 
 /** Yields the lines of a range, block by block. @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: LineRange): AsyncGenerator<Frame, void> {
-  // An incomplete line is shorter than a block, or it is a long text.
+  // Two blocks, because an incomplete line is shorter than a block, or it is a long text.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
   for (let base = start; base < end; ) {
     const at = base + filled;
     await setImmediate();
-    const more = source.read(buffer.subarray(filled, filled + Math.min(blockBytes, end - at)), at);
-    if (more === 0) throw new ShrunkSourceError();
-    filled += more;
+    const bytesRead = source.read(buffer.subarray(filled, filled + Math.min(blockBytes, end - at)), at);
+    if (bytesRead === 0) throw new ShrunkSourceError();
+    filled += bytesRead;
     if (base + filled >= end) {
       yield { kind: "lines", bytes: buffer.subarray(0, filled), start: base, last: end === source.size };
       return;
     }
-    const whole = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
-    if (whole > 0) {
-      yield { kind: "lines", bytes: buffer.subarray(0, whole), start: base, last: false };
-      buffer.copyWithin(0, whole, filled);
-      base += whole;
-      filled -= whole;
+    const linesEnd = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
+    if (linesEnd > 0) {
+      yield { kind: "lines", bytes: buffer.subarray(0, linesEnd), start: base, last: false };
+      buffer.copyWithin(0, linesEnd, filled);
+      base += linesEnd;
+      filled -= linesEnd;
     } else {
       const stop = findLineEnd(source, { buffer, start: base + filled, end });
       const next = Math.min(stop + 1, end);
@@ -96,8 +96,8 @@ const findLineEnd = (source: Bytes, { buffer, start, end }: LineRange & { readon
   while (at < end) {
     const read = source.read(buffer.subarray(0, end - at), at);
     if (read === 0) throw new ShrunkSourceError();
-    const found = buffer.subarray(0, read).indexOf(newline);
-    if (found >= 0) return at + found;
+    const index = buffer.subarray(0, read).indexOf(newline);
+    if (index >= 0) return at + index;
     at += read;
   }
   return end;
@@ -113,10 +113,10 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   const end = endOfLine(bytes, from);
   // Values without a comma between them are lines.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[skipWhite(bytes, end)])) return false;
-  const first = findFault(bytes.subarray(from, end));
-  if (first?.fault === "more" && hasLeadingKey(bytes.subarray(from), first.at))
+  const lineFault = findFault(bytes.subarray(from, end));
+  if (lineFault?.fault === "more" && hasLeadingKey(bytes.subarray(from), lineFault.at))
     return isObjectContent(bytes.subarray(from));
-  if (first?.fault !== "end" || end === bytes.length) return false;
+  if (lineFault?.fault !== "end" || end === bytes.length) return false;
   if (hasOnlyOpeners(bytes.subarray(from, end))) return true;
   const next = skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
@@ -155,8 +155,8 @@ interface ElementBatch {
 }
 
 /**
- * Yields the elements of an array from after its bracket, in batches of those that end in a block, up to its closing bracket
- * or a fault.
+ * Yields the elements of an array, from after its bracket up to its closing bracket or a fault. A batch has the
+ * elements that end in a block.
  * @param isTolerant true to yield elements that are not JSON, too
  * @throws ShrunkSourceError; the signal's reason
  */
@@ -175,17 +175,18 @@ export async function* readElements(
     signal?.throwIfAborted();
     const wanted = Math.min(size, end - position.start);
     await setImmediate();
-    const more = source.read(reader.reserve(wanted).subarray(filled), position.start + filled);
-    if (more === 0 && filled < wanted) throw new ShrunkSourceError();
-    filled += more;
+    const bytesRead = source.read(reader.reserve(wanted).subarray(filled), position.start + filled);
+    if (bytesRead === 0 && filled < wanted) throw new ShrunkSourceError();
+    filled += bytesRead;
     const isLast = position.start + filled === end;
     const { length, isEnd, fault } = reader.readElements(reader.reserve(filled), { isLast, isTolerant });
     const text = reader.viewTable();
-    const own = position;
-    const places = new PositionCounter({ ...own, bytes: text.bytes, unitsBefore: () => countUnitsBefore(source, own) });
-    yield { text, start: own.start, places, length, isEnd, fault };
+    const base = position;
+    const unitsBefore = () => countUnitsBefore(source, base);
+    const places = new PositionCounter({ ...base, bytes: text.bytes, unitsBefore });
+    yield { text, start: base.start, places, length, isEnd, fault };
     if (isEnd || fault !== undefined) return;
-    position = { start: own.start + length, line: places.mark(length) };
+    position = { start: base.start + length, line: places.mark(length) };
     reader.reserve(filled).copyWithin(0, length, filled);
     filled -= length;
     // An element can be longer than a block.
@@ -196,11 +197,12 @@ export async function* readElements(
 /** Returns the offset after the byte order mark. */
 export const findTextStart = (bytes: Bytes): number => bomLength(readHead(bytes, maxBomLength));
 
+/** Bytes per read of a line whose columns are counted. */
 const stepBytes = 2 ** 16;
 
 /**
- * Counts the UTF-16 units between the start of a line and a byte in it. Continues from the last call for the same line, because
- * a line can have a million elements. @throws ShrunkSourceError
+ * Counts the UTF-16 units between the start of a line and a byte in it. Continues from the last call for the same line,
+ * because a line can have a million elements. @throws ShrunkSourceError
  */
 export const countUnitsBefore = (source: Bytes, { line, start }: Position): number => {
   const last = source.lastColumn;

@@ -5,7 +5,7 @@ import type { Problems } from "../check/rules/problems.ts";
 import { getErrorCode } from "../files.ts";
 
 interface Folder {
-  /** Sorted, with those of subfolders. */
+  /** Sorted, including those of subfolders. */
   readonly files: readonly string[];
   /** Folders and links that cannot be read, with the error code or the reason. */
   readonly unreadable: readonly { readonly file: string; readonly code: string }[];
@@ -81,7 +81,7 @@ export const tryStat = (path: string): BigIntStats | undefined => {
   }
 };
 
-/** True if a name is a URL. Buckets (`s3:`, `gs:`) get a failure of their own. */
+/** True if a name is a URL. This includes buckets (`s3:`, `gs:`), which get a failure of their own. */
 export const isRemote = (name: string): boolean => /^(?:https?|s3|gs|hf):\/\//i.test(name);
 
 /** Returns a URL without its user and query, which can be secret. */

@@ -26,7 +26,7 @@ export interface OpenedInputs {
   /** In the given order. */
   readonly sources: readonly Source[];
   readonly problems: Problems;
-  /** The folder of each file from one. */
+  /** By file, the folder that contains it, if the folder was named. */
   readonly folders: ReadonlyMap<string, string>;
   /** Empty files of folders, which are skipped. */
   readonly emptyFiles: readonly string[];
@@ -112,7 +112,7 @@ const isEndless = (device: number): boolean =>
 /** Opens an uncompressed file. Returns undefined for a compressed one, which is a stream. */
 const openFile = (name: string, { isReopened, takesContainers }: InputOptions): Source | undefined => {
   const descriptor = openSync(name, "r");
-  let isKept = false;
+  let isInUse = false;
   try {
     const facts = fstatSync(descriptor, { bigint: true });
     const size = Number(facts.size);
@@ -121,7 +121,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
     if (findDecompressor(head) !== undefined) return undefined;
     checkHead(name, head, takesContainers);
     if (isReopened) return { name, bytes: reopenedBytes({ name, size }) };
-    isKept = true;
+    isInUse = true;
     return {
       name,
       bytes: { ...bytes, close: createCloser(descriptor) },
@@ -132,7 +132,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
       },
     };
   } finally {
-    if (!isKept) closeSync(descriptor);
+    if (!isInUse) closeSync(descriptor);
   }
 };
 

@@ -46,7 +46,7 @@ interface RowFile {
 const noRows: FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
 
 /**
- * Opens the rows of a file. The last record of a damaged file, or of one with a row group that is too large, has a defect.
+ * Opens the rows of a file. If the file is damaged, or has a row group that is too large, its last record has a defect.
  * @param options `columns` that do not exist are ignored
  * @throws UnusableInput; Failure `input-unreadable`
  */
@@ -54,8 +54,8 @@ export const openRows = async (
   { name, bytes }: Source,
   options: { readonly columns: readonly string[] | undefined; readonly maxUnpackedBytes: number },
 ): Promise<Records> => {
-  const read = await readMetadata(bytes);
-  const metadata = typeof read === "string" ? noRows : read;
+  const metadataOrReason = await readMetadata(bytes);
+  const metadata = typeof metadataOrReason === "string" ? noRows : metadataOrReason;
   const { row_groups: groups, schema } = metadata;
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
@@ -71,7 +71,7 @@ export const openRows = async (
     const record: RawRecord = { label: name, line: 1, start: 0, bytes: Buffer.alloc(0), isComposed: true, wrong };
     return { record, at };
   };
-  let damaged = typeof read === "string" ? toDefect(read, 0) : undefined;
+  let damaged = typeof metadataOrReason === "string" ? toDefect(metadataOrReason, 0) : undefined;
   let loaded: { readonly range: RowRange; readonly rows: readonly unknown[] } | undefined;
   /** Returns why the rows cannot be read. */
   const loadRows = async (range: RowRange): Promise<string | undefined> => {
@@ -94,7 +94,7 @@ export const openRows = async (
     for (let row = start; row < end; row++) yield toRecord(row);
   };
   return {
-    // Faster than reading its row group.
+    // Reads one row, which is faster than a row group.
     async readFirst() {
       const first = ranges.find(({ end }) => end > 0);
       if (damaged !== undefined || first === undefined) return damaged?.record;
@@ -125,14 +125,14 @@ export const openRows = async (
   };
 };
 
-/** Bytes of a value of a column as JSON, at least. */
+/** Returns the minimum size in bytes of a column's value as JSON. */
 const measureValue = (value: unknown): number => {
   if (value instanceof LazyText) return value.bytes.length;
   if (typeof value === "string" || value instanceof Uint8Array) return value.length;
   if (Array.isArray(value) && typeof value[0] !== "number" && typeof value[0] !== "bigint")
-    return value.reduce<number>((sum, one) => sum + measureValue(one), value.length);
+    return value.reduce<number>((sum, item) => sum + measureValue(item), value.length);
   if (Array.isArray(value)) return value.length;
-  return isObject(value) ? Object.values(value).reduce<number>((sum, one) => sum + measureValue(one), 1) : 1;
+  return isObject(value) ? Object.values(value).reduce<number>((sum, item) => sum + measureValue(item), 1) : 1;
 };
 
 const createRow = (label: string, columns: Columns): RawRecord => {
@@ -172,15 +172,15 @@ const readEnd = async (bytes: Bytes, wanted: number): Promise<Buffer> => {
   return await readRange(bytes, { start: bytes.size - length, length });
 };
 
-const minRowBytes = 200;
+const minRowMemoryBytes = 200;
 
 /**
- * Returns the minimum bytes of a row group in memory: its pages, its rows, or 8 bytes for each value, because a page can
- * repeat one value.
+ * Returns the minimum bytes of a row group in memory: its pages, its rows, or 8 bytes for each value, because a page
+ * can repeat one value.
  */
 const measureRowGroup = ({ columns, num_rows, total_byte_size }: RowGroup): number => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
-  return Math.max(Number(total_byte_size), 8 * values, minRowBytes * Number(num_rows));
+  return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
 };
 
 /** @throws errors of the file */
@@ -188,13 +188,13 @@ const readRows = async (
   { bytes, metadata, columns }: RowFile,
   { start: rowStart, end: rowEnd }: RowRange,
 ): Promise<readonly unknown[]> => {
-  let isOver = false;
+  let isDone = false;
   return await new Promise((resolve, reject) => {
-    // hyparquet does not await all of its reads if a file is damaged. The error of such a read would end the process, so
-    // a read that fails, or that arrives after the end, never settles.
+    // hyparquet does not await all of its reads if a file is damaged. The error of such a read would end the process,
+    // so a read that fails, or that arrives after the end, never settles.
     const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
-        readColumn(bytes, start, end - start).then((part) => isOver || deliver(Uint8Array.from(part).buffer), reject);
+        readColumn(bytes, start, end - start).then((part) => isDone || deliver(Uint8Array.from(part).buffer), reject);
       });
     parquetReadObjects({
       file: { byteLength: bytes.size, slice },
@@ -208,7 +208,7 @@ const readRows = async (
       rowEnd,
     })
       .finally(() => {
-        isOver = true;
+        isDone = true;
       })
       .then(resolve, reject);
   });
@@ -221,30 +221,30 @@ const maxValuesPerByte = 16;
 /** Checks the pages of columns, because hyparquet allocates what headers and runs claim. */
 const checkPages = async ({ bytes, metadata, columns }: RowFile, group: RowGroup): Promise<void> => {
   const compressors = createDecompressors();
-  const read = group.columns.flatMap(({ meta_data: column }) =>
+  const chosen = group.columns.flatMap(({ meta_data: column }) =>
     column === undefined || columns?.includes(column.path_in_schema[0] ?? "") === false ? [] : [column],
   );
-  const values = read.reduce((sum, { num_values }) => sum + Number(num_values), 0);
-  const size = read.reduce((sum, column) => sum + Math.min(bytes.size, Number(column.total_compressed_size)), 0);
+  const values = chosen.reduce((sum, { num_values }) => sum + Number(num_values), 0);
+  const size = chosen.reduce((sum, column) => sum + Math.min(bytes.size, Number(column.total_compressed_size)), 0);
   if (values > Math.max(minValueLimit, maxValuesPerByte * size))
     throw new Error(`a row group claims ${values} values in ${size} bytes`);
-  for (const column of read) {
+  for (const column of chosen) {
     const [name] = column.path_in_schema;
     const start = Number(column.dictionary_page_offset || column.data_page_offset);
     const length = Math.min(bytes.size - start, Number(column.total_compressed_size));
     let left = Number(column.num_values);
-    const decoder = { ...column, compressors, schemaPath: getSchemaPath(metadata.schema, column.path_in_schema) };
+    const pageDecoder = { ...column, compressors, schemaPath: getSchemaPath(metadata.schema, column.path_in_schema) };
     const chunk = await readColumn(bytes, start, length);
     const reader = readerOf(chunk);
     while (reader.offset < length - 1) {
       checkStruct(readerOf(chunk, reader.offset));
       const header = parquetHeader(reader);
-      const { data_page_header: first, data_page_header_v2: second, compressed_page_size: size } = header;
-      const own = Math.max(first?.num_values ?? 0, (second?.num_values ?? 0) - Math.min(0, second?.num_nulls ?? 0));
-      if (Math.max(own, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
+      const { data_page_header: v1, data_page_header_v2: v2, compressed_page_size: size } = header;
+      const count = Math.max(v1?.num_values ?? 0, (v2?.num_values ?? 0) - Math.min(0, v2?.num_nulls ?? 0));
+      if (Math.max(count, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
         throw new Error(`a page of the column ${name} claims more values than its ${column.num_values}`);
-      checkRuns(chunk.subarray(reader.offset, reader.offset + size), header, decoder);
-      left -= own;
+      checkRuns(chunk.subarray(reader.offset, reader.offset + size), header, pageDecoder);
+      left -= count;
       reader.offset += size;
     }
   }
@@ -305,11 +305,11 @@ interface PageDecoder extends Pick<ColumnMetaData, "type" | "codec"> {
 /** Checks the runs of a page: those of its levels, and of its values if they are positions in a dictionary. */
 const checkRuns = (
   page: Uint8Array,
-  { type: version, data_page_header: first, data_page_header_v2: v2, uncompressed_page_size }: PageHeader,
+  { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: PageHeader,
   { type, codec, compressors, schemaPath }: PageDecoder,
 ): void => {
   const second = version === "DATA_PAGE_V2" ? v2 : undefined;
-  const header = version === "DATA_PAGE" ? first : second;
+  const header = version === "DATA_PAGE" ? v1 : second;
   if (header === undefined) return;
   const { num_values: count, encoding } = header;
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
@@ -362,13 +362,13 @@ const toReason = (thrown: unknown): string => {
 const maxDecodedBytes = 64;
 
 /** Removes a byte order mark. */
-const decoder = new TextDecoder();
+const utf8Decoder = new TextDecoder();
 
 const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefined => {
   if (bytes === undefined) return undefined;
-  const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const isPlain = own.length > maxDecodedBytes && bomLength(own) === 0 && isUtf8(own);
-  return isPlain ? new LazyText(own) : decoder.decode(own);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0 && isUtf8(text);
+  return isLazy ? new LazyText(text) : utf8Decoder.decode(text);
 };
 
 const readColumn = async (bytes: Bytes, start: number, length: number): Promise<Buffer> => {

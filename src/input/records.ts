@@ -82,20 +82,20 @@ export const openRecords = async (
   return textRecords(source, records.text === "document");
 };
 
-/** Reads a text as a document, as the elements of arrays, or as lines, or one indented object. */
+/** Reads a text as a document, or as one of these: the elements of arrays, lines, or one indented object. */
 const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
   const text = { label: name, within: bytes };
-  const known: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
+  const recordRanges: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
   const remember = function* (batch: Iterable<RawRecord>): Generator<RawRecord, void> {
     for (const record of batch) {
       const { start, line, wrong } = record;
-      known.push({ start, line, length: record.bytes.length, wrong });
+      recordRanges.push({ start, line, length: record.bytes.length, wrong });
       yield record;
     }
   };
   return {
     async *batches() {
-      known.length = 0;
+      recordRanges.length = 0;
       const first = { start: findTextStart(bytes), line: 1 };
       const list = isDocument ? undefined : await findList(bytes, first);
       if (isDocument) yield remember([await readWhole(text, { ...first, end: bytes.size })]);
@@ -104,10 +104,10 @@ const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
           yield remember(batch);
     },
     async reread(position) {
-      const own = known[position];
-      return own && { ...text, ...own, bytes: await readRange(bytes, own) };
+      const range = recordRanges[position];
+      return range && { ...text, ...range, bytes: await readRange(bytes, range) };
     },
-    positionOf: (position) => ({ label: name, line: known[position]?.line ?? 1 }),
+    positionOf: (position) => ({ label: name, line: recordRanges[position]?.line ?? 1 }),
     text: bytes,
   };
 };
@@ -115,8 +115,7 @@ const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
 type RecordText = Required<Pick<RawRecord, "label" | "within">>;
 
 const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: string): RawRecord => {
-  const own = { ...text, start, line };
-  return { ...own, bytes: Buffer.alloc(0), wrong };
+  return { ...text, start, line, bytes: Buffer.alloc(0), wrong };
 };
 
 const readWhole = async (text: RecordText, { start, line, end }: LineRange & Position): Promise<RawRecord> => {
@@ -135,9 +134,9 @@ async function* cutLines(
   const linesOf = function* (bytes: Buffer, start: number): Generator<RawRecord, void> {
     for (let from = 0; from < bytes.length; line++) {
       const end = endOfLine(bytes, from);
-      const first = skipWhite(bytes, from);
-      const own = trimEnd(bytes, first, Math.max(first, end));
-      if (own.length > 0) yield { bytes: own, line, start: start + first, label, within };
+      const textStart = skipWhite(bytes, from);
+      const trimmed = trimEnd(bytes, textStart, Math.max(textStart, end));
+      if (trimmed.length > 0) yield { bytes: trimmed, line, start: start + textStart, label, within };
       from = end + 1;
     }
   };
@@ -154,6 +153,7 @@ async function* cutLines(
 const trimEnd = (bytes: Buffer, start: number, end: number): Buffer =>
   bytes.subarray(start, Math.max(start, trimmedEnd(bytes, end)));
 
+/** Bytes in which an array and its first object must begin. */
 const listHeadBytes = 4096;
 
 /** Returns the position after the bracket of an array of objects; undefined if there is none. */
@@ -161,8 +161,8 @@ const findList = async (bytes: Bytes, { start, line }: Position): Promise<Positi
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = skipWhite(head, 0);
   if (head[open] !== openBracket || head[skipWhite(head, open + 1)] !== openBrace) return undefined;
-  const lines = head.subarray(0, open).reduce((sum, byte) => sum + (byte === newline ? 1 : 0), line);
-  return { start: start + open + 1, line: lines };
+  const lineNumber = head.subarray(0, open).reduce((sum, byte) => sum + (byte === newline ? 1 : 0), line);
+  return { start: start + open + 1, line: lineNumber };
 };
 
 /** Yields the elements of an array, and of arrays after it. A fault of an array is a record with a defect. */

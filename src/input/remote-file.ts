@@ -6,7 +6,7 @@ import { type RemoteLocation, remoteFailure, UnusableInput, unsafeRedirect } fro
 
 export interface RemoteContext {
   readonly downloads: Downloads;
-  /** True if plain http is allowed. This machine needs no permission. */
+  /** True if plain http is allowed for hosts other than this machine. */
   readonly insecureHttp: boolean;
 }
 
@@ -23,16 +23,16 @@ export const requestFile = async (location: RemoteLocation, context: RemoteConte
 };
 
 const followRedirects = async (location: RemoteLocation, context: RemoteContext): Promise<DownloadReply> => {
-  const { name, url: ownUrl, headers: credential } = location;
-  let url = ownUrl;
+  const { name, url: firstUrl, headers: credential } = location;
+  let url = firstUrl;
   for (let redirects = 0; ; redirects++) {
-    const reply = await context.downloads.get(url, url.origin === ownUrl.origin ? credential : []);
+    const reply = await context.downloads.get(url, url.origin === firstUrl.origin ? credential : []);
     if (![301, 302, 303, 307, 308].includes(reply.status)) return reply;
     const { location: to = "" } = reply.headers;
     reply.cancel();
     if (redirects === maxRedirects || !URL.canParse(to, url.href)) throw remoteFailure(location, reply);
     url = new URL(to, url);
-    if (!isSafeTarget(ownUrl, url, context)) throw unsafeRedirect(name, reply.status, url);
+    if (!isSafeTarget(firstUrl, url, context)) throw unsafeRedirect(name, reply.status, url);
   }
 };
 
@@ -46,6 +46,7 @@ export const isAllowed = (
 export const isSafeTarget = (from: URL, to: URL, context: Pick<RemoteContext, "insecureHttp">): boolean =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
+/** Maximum length in UTF-16 units of an error's body that is searched for its message. */
 const maxErrorLength = 2 ** 16;
 
 /** Returns the message of an error: in XML from a bucket, in a header or JSON from the Hub. */

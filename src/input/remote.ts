@@ -8,7 +8,7 @@ import { plainUrl, rolloutFileName } from "./names.ts";
 import { isAllowed, requestFile } from "./remote-file.ts";
 
 export interface RemoteAccess extends DownloadOptions {
-  /** True if plain http is allowed. This machine needs no permission. */
+  /** True if plain http is allowed for hosts other than this machine. */
   readonly insecureHttp: boolean;
   /** Redacts a secret in everything that is printed. */
   readonly hide: (secret: string) => void;

@@ -59,14 +59,14 @@ const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { e
 const notJson = (kind: string, instead = convertAdvice): SniffResult =>
   new UnusableInput("not-json", { kind, instead });
 
-/** `name` is the file in the advice. */
+/** Returns the reason why a file is not JSON. @param name the file in the advice */
 export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   const [a, b, c, d] = head;
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32 (big-endian)");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32 (little-endian)" : "UTF-16 (little-endian)");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16 (big-endian)");
-  const found = findKind(head);
-  if (found !== undefined) return notJson(found.kind, found.instead);
+  const fileKind = findKind(head);
+  if (fileKind !== undefined) return notJson(fileKind.kind, fileKind.instead);
   if (head.length === sniffedBytes && head.every((byte) => byte === 0))
     return notJson("a file that begins with only NUL bytes", "write the file again");
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
@@ -77,7 +77,7 @@ export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   return kind === undefined ? undefined : notJson(kind, kind === csv ? csvAdvice(text, name) : undefined);
 };
 
-/** In UTF-8, read as Latin-1. */
+/** The mark in UTF-8, with each byte as a character of Latin-1. */
 const byteOrderMark = "\xef\xbb\xbf";
 
 const csv = "CSV";
@@ -98,10 +98,10 @@ const csvAdvice = (text: string, name: string): string => {
 
 export const markup = "XML or HTML";
 
-/** A later line that begins as an object or array of JSON does, unlike a link of Markdown. */
+/** A line after the first that begins as an object or array of JSON does. A link of Markdown does not match. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
-/** Lines that begin as no JSON does, also not as that of Python. */
+/** Lines that begin neither as JSON does nor as values of Python do. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
 const textKind = (text: string): string | undefined => {

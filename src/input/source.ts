@@ -28,7 +28,7 @@ export interface Source {
   /** As given; `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** True if the file may have been rewritten since the last call. Growing does not count. Absent if it cannot change. */
+  /** True if the file may have been rewritten since the last call. Growing does not count. Absent if it is fixed. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
@@ -47,7 +47,7 @@ export interface Origin {
   readonly files: readonly string[];
   /** True if a line represents records that could not be converted, and were reported. */
   isBroken(line: number): boolean;
-  /** Returns the first record of a line's group. */
+  /** Returns the file and line of the first record of a line's group. */
   positionOf(line: number): FileLine;
   /** Returns the digest of the records of a line's group, or of some of its trajectories, for the ledger. */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
@@ -174,7 +174,7 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
 /** The source ended before the end of the range, because it was truncated. */
 export class ShrunkSourceError extends Error {}
 
-/** Reads a whole range, after other tasks of the process. @throws ShrunkSourceError */
+/** Reads a whole range, after letting other tasks of the process run. @throws ShrunkSourceError */
 export const readRange = async (
   bytes: Pick<Bytes, "read">,
   { start, length }: { readonly start: number; readonly length: number },
@@ -191,7 +191,7 @@ export const readHead = (bytes: Bytes, length: number): Buffer => {
   return head.subarray(0, bytes.read(head, 0));
 };
 
-/** Bytes of the largest document: the limit of Node's strings. */
+/** Bytes of the largest document: just below the limit of Node's strings. */
 export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 
 export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document, so write it as several files`;

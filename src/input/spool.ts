@@ -13,7 +13,7 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** Bytes of a spool in memory, because `check` needs no writable folder. */
+/** Maximum bytes of a spool in memory. It replaces a file, because `check` needs no writable folder. */
 const maxMemoryBytes = 2 ** 30;
 
 /** Compressed data may decompress to 64 MiB, or to 1,000 times its size, because similar lines compress well. */
@@ -58,7 +58,7 @@ async function* decodeChunks(
   const reader = new PieceReader(chunks);
   const head = await reader.read(sniffedBytes);
   let size = 0;
-  const all = async function* (): AsyncGenerator<Uint8Array, void> {
+  const countedChunks = async function* (): AsyncGenerator<Uint8Array, void> {
     size = head.length;
     yield head;
     for await (const chunk of reader.rest()) {
@@ -68,13 +68,13 @@ async function* decodeChunks(
   };
   const decompress = findDecompressor(head);
   if (decompress === undefined) {
-    const isReadable = head.length < sniffedBytes || sniff(head) === undefined;
-    if (isReadable || (takesContainers && findContainer(head) !== undefined)) yield* all();
+    const canBeJson = head.length < sniffedBytes || sniff(head) === undefined;
+    if (canBeJson || (takesContainers && findContainer(head) !== undefined)) yield* countedChunks();
     else yield head;
     return;
   }
   let decompressed = 0;
-  for await (const chunk of decompress(all())) {
+  for await (const chunk of decompress(countedChunks())) {
     decompressed += chunk.length;
     const limit = decompressionLimit(size, maxUnpackedBytes);
     if (decompressed > limit) throw decompressedTooLarge(limit);

@@ -36,14 +36,14 @@ export class Tail {
   #stats = "";
   /** There is no line end between `#position` and this offset. */
   #searchedEnd = 0;
-  #rewritten = false;
+  #wasRewritten = false;
 
   private constructor(path: string, { file, name, identity }: OpenedFile) {
     this.#path = path;
     this.#file = file;
     this.#identity = identity;
     this.#bytes = descriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
-    const position = () => (this.#rewritten ? 0 : this.#position);
+    const position = () => (this.#wasRewritten ? 0 : this.#position);
     this.source = {
       name,
       bytes: {
@@ -51,11 +51,11 @@ export class Tail {
           return position();
         },
         // The file does not contain the taken lines any more.
-        read: (into, at) => (this.#rewritten ? 0 : this.#bytes.read(into, at)),
+        read: (into, at) => (this.#wasRewritten ? 0 : this.#bytes.read(into, at)),
         close: async () => await file.close(),
       },
       // A rewritten file is not sent.
-      touched: async () => !this.#rewritten && !(await this.#isUnchanged()),
+      touched: async () => !this.#wasRewritten && !(await this.#isUnchanged()),
     };
   }
 
@@ -83,8 +83,8 @@ export class Tail {
     const from = Math.max(this.#position, this.#searchedEnd);
     for (let end = size; end > from; end -= searchBytes) {
       const start = Math.max(from, end - searchBytes);
-      const step = Buffer.alloc(end - start);
-      const at = step.subarray(0, this.#bytes.read(step, start)).lastIndexOf(newline);
+      const block = Buffer.alloc(end - start);
+      const at = block.subarray(0, this.#bytes.read(block, start)).lastIndexOf(newline);
       if (at >= 0) return start + at + 1;
     }
     this.#searchedEnd = Math.max(from, size);
@@ -116,8 +116,8 @@ export class Tail {
 
   /** True if the file was rewritten. It then reads as empty. */
   async isRewritten(): Promise<boolean> {
-    this.#rewritten ||= !(await this.#isUnchanged());
-    return this.#rewritten;
+    this.#wasRewritten ||= !(await this.#isUnchanged());
+    return this.#wasRewritten;
   }
 
   /** True if another file has its name. */

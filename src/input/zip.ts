@@ -31,11 +31,11 @@ export const openMembers = async (
     return name === undefined ? file : `${file}!${name}`;
   };
   const recordAt = (position: number): RawRecord => {
-    const [member, about] = matching[position] ?? [];
-    const content = about === undefined ? listed : readContent(bytes, about);
-    const own = { label: labelOf(position), ...(member === undefined ? {} : { member }), line: 1, start: 0 };
-    if (Buffer.isBuffer(content)) return { ...own, bytes: content };
-    return { ...own, bytes: Buffer.alloc(0), wrong: String(content) };
+    const [name, member] = matching[position] ?? [];
+    const content = member === undefined ? listed : readContent(bytes, member);
+    const location = { label: labelOf(position), ...(name === undefined ? {} : { member: name }), line: 1, start: 0 };
+    if (Buffer.isBuffer(content)) return { ...location, bytes: content };
+    return { ...location, bytes: Buffer.alloc(0), wrong: String(content) };
   };
   const count = typeof listed === "string" ? 1 : matching.length;
   return {
@@ -58,7 +58,7 @@ type Member = Pick<
   "generalPurposeBitFlag" | "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"
 > & { readonly offset: number };
 
-/** Returns why the list cannot be read, if it cannot. */
+/** Returns the members by name, or why their list cannot be read. */
 const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | string> => {
   const members = new Map<string, Member>();
   try {
@@ -69,8 +69,8 @@ const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | 
       const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
       members.delete(name);
       const { generalPurposeBitFlag, compressionMethod, compressedSize, uncompressedSize, crc32 } = entry;
-      const sizes = { compressedSize, uncompressedSize, offset: entry.relativeOffsetOfLocalHeader };
-      members.set(name, { generalPurposeBitFlag, compressionMethod, crc32, ...sizes });
+      const offset = entry.relativeOffsetOfLocalHeader;
+      members.set(name, { generalPurposeBitFlag, compressionMethod, compressedSize, uncompressedSize, crc32, offset });
     }
     return members;
   } catch (thrown) {
@@ -109,7 +109,7 @@ class ZipReader extends RandomAccessReader {
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-/** Returns why the member cannot be read, if it cannot. */
+/** Returns the content of a member, or why it cannot be read. */
 const readContent = (bytes: Bytes, member: Member): Buffer | string => {
   const { generalPurposeBitFlag, uncompressedSize, compressedSize, offset } = member;
   if ((generalPurposeBitFlag & 1) === 1) return "it is encrypted";
@@ -136,6 +136,7 @@ const readBytes = (bytes: Bytes, start: number, length: number): Buffer => {
 };
 
 const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member): Buffer => {
+  // 0: stored, 8: deflate, 93: zstd.
   if (compressionMethod === 0) return compressed;
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });

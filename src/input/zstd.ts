@@ -1,4 +1,4 @@
-/** Decompresses zstd in memory. Node's decoder is twice as fast, if there is one. */
+/** Decompresses zstd in memory. Uses Node's decoder if there is one, because it is twice as fast. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
@@ -62,7 +62,7 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
   return frames;
 };
 
-/** Undefined if this Node has no decoder. */
+/** Returns undefined if this Node has no decoder. */
 const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
   // Missing in the types of the oldest supported Node.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");

@@ -1,4 +1,4 @@
-/** Reads and composes JSON with its digits of numbers, order of keys and repeated keys. Runs in browsers, too. */
+/** Reads and composes JSON, and keeps digits of numbers, order of keys and repeated keys. Runs in browsers, too. */
 
 export interface RawMember {
   readonly key: string;
@@ -54,8 +54,8 @@ export class RawJson {
   }
 
   *#walkContent(): Generator<RawMember, void> {
-    const [text, last] = [this.#source, this.#end - 1];
-    for (let at = skipWhite(text, this.#start + 1); at < last; ) {
+    const [text, close] = [this.#source, this.#end - 1];
+    for (let at = skipWhite(text, this.#start + 1); at < close; ) {
       let key = "";
       if (this.kind === "object") {
         const keyEnd = endOfString(text, at + 1);
@@ -115,7 +115,7 @@ export const parseRawJson = (text: string): RawJson => {
   return new RawJson(text, start, endOfValue(text, start));
 };
 
-/** Reads a text that can be JSON, such as the arguments of tool calls; returns undefined if it is not. */
+/** Reads a text that may be JSON, such as the arguments of tool calls; returns undefined if it is not. */
 export const tryParseRawJson = (text: string): RawJson | undefined => {
   try {
     JSON.parse(text);
@@ -125,7 +125,7 @@ export const tryParseRawJson = (text: string): RawJson | undefined => {
   return parseRawJson(text);
 };
 
-/** Returns the members of an object as they were written, and the last value of a repeated key. */
+/** Returns the JSON of each value of an object by key; of the last value for a repeated key. */
 export const sliceMembers = (json: string): ReadonlyMap<string, string> =>
   new Map(parseRawJson(json).members.map(({ key, value }) => [key, value.json]));
 
@@ -139,8 +139,8 @@ export const findMember = (value: RawJson | undefined, key: string): RawJson | u
 
 /** Returns the value at a path of keys; undefined if it is absent or null. */
 export const findValue = (value: RawJson | undefined, ...path: readonly string[]): RawJson | undefined => {
-  const found = path.reduce(findMember, value);
-  return isAbsent(found) ? undefined : found;
+  const target = path.reduce(findMember, value);
+  return isAbsent(target) ? undefined : target;
 };
 
 /** True if a value is undefined or null. */
@@ -163,7 +163,7 @@ export const digitsAt = (value: RawJson | undefined, ...path: readonly string[])
 /** Levels of nesting that are indented. Deeper values are JSON on one line. */
 export const maxIndentedLevels = 45;
 
-/** Formats a value below `maxIndentedLevels`. */
+/** Formats a value that is deeper than `maxIndentedLevels` on one line. */
 export const formatDeep = ({ json }: RawJson): string => json.replaceAll(/\s+/g, " ");
 
 /** Formats a value on one line: texts as they are, other values as JSON. */
@@ -179,17 +179,17 @@ const formatJson = (value: RawJson, line: string | undefined, levels = maxIndent
   if (value.kind === "text") return JSON.stringify(value.text);
   if (value.kind !== "list" && value.kind !== "object") return value.json;
   if (levels === 0) return formatDeep(value);
-  const below = line === undefined ? undefined : `${line}  `;
+  const inner = line === undefined ? undefined : `${line}  `;
   const [open, close] = value.kind === "list" ? ["[", "]"] : ["{", "}"];
   const parts = [
-    ...value.items.map((item) => formatJson(item, below, levels - 1)),
-    ...value.members.map(({ key, value: own }) => `${JSON.stringify(key)}: ${formatJson(own, below, levels - 1)}`),
+    ...value.items.map((item) => formatJson(item, inner, levels - 1)),
+    ...value.members.map(({ key, value: item }) => `${JSON.stringify(key)}: ${formatJson(item, inner, levels - 1)}`),
   ];
-  if (below === undefined || parts.length === 0) return `${open}${parts.join(", ")}${close}`;
-  return `${open}${below}${parts.join(`,${below}`)}${line}${close}`;
+  if (inner === undefined || parts.length === 0) return `${open}${parts.join(", ")}${close}`;
+  return `${open}${inner}${parts.join(`,${inner}`)}${line}${close}`;
 };
 
-/** Returns an object with these members, except those without a value. */
+/** Composes an object from keys and the JSON of their values. Skips undefined values. */
 export const composeMembers = (entries: Iterable<readonly [string, string | undefined]>): string => {
   const texts: string[] = [];
   for (const [key, value] of entries) if (value !== undefined) texts.push(`${JSON.stringify(key)}:${value}`);
@@ -201,13 +201,13 @@ export const composeObject = (entries: Readonly<Record<string, string | undefine
 
 export const composeArray = (elements: readonly string[]): string => `[${elements.join(",")}]`;
 
-/** Returns the ways in which JSON spells a text: plain, with non-ASCII escaped, and both again in a string of JSON. */
+/** Returns the spellings of a text in JSON: plain, with non-ASCII escaped, and both in a string that contains JSON. */
 export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(
     /[\u0080-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  const inside = [plain, ascii].map((spelled) => JSON.stringify(spelled).slice(1, -1));
-  return [...new Set([plain, ascii, ...inside])];
+  const nested = [plain, ascii].map((spelled) => JSON.stringify(spelled).slice(1, -1));
+  return [...new Set([plain, ascii, ...nested])];
 };

@@ -29,7 +29,7 @@ export interface SyntaxFault {
   readonly fault: Fault;
 }
 
-/** Words of a node. */
+/** 32-bit words per node. */
 export const nodeSize = 4;
 
 const ids = new Map<string, number>();
@@ -37,17 +37,17 @@ const ids = new Map<string, number>();
 /** The ids of keys in tables of JSON, from 1. */
 export const keyIds: ReadonlyMap<string, number> = ids;
 
-/** Keys of formats and options get ids up to this number. The kernel has room for 256. */
+/** Keys of formats and options get ids up to this number. The rest of the kernel's 256 ids is for `registerKey`. */
 const maxRequestedKeys = 180;
 
-/** Keys in ASCII without escapes. */
-const canHaveId = /^[ !#-[\]-~]{0,60}$/;
+/** Keys that can have an id: in ASCII without escapes, of at most 60 characters. */
+const keyPattern = /^[ !#-[\]-~]{0,60}$/;
 
 /** Returns the id of a key in tables that are written from now on; 0 if it has none. */
 export const requestKeyId = (key: string): number =>
-  ids.get(key) ?? (ids.size >= maxRequestedKeys || !canHaveId.test(key) ? 0 : registerKey(key));
+  ids.get(key) ?? (ids.size >= maxRequestedKeys || !keyPattern.test(key) ? 0 : registerKey(key));
 
-/** Returns the id of a key, which all later tables have. */
+/** Gives a key an id in all later tables, and returns the id. */
 export const registerKey = (key: string): number => {
   const id = ids.get(key) ?? ids.size + 1;
   ids.set(key, id);
@@ -65,7 +65,7 @@ export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
 export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes) : undefined));
 
-/** Returns a function that lends one reader. */
+/** Returns a function that calls `use` with the same reader each time. */
 export const cacheReader = (uses?: KeyUses) => {
   let cached: JsonReader | undefined;
   return <Result>(use: (reader: JsonReader) => Result): Result => {
@@ -100,7 +100,7 @@ interface KernelExports {
 }
 
 /** The results of reading, and the words that describe the text (src/json/kernel/index.ts). */
-const [isJson, isOutOfMemory, isIncomplete] = [1, 2, 3];
+const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
 /** A piece of a list that was read. */
@@ -113,7 +113,7 @@ interface ListResult {
   readonly fault: SyntaxFault | undefined;
 }
 
-/** Missing in the types of Node. */
+/** The types of Node lack WebAssembly. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: KernelExports };
@@ -124,14 +124,14 @@ let compiled: object | undefined;
 const pageBytes = 2 ** 16;
 const wordBytes = 4;
 
-/** Bytes after a text that the kernel may read, without effect. */
+/** Bytes after a text: those that the kernel may read without effect (64), and the padding before its table. */
 const readAheadBytes = 128;
 
 /** How the values of keys are read in tables of lines and elements. */
 export interface KeyUses {
   /** Keys whose values are one node each, without their content. */
   readonly leafKeys?: readonly string[];
-  /** By key, texts that are part of the shape of their objects. An object with another text has no shape. */
+  /** For each key, the texts that are part of the shape of their objects. An object with another text has no shape. */
   readonly choices?: Readonly<Record<string, Iterable<string>>>;
 }
 
@@ -149,7 +149,7 @@ export class JsonReader {
   #keys = 0;
   /** Bytes of the last text. */
   #length = 0;
-  /** Replaced when the numbers of shapes get other meanings. */
+  /** `JsonTable.shapes`: replaced when the kernel's numbers of shapes get other meanings. */
   #shapes = {};
   #generation = 0;
 
@@ -181,7 +181,7 @@ export class JsonReader {
   /** Reads a text, by default with the content of leaf keys. Returns false if it is not JSON. */
   read(bytes: Uint8Array, { skipsLeaves = false } = {}): boolean {
     this.#load(bytes);
-    return this.#checkResult(this.#exports.read(bytes.length, skipsLeaves)) === isJson;
+    return this.#checkResult(this.#exports.read(bytes.length, skipsLeaves)) === jsonResult;
   }
 
   /** Reads the lines of a block. In its table, the roots of the lines follow each other; blank lines have none. */
@@ -197,7 +197,7 @@ export class JsonReader {
 
   /**
    * Reads the elements that end in a piece of a list. The first piece begins after the bracket.
-   * @param isTolerant true if an element that is not JSON gets two nodes, like such a line, instead of ending the list
+   * @param isTolerant true if an element that is not JSON gets two nodes, as a line does, instead of ending the list
    */
   readElements(
     bytes: Uint8Array,
@@ -205,16 +205,16 @@ export class JsonReader {
   ): ListResult {
     this.#load(bytes);
     const result = this.#checkResult(this.#exports.readList(bytes.length, isLast, isTolerant));
-    const fault = result === isJson || result === isIncomplete ? undefined : this.fault();
-    return { length: this.#result("rest"), isEnd: result === isJson, fault };
+    const fault = result === jsonResult || result === incompleteResult ? undefined : this.fault();
+    return { length: this.#result("rest"), isEnd: result === jsonResult, fault };
   }
 
   /** Returns memory for a text, which is then read in place. Keeps its current content. */
   reserve(length: number): Buffer {
     if (this.#bytes.length === 0) this.#refreshViews();
-    const more = this.#input + length + readAheadBytes - this.#bytes.length;
-    if (more > 0) {
-      this.#exports.memory.grow(Math.ceil(more / pageBytes));
+    const missing = this.#input + length + readAheadBytes - this.#bytes.length;
+    if (missing > 0) {
+      this.#exports.memory.grow(Math.ceil(missing / pageBytes));
       this.#refreshViews();
     }
     return this.#bytes.subarray(this.#input, this.#input + length);
@@ -249,7 +249,7 @@ export class JsonReader {
     return toFault(this.#result("fault"), this.#result("faultAt"));
   }
 
-  /** Returns the fault of a line or element that is not JSON, so its node has no end. */
+  /** Returns the fault of a line or element that is not JSON. The end of its root is 0. */
   faultAt({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }
@@ -273,8 +273,8 @@ export class JsonReader {
 
   /** @throws RangeError if the table needs more memory than WebAssembly can have */
   #checkResult(result: number): number {
-    if (result === isOutOfMemory) throw new RangeError("the JSON has too many values");
-    // Views of memory that grew are empty.
+    if (result === outOfMemoryResult) throw new RangeError("the JSON has too many values");
+    // When memory grows, its old views become empty.
     if (this.#bytes.length === 0) this.#refreshViews();
     if (this.#result("generation") !== this.#generation) {
       this.#generation = this.#result("generation");
@@ -290,7 +290,7 @@ export class JsonReader {
   }
 }
 
-const toFault = (number: number, at: number): SyntaxFault => ({ at, fault: faults[number - 1] ?? "character" });
+const toFault = (kind: number, at: number): SyntaxFault => ({ at, fault: faults[kind - 1] ?? "character" });
 
 const memoryUnavailable = (reason: string): Failure =>
   new Failure("internal", "memory-unavailable", `cannot reserve virtual memory to read JSON: ${reason}`, {

@@ -72,7 +72,7 @@ export const readNumber = (text: JsonTable, node: number): number => {
   let digits = 0;
   // Digits and a power of ten up to 10^15 are exact doubles, so their quotient is rounded once (Clinger).
   let scale = 0;
-  let isExact = end - start <= exactBytes;
+  let isExact = end - start <= maxExactBytes;
   for (let at = isNegative ? start + 1 : start; at < end && isExact; at++) {
     const byte = bytes[at] ?? 0;
     if (byte >= zero && byte <= nine) {
@@ -87,7 +87,7 @@ export const readNumber = (text: JsonTable, node: number): number => {
 };
 
 /** Numbers of at most this many bytes have at most fifteen digits. */
-const exactBytes = 15;
+const maxExactBytes = 15;
 
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
@@ -100,12 +100,12 @@ export const readString = (text: JsonTable, node: number): string => {
   const middle = bytes[start + (length >> 1)] ?? 0;
   const last = bytes[start + length - 1] ?? 0;
   const slot = (31 * length + 7 * (bytes[start] ?? 0) + 5 * middle + last) % cachedTexts.length;
-  const known = cachedTexts[slot];
-  if (known?.length === length && isTextAt(known, bytes, start)) return known;
-  const own = decodeText(bytes, start, length);
+  const cached = cachedTexts[slot];
+  if (cached?.length === length && isTextAt(cached, bytes, start)) return cached;
+  const decoded = decodeText(bytes, start, length);
   // `isTextAt` can compare only ASCII with bytes.
-  if (own.length === length) cachedTexts[slot] = own;
-  return own;
+  if (decoded.length === length) cachedTexts[slot] = decoded;
+  return decoded;
 };
 
 /** Short texts, such as keys and roles, repeat on each line. Comparing them is faster than a call into Node. */
@@ -127,12 +127,12 @@ export const findMemberNode = (text: JsonTable, object: number, key: string): nu
   const end = nodeAfter(text, object);
   const id = requestKeyId(key);
   const hasId = id > 0 && id <= text.maxKeyId;
-  let found: number | undefined;
+  let value: number | undefined;
   for (let at = object + nodeSize; at < end; at = nodeAfter(text, at + nodeSize)) {
     const keyId = detailOf(text, at);
-    if (hasId && keyId !== encodedKey ? keyId === id : hasKey(text, at, key)) found = at + nodeSize;
+    if (hasId && keyId !== encodedKey ? keyId === id : hasKey(text, at, key)) value = at + nodeSize;
   }
-  return found;
+  return value;
 };
 
 const hasKey = (text: JsonTable, node: number, key: string): boolean => {
@@ -171,7 +171,7 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return text && { text, node: 0 };
 };
 
-/** Returns an object with the members of a truncated object that are complete; undefined if none is. */
+/** Closes a truncated object after its last complete member; returns undefined if it has none. */
 export const closeTruncated = (bytes: Uint8Array): Buffer | undefined => {
   let end = 0;
   for (const { value } of walkMembers(bytes, skipWhite(bytes, 0))) if (value.end < bytes.length) end = value.end;
@@ -238,8 +238,8 @@ export function* childrenOf({ text, node }: JsonValue): Generator<readonly [stri
   const end = nodeAfter(text, node);
   const first = firstByteAt(text, node);
   if (first === openBracket && end === node + nodeSize) {
-    const own = expandNumbers(text, node);
-    for (let at = nodeSize; at < own.words.length; at += nodeSize) yield [at / nodeSize - 1, { text: own, node: at }];
+    const list = expandNumbers(text, node);
+    for (let at = nodeSize; at < list.words.length; at += nodeSize) yield [at / nodeSize - 1, { text: list, node: at }];
   } else if (first === openBracket) {
     let position = 0;
     for (let at = node + nodeSize; at < end; at = nodeAfter(text, at)) yield [position++, { text, node: at }];

@@ -10,7 +10,7 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const getMember = (value: unknown, key: string): unknown =>
   isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
-/** Byte offsets of a value, without the end. */
+/** Byte offsets of a value: of its first byte, and after its last byte. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -48,9 +48,9 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
-/** Returns the end without the white space before it. */
-export const trimmedEnd = (bytes: Uint8Array, before: number): number => {
-  let end = before;
+/** Returns an end offset, moved back over the white space before it. */
+export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
+  let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
   return end;
 };
@@ -143,7 +143,7 @@ export function* walkMembers(bytes: Uint8Array, start: number): Generator<Member
 
 const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
   const text = sliceText(bytes, { start: start + 1, end: end - 1 });
-  if (!mayBeEncoded.test(text)) return text;
+  if (!encodedPattern.test(text)) return text;
   try {
     return String(JSON.parse(`"${text}"`));
   } catch {
@@ -152,9 +152,9 @@ const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined 
 };
 
 /** An escape, or a character that must be escaped. */
-const mayBeEncoded = /\\|[^ -\uffff]/;
+const encodedPattern = /\\|[^ -\uffff]/;
 
-/** Returns the values of an object by key, the last value of a repeated key; none of another value. */
+/** Returns the spans of an object's values by key, the last for a repeated key; none for another value. */
 export const listMemberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> =>
   new Map(Array.from(walkMembers(bytes, start), ({ key, value }) => [key, value]));
 

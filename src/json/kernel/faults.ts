@@ -37,9 +37,9 @@ export function findFault(at: usize, limit: usize, next: u32): usize {
   const byte = byteAt(at);
   if (next === valueNext) return findInScalar(at);
   if (next === keyNext && byte === quote) return findInString(at);
-  const own = faultOf(at);
-  if (next === endNext && own !== comment) return setFault(at, trailing);
-  return setFault(at, next === keyNext && byte === closeBrace ? missingValue : own);
+  const kind = faultOf(at);
+  if (next === endNext && kind !== comment) return setFault(at, trailing);
+  return setFault(at, next === keyNext && byte === closeBrace ? missingValue : kind);
 }
 
 function setFault(at: usize, kind: u32): usize {
@@ -58,14 +58,14 @@ function findInScalar(at: usize): usize {
   if (byte === quote) return findInString(at);
   if (byte === minus || isDigit(byte)) return findInNumber(at);
   if (isCutOff(at, trueWord) || isCutOff(at, falseWord) || isCutOff(at, nullWord)) return setFault(end, cutOff);
-  const isValue = byte !== closeBrace && byte !== closeBracket && byte !== comma;
-  return setFault(at, isValue ? faultOf(at) : missingValue);
+  const isMissing = byte === closeBrace || byte === closeBracket || byte === comma;
+  return setFault(at, isMissing ? missingValue : faultOf(at));
 }
 
-/** True if the text ends within a word. */
-function isCutOff(at: usize, letters: u64): bool {
+/** True if the rest of the text is a beginning of `word`. */
+function isCutOff(at: usize, word: u64): bool {
   const length = end - at;
-  return length < 8 && ((load<u64>(at) ^ letters) & ((u64(1) << (u64(length) << 3)) - 1)) === 0;
+  return length < 8 && ((load<u64>(at) ^ word) & ((u64(1) << (u64(length) << 3)) - 1)) === 0;
 }
 
 /** Returns the kind of fault of an unexpected byte. */
@@ -73,6 +73,7 @@ function faultOf(at: usize): u32 {
   const byte = byteAt(at);
   const next = peek(at + 1);
   if (byte === 0x27) return singleQuote;
+  // `#`, `//` and `/*`.
   if (byte === 0x23 || (byte === 0x2f && (next === 0x2f || next === 0x2a))) return comment;
   if (isLetter(byte)) return unknownWord;
   return (byte === plus || byte === point) && isDigit(next) ? badNumber : otherCharacter;
@@ -85,14 +86,14 @@ function findInString(from: usize): usize {
     if (byte < 0x20) return setFault(at, controlCharacter);
     if (byte !== backslash) at++;
     else {
-      const kind = peek(at + 1);
-      if (kind === 0x75) {
+      const escaped = peek(at + 1);
+      if (escaped === 0x75) {
         for (let digit = at + 2; digit < at + 6; digit++) {
           if (digit >= end) return setFault(end, cutOff);
           if (!isHex(byteAt(digit))) return setFault(at, badEscape);
         }
         at += 6;
-      } else if (isSimpleEscape(kind)) at += 2;
+      } else if (isSimpleEscape(escaped)) at += 2;
       else if (at + 1 < end) return setFault(at, badEscape);
       else break;
     }

@@ -1,5 +1,6 @@
 /** Fingerprints: 32-bit hashes of bytes, never 0. */
 
+/** A prime near 2^32 divided by the golden ratio, as in xxHash. */
 const factor: u32 = 0x9e3779b1;
 
 function mix(lanes: v128, words: v128): v128 {
@@ -28,12 +29,12 @@ export function fingerprint(start: usize, end: usize): u32 {
   b = mix(b, v128.load(tail, 16));
   c = mix(c, v128.load(tail, 32));
   d = mix(d, v128.load(tail, 48));
-  const all = mix(mix(mix(a, b), c), d);
+  const mixed = mix(mix(mix(a, b), c), d);
   let hash = u32(end - start);
-  hash = fold(hash, i32x4.extract_lane(all, 0));
-  hash = fold(hash, i32x4.extract_lane(all, 1));
-  hash = fold(hash, i32x4.extract_lane(all, 2));
-  hash = fold(hash, i32x4.extract_lane(all, 3));
+  hash = fold(hash, i32x4.extract_lane(mixed, 0));
+  hash = fold(hash, i32x4.extract_lane(mixed, 1));
+  hash = fold(hash, i32x4.extract_lane(mixed, 2));
+  hash = fold(hash, i32x4.extract_lane(mixed, 3));
   return hash === 0 ? 1 : hash;
 }
 

@@ -8,7 +8,7 @@ export { addKey, keyAddress, setKeyUse } from "./keys";
 export { findRun } from "./runs";
 export { beginElements, input } from "./table";
 
-/** The words that describe a text (`resultFields` in src/json/reader.ts). A call for each would take too long. */
+/** Six results of the last read (`resultFields` in src/json/reader.ts), in memory because a call for each is slow. */
 const fields: usize = memory.data(24, 4);
 
 export function results(): usize {

@@ -25,9 +25,9 @@ const slotBits: u32 = 13;
 const keys: usize = memory.data(8 * 2048, 8);
 
 /** Use: each value of the key is one node, without its content. */
-export const isLeaf: u32 = 1;
-/** Use: the texts of the key are part of the shape of their objects, if they have an id. */
-export const isChoice: u32 = 2;
+export const leafUse: u32 = 1;
+/** Use: values of the key that are texts with an id are part of the shape of their objects. */
+export const choiceUse: u32 = 2;
 
 /** Returns the address to write the next key to. */
 export function keyAddress(): usize {
@@ -38,7 +38,7 @@ export function keyAddress(): usize {
 export function addKey(length: u32): u32 {
   if (registered === maxRegistered || registeredBytes + usize(length) >= registeredSpace) return 0;
   const at = registeredKeys + registeredBytes;
-  // Shapes contain the id that it has as a learned key.
+  // Shapes contain its id as a learned key, which the new id replaces.
   if (idOf(at, usize(length)) !== 0) isStale = true;
   registeredBytes += usize(length) + 1;
   addId(++registered, at, usize(length));
@@ -74,10 +74,10 @@ export function learnedIdOf(at: usize, length: usize): u32 {
     isStale = true;
     return 0;
   }
-  const own = learnedKeys + learnedBytes;
-  memory.copy(own, at, length);
+  const copy = learnedKeys + learnedBytes;
+  memory.copy(copy, at, length);
   learnedBytes += length + 1;
-  addId(++learned, own, length);
+  addId(++learned, copy, length);
   return learned;
 }
 
@@ -103,13 +103,13 @@ function recordOf(id: u32): usize {
 
 /** Returns the slot with the id of a key, or the free slot for it. */
 function slotOf(at: usize, length: usize): usize {
-  let head: u32 = length === 0 ? 0 : byteAt(at) | (byteAt(at + length - 1) << 8);
-  if (length >= 4) head = load<u32>(at) ^ (load<u32>(at + length - 4) * 0x85ebca6b);
-  let slot: u32 = ((head ^ u32(length)) * 0x9e3779b1) >> (32 - slotBits);
+  let ends: u32 = length === 0 ? 0 : byteAt(at) | (byteAt(at + length - 1) << 8);
+  if (length >= 4) ends = load<u32>(at) ^ (load<u32>(at + length - 4) * 0x85ebca6b);
+  let index: u32 = ((ends ^ u32(length)) * 0x9e3779b1) >> (32 - slotBits);
   while (true) {
-    const own = slots + (usize(slot) << 2);
-    const id = load<u32>(own);
-    if (id === 0 || (lengthOf(id) === length && isEqual(addressOf(id), at, length))) return own;
-    slot = (slot + 1) & ((1 << slotBits) - 1);
+    const slot = slots + (usize(index) << 2);
+    const id = load<u32>(slot);
+    if (id === 0 || (lengthOf(id) === length && isEqual(addressOf(id), at, length))) return slot;
+    index = (index + 1) & ((1 << slotBits) - 1);
   }
 }

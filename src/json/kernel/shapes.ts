@@ -31,7 +31,7 @@ const shapes: usize = memory.data(8 * 8192, 8);
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** Forgets shapes and learned keys if they are full, because others may be more frequent, or if ids have changed. */
+/** Forgets shapes and learned keys if their space is full, because new ones may be more frequent, or ids are stale. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;
@@ -47,33 +47,33 @@ let isFull: bool = false;
 
 /** Returns the shape of an object after one more member. */
 export function nextShape(shape: u32, key: u32, value: u32): u32 {
-  const own = shapes + (usize(shape - emptyShape) << 3);
+  const last = shapes + (usize(shape - emptyShape) << 3);
   const member = key | (value << 16);
-  if (load<u32>(own) === member) return load<u32>(own, 4);
+  if (load<u32>(last) === member) return load<u32>(last, 4);
   const next = value === noShape ? noShape : extend(shape, member);
   if (next === noShape) return noShape;
-  store<u32>(own, member);
-  store<u32>(own, next, 4);
+  store<u32>(last, member);
+  store<u32>(last, next, 4);
   return next;
 }
 
 function extend(shape: u32, member: u32): u32 {
-  let slot: u32 = ((shape * 0x85ebca6b) ^ (member * 0x9e3779b1)) >> (32 - slotBits);
+  let index: u32 = ((shape * 0x85ebca6b) ^ (member * 0x9e3779b1)) >> (32 - slotBits);
   while (true) {
-    const own = slots + (usize(slot) << 4);
-    const next = load<u32>(own, 8);
+    const slot = slots + (usize(index) << 4);
+    const next = load<u32>(slot, 8);
     if (next === 0) {
       if (count === maxShapes) {
         isFull = true;
         return noShape;
       }
-      store<u32>(own, shape);
-      store<u32>(own, member, 4);
-      store<u32>(own, emptyShape + count, 8);
+      store<u32>(slot, shape);
+      store<u32>(slot, member, 4);
+      store<u32>(slot, emptyShape + count, 8);
       return emptyShape + count++;
     }
-    if (load<u32>(own) === shape && load<u32>(own, 4) === member) return next;
-    slot = (slot + 1) & ((1 << slotBits) - 1);
+    if (load<u32>(slot) === shape && load<u32>(slot, 4) === member) return next;
+    index = (index + 1) & ((1 << slotBits) - 1);
   }
 }
 
@@ -87,7 +87,7 @@ const starts: usize = memory.data(2 * 4096, 8);
 const startMask: u32 = 4095;
 let start: usize = starts;
 
-/** Begins an object within an object of a shape, or after an element of a shape. */
+/** Begins an object. `before` is the shape of the open object, or of the last element of the open array. */
 export function beginShape(before: u32): void {
   start = starts + (usize(before & startMask) << 1);
 }

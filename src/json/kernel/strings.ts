@@ -50,7 +50,7 @@ export function endOfString(start: usize): usize {
   return at;
 }
 
-/** Continuation bytes, less one for each character of two units. */
+/** Returns the number of bytes minus that of UTF-16 units. Characters of four bytes have two units. */
 function surplusIn(bytes: v128, mask: u32): usize {
   const continued = i8x16.bitmask(i8x16.lt_s(bytes, i8x16.splat(-64))) & mask;
   const wide = i8x16.bitmask(i8x16.ge_u(bytes, i8x16.splat(-16))) & mask;

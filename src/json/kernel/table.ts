@@ -15,7 +15,7 @@ import {
   skipWhite,
 } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, findFault, keyNext, valueNext } from "./faults";
-import { idOf, isChoice, isLeaf, learnedIdOf, lengthOf, maxRegistered, usesOf } from "./keys";
+import { choiceUse, idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, usesOf } from "./keys";
 import { numberCount, skipNumber, skipNumbers, skipWord } from "./scalars";
 import {
   arrayShape,
@@ -46,7 +46,7 @@ const nodeBytes: usize = 16;
 /** The id of a key with escapes or non-ASCII characters, which must be decoded first. */
 const encodedKey: u32 = 0xffffffff;
 
-/** Bytes after a text that may be read, without effect. */
+/** Bytes after a text that wide loads may read, without effect: up to 64 (`findRun`). */
 const readAheadBytes: usize = 64;
 
 /** Returns the address to write a text to. */
@@ -77,9 +77,9 @@ let next: u32 = valueNext;
 /** The closing bracket of a list, or the first byte of its next piece. */
 export let rest: usize = 0;
 
-function begin(end: usize, last: u32): void {
-  // `last` ends every open value: it is a line end, or neither white space nor part of JSON.
-  store<u8>(end, u8(last));
+function begin(end: usize, terminator: u32): void {
+  // The pass stops at it in each open value: at 0, or at a newline, which is then not white space.
+  store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
   open = 0;
@@ -87,14 +87,14 @@ function begin(end: usize, last: u32): void {
   isFull = false;
   forgetShapes();
   skipsLeaves = false;
-  setNewlineEnd(last === newline);
+  setNewlineEnd(terminator === newline);
 }
 
 /** The results of reading. */
-const isFaulty: u32 = 0;
-const isJson: u32 = 1;
-const isOutOfMemory: u32 = 2;
-const isIncomplete: u32 = 3;
+const faultyResult: u32 = 0;
+const jsonResult: u32 = 1;
+const outOfMemoryResult: u32 = 2;
+const incompleteResult: u32 = 3;
 
 /** Reads one value. `isSkipping` skips the content of values of leaf keys. */
 export function readText(length: usize, isSkipping: bool): u32 {
@@ -102,12 +102,12 @@ export function readText(length: usize, isSkipping: bool): u32 {
   begin(end, 0);
   skipsLeaves = isSkipping;
   const after = readValue(input());
-  return after === end ? isJson : findStop(after, end);
+  return after === end ? jsonResult : findStop(after, end);
 }
 
 /**
- * Reads the lines of a block, one root after the other. A line that is not JSON has two nodes. The first has its start,
- * 0, the next root, and its fault. The second has the positions of the fault and of the line's end.
+ * Reads the lines of a block, one root after the other. A line that is not JSON has two nodes. The words of
+ * the first are its start, 0, the next root, and its fault. The second has the positions of the fault and of the end.
  */
 export function readLines(length: usize): u32 {
   const start = input();
@@ -117,7 +117,7 @@ export function readLines(length: usize): u32 {
   let at = start;
   while (true) {
     at = skipWhite(at);
-    if (at >= end) return isJson;
+    if (at >= end) return jsonResult;
     if (byteAt(at) === newline) {
       at++;
       continue;
@@ -134,7 +134,7 @@ export function readLines(length: usize): u32 {
     while (byteAt(lineEnd) !== newline) lineEnd++;
     let textEnd = lineEnd;
     while (isWhite(byteAt(textEnd - 1))) textEnd--;
-    if (findStop(after, textEnd) === isOutOfMemory || !putFault(root, at, lineEnd)) return isOutOfMemory;
+    if (findStop(after, textEnd) === outOfMemoryResult || !putFault(root, at, lineEnd)) return outOfMemoryResult;
     at = lineEnd + 1;
   }
 }
@@ -160,8 +160,8 @@ export function beginElements(): void {
 
 /**
  * Reads the elements that end in a piece of a list, one root after the other. The first piece begins after the bracket.
- * `isTolerant` gives an element that is not JSON two nodes, like such a line. The element ends at a comma or bracket
- * outside of its strings and brackets.
+ * If `isTolerant`, an element that is not JSON gets two nodes, as in `readLines`. It ends at a comma or bracket outside
+ * of its strings and brackets.
  */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
@@ -170,28 +170,28 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
   rest = input();
   while (true) {
     rest = skipWhite(rest);
-    if (isFirst && byteAt(rest) === closeBracket) return isJson;
+    if (isFirst && byteAt(rest) === closeBracket) return jsonResult;
     const root = tableEnd;
     next = valueNext;
     open = 0;
     let after = readValue(rest);
-    if (isFull) return isOutOfMemory;
+    if (isFull) return outOfMemoryResult;
     if (after === 0 || (byteAt(after) !== comma && byteAt(after) !== closeBracket)) {
       if (after === 0) findStop(0, end);
       else findFault(after, end, commaNext);
       tableEnd = root;
       // An element that may be cut off is read again with the next piece.
-      if (!isLast && faultAt + readAheadBytes >= end) return isIncomplete;
-      if (!isTolerant) return isFaulty;
+      if (!isLast && faultAt + readAheadBytes >= end) return incompleteResult;
+      if (!isTolerant) return faultyResult;
       after = endOfElement(rest, end);
-      if (after === 0) return isLast ? isFaulty : isIncomplete;
+      if (after === 0) return isLast ? faultyResult : incompleteResult;
       // An element is missing.
-      if (after === rest) return isFaulty;
-      if (!putFault(root, rest, after)) return isOutOfMemory;
+      if (after === rest) return faultyResult;
+      if (!putFault(root, rest, after)) return outOfMemoryResult;
     }
     isFirst = false;
     rest = after;
-    if (byteAt(after) === closeBracket) return isJson;
+    if (byteAt(after) === closeBracket) return jsonResult;
     rest++;
   }
 }
@@ -212,9 +212,9 @@ function endOfElement(from: usize, end: usize): usize {
 
 /** Finds the fault of a text that ends at `end`: after its value, or where the pass stopped if `after` is 0. */
 function findStop(after: usize, end: usize): u32 {
-  if (isFull) return isOutOfMemory;
+  if (isFull) return outOfMemoryResult;
   findFault(min(end, after === 0 ? stop : after), end, after === 0 ? next : endNext);
-  return isFaulty;
+  return faultyResult;
 }
 
 function stopAt(at: usize, expected: u32): usize {
@@ -226,13 +226,13 @@ function stopAt(at: usize, expected: u32): usize {
 /** In ASCII, `]` and `}` are two after `[` and `{`. */
 const closingDistance: u32 = 2;
 
-/** Reads a value, and returns its end with the white space after it; 0 if the pass stopped. */
+/** Reads a value and the white space after it. Returns the end of both; 0 if the pass stopped. */
 function readValue(from: usize): usize {
   let at = skipWhite(from);
   leaf = 0;
   while (true) {
     const byte = byteAt(at);
-    // A key may follow the value.
+    // Two nodes, because a key may follow the value.
     if (tableEnd + 2 * nodeBytes > memoryEnd && !ensureMemory(tableEnd + 2 * nodeBytes)) {
       isFull = true;
       return 0;
@@ -251,14 +251,14 @@ function readValue(from: usize): usize {
       if (byte === openBracket) valueEnd = skipNumbers(at + 1);
       if (valueEnd !== 0) detail = numberCount;
       else {
-        if (skipsLeaves && leaf === 0 && isMember() && (usesOf(keyBefore(node)) & isLeaf) !== 0) leaf = node;
-        let shape = noShape;
-        if (byte === openBracket) shape = isMember() ? keyBefore(node) : 0;
+        if (skipsLeaves && leaf === 0 && isMember() && (usesOf(keyBefore(node)) & leafUse) !== 0) leaf = node;
+        let initialShape = noShape;
+        if (byte === openBracket) initialShape = isMember() ? keyBefore(node) : 0;
         else if (skipsLeaves && leaf === 0) {
-          shape = emptyShape;
+          initialShape = emptyShape;
           beginShape(open === 0 ? 0 : load<u32>(open, 12));
         }
-        putNode(node, byte, u32(open), shape);
+        putNode(node, byte, u32(open), initialShape);
         open = node;
         at = skipWhite(at + 1);
         if (byteAt(at) !== byte + closingDistance) {
@@ -314,7 +314,7 @@ function addMember(node: usize, value: u32): void {
   const shape = load<u32>(open, 12);
   if (shape === noShape) return;
   const key = keyBefore(node);
-  if (value === stringShape && (usesOf(key) & isChoice) !== 0) {
+  if (value === stringShape && (usesOf(key) & choiceUse) !== 0) {
     const text = input() + load<u32>(node) + 1;
     const id = idOf(text, input() + load<u32>(node, 4) - 1 - text);
     value = id !== 0 && id <= maxRegistered ? textShape + id : noShape;
