@@ -11,7 +11,7 @@ import type { Route } from "./route.ts";
 /** Limit for connecting to one of several addresses of a host. Node's 250 ms is too short for slow links. */
 const addressTimeoutMs = 500;
 
-/** Servers close idle connections after some seconds. */
+/** Shorter than the idle limits of servers (some seconds), so that a reused connection is still open. */
 const maxIdleMs = 1000;
 
 export interface Connection {
@@ -30,15 +30,15 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-    // undici then requests a piece of a body only after the previous piece has left the process.
+    // With 1, undici requests a piece of a body only after the previous piece has left the process.
     highWaterMark: 1,
     signal: closing.signal,
   };
   const connector = buildConnector(socketOptions);
-  const connectNow = Number.parseInt(nodeVersion, 10) < 22 ? withoutTierUp(connector) : connector;
+  const connectSocket = Number.parseInt(nodeVersion, 10) < 22 ? withoutTierUp(connector) : connector;
   // Node connects a new socket even if its signal has aborted.
   const connect: Connector = (to, callback) =>
-    closing.signal.aborted ? callback(new TransportError("ABORTED"), null) : connectNow(to, callback);
+    closing.signal.aborted ? callback(new TransportError("ABORTED"), null) : connectSocket(to, callback);
   const limits = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
   const openAgent = async (route: Route): Promise<Agent> =>
     route.proxy === undefined || isForwardedByProxy(route)
@@ -64,7 +64,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
 
 type Connector = ReturnType<typeof buildConnector>;
 
-/** On Node 20, V8 optimizes undici's parser for 95 ms, and the process waits for that. 1,800,000 is V8's default. */
+/** Delays V8's optimization of undici's parser, for which a process on Node 20 waits 95 ms. V8's default: 1,800,000. */
 const withoutTierUp =
   (connector: Connector): Connector =>
   (to, callback) =>

@@ -35,20 +35,20 @@ export interface Downloads {
 export const openDownloads = (options: DownloadOptions): Downloads => {
   const { host, maxWaitMs, waitsForHost, onRetry, setting, trace } = options;
   const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
-  let opened: Promise<Connections> | undefined;
+  let connections: Promise<Connections> | undefined;
   let isRetryAnnounced = false;
   const reachedOrigins = new Set<string>();
 
   /** Resolves with the reply when its headers are read. */
   const request = async (
     url: URL,
-    about: { readonly route: Route; readonly headers: Headers; readonly toFailure: (error: TransportError) => Failure },
+    setup: { readonly route: Route; readonly headers: Headers; readonly toFailure: (error: TransportError) => Failure },
   ): Promise<Omit<DownloadReply, "tries"> | TransportError> => {
     host.signal.throwIfAborted();
-    const { route, toFailure } = about;
-    const headers = [...about.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
-    opened ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-    const connection = await (await opened).reuse(route);
+    const { route, toFailure } = setup;
+    const headers = [...setup.headers, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
+    connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
+    const connection = await (await connections).reuse(route);
     const traceReply = traceRequest({ trace, host }, { method, url: withoutQuery(url), headers });
     const stopping = new AbortController();
     let resume = (): void => undefined;
@@ -63,9 +63,10 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
     body.on("error", () => undefined);
     const { signal } = withSignal(host, stopping.signal);
     const path = `${url.pathname}${url.search}`;
+    const outgoing = { method, route, path, headers, silenceMs, signal, maxBytes: 0 };
     const reply = await new Promise<Omit<DownloadReply, "tries"> | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
-        ...{ method, route, path, headers, silenceMs, signal, maxBytes: 0 },
+        ...outgoing,
         onHead(status, headers) {
           traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
           const retryAfterMs = parseRetryAfter(headers, host.now());
@@ -88,7 +89,7 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
   };
 
   return {
-    close: () => void opened?.then((connections) => connections.close()),
+    close: () => void connections?.then((opened) => opened.close()),
     async get(url, headers) {
       const budget = openRetryBudget({ host, maxWaitMs });
       const route = findRoute(parseBaseUrl(url.origin), host.env);

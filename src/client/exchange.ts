@@ -30,16 +30,16 @@ export interface ExchangeResult {
   readonly isBodySent: boolean;
 }
 
-/** undici detects silence up to this late. The silence must be reported, not the limit of the total time. */
+/** undici detects silence up to 1 s late. The total limit is that much longer, so that the silence is reported. */
 const clockSlackMs = 1000;
 
-const maxTimerMs = 2 ** 31 - 1;
+const maxSetTimeoutMs = 2 ** 31 - 1;
 
 /** Sends a request and collects the reply. A transport error is a value. @throws what a streamed body throws */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, maxBytes, onHead, onPiece } = request;
-    const { silenceMs, totalMs = maxTimerMs } = request;
+    const { silenceMs, totalMs = maxSetTimeoutMs } = request;
     const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
     let isBodySent = streamed === undefined;
     let head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
@@ -47,7 +47,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
     let length = 0;
     let timer: NodeJS.Timeout | undefined;
     let isOver = false;
-    let hasBegun = false;
+    let hasReplyBegun = false;
     const end = (error?: TransportError) => {
       if (isOver) return;
       isOver = true;
@@ -64,7 +64,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
     const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));
     const startTimer = (ms: number, code: "CONNECT_TIMEOUT" | "ENDLESS") => {
       clearTimeout(timer);
-      if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, maxTimerMs));
+      if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, maxSetTimeoutMs));
     };
     const startTotalTimer = () => startTimer(totalMs + clockSlackMs, "ENDLESS");
     if (signal.aborted) return interrupt();
@@ -96,7 +96,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       {
         onRequestStart: startTotalTimer,
         onResponseStarted: () => {
-          hasBegun = true;
+          hasReplyBegun = true;
         },
         onResponseStart(_, status, received) {
           if (status < 200) return;
@@ -116,7 +116,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
         onResponseEnd: () => end(),
         onResponseError(_, thrown) {
           const error = toTransportError(thrown);
-          const isInHeaders = error.code === "CUT" && hasBegun && head.status === undefined;
+          const isInHeaders = error.code === "CUT" && hasReplyBegun && head.status === undefined;
           end(isInHeaders ? new TransportError("CUT_HEADERS", { cause: thrown }) : error);
         },
       },
@@ -133,7 +133,7 @@ export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
 /** Largest piece of a body. A reply that has arrived is read between two pieces. */
 const pieceBytes = 64 * 1024;
 
-/** Yields the last byte as a separate piece. undici requests a piece when all previous ones have left the process. */
+/** Yields the last byte separately. undici requests it only when all bytes before it have left the process. */
 async function* yieldBody(
   { length, chunks }: StreamedBody,
   on: { isOver(): boolean; onPiece(): void; onLast(): void; onError(thrown: unknown): void },
@@ -162,7 +162,7 @@ async function* yieldBody(
   }
 }
 
-/** undici reports the error of a closed socket at the end of the second turn after the system has reported it. */
+/** Waits three turns. undici reports a closed socket at the end of the second turn after the system has reported it. */
 const waitForArrivedData = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
@@ -176,10 +176,10 @@ export class TransportError extends Error {
   readonly code: string;
   readonly status: number | undefined;
 
-  constructor(code: string, about: { readonly cause?: unknown; readonly status?: number } = {}) {
-    super(code, about.cause === undefined ? undefined : { cause: about.cause });
+  constructor(code: string, details: { readonly cause?: unknown; readonly status?: number } = {}) {
+    super(code, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
-    this.status = about.status;
+    this.status = details.status;
   }
 }
 

@@ -113,9 +113,9 @@ const credentialRefused = (
   credential: Credential | undefined,
   details: FailureDetails,
 ): Failure => {
-  const end = `(${details.http?.status})${saying(details.http?.said)}`;
+  const statusText = `(${details.http?.status})${saying(details.http?.said)}`;
   if (credential === undefined) {
-    const text = `the service requires a credential for an operation that has none ${end}`;
+    const text = `the service requires a credential for an operation that has none ${statusText}`;
     const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
     return new Failure("auth", "credential-refused", text, { ...details, hint });
   }
@@ -123,14 +123,14 @@ const credentialRefused = (
   const hasProject = endpoint.projectHeader || endpoint.use === "calls";
   const withProject = project === undefined ? ", sent without a project" : ` and the project ${project}`;
   const checked = hasProject ? "the key and the project (the service does not tell which is wrong)" : "the key";
-  // A saved key overrides a credential_command. Other variables, and the files that they name, override a saved key.
+  // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
   const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
-  const other =
+  const keyAdvice =
     variable === undefined
       ? "save another key with `rollcall auth login`"
       : `unset ${variable}, which overrides the saved key`;
-  const text = `the service refused the credential from ${from}${hasProject ? withProject : ""} ${end}`;
-  const hint = `check ${checked}, or ${other}`;
+  const text = `the service refused the credential from ${from}${hasProject ? withProject : ""} ${statusText}`;
+  const hint = `check ${checked}, or ${keyAdvice}`;
   return new Failure("auth", "credential-refused", text, { ...details, hint, credentialSource: from });
 };
 
@@ -149,8 +149,8 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   }
   const text = `the service refused the request (${status})`;
   if (first === undefined) return refused(text + saying(http?.said), refusalHint(status, http?.said));
-  const only = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
-  const why = problems.length === 1 ? only : `, for ${problems.length} reasons`;
+  const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
+  const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
   const hasLine = problems.some(({ line }) => line !== undefined);
   return refused(text + why, hasLine ? `fix the named values, or ${skipRefusedHint}` : refusalHint(status, ""));
 };
@@ -234,8 +234,8 @@ export const connectionFailed = (
   const hint =
     connectionHint(code, setting) ?? `check ${location}${variables}, and rerun the same command, which is safe`;
   const text = `${event}: ${reason}${formatTries(tries)}`;
-  const all = { hint, systemCode: code, endedBy: reason, ...details, cause: error };
-  return new Failure("unavailable", "connection-failed", text, all);
+  const failureDetails = { hint, systemCode: code, endedBy: reason, ...details, cause: error };
+  return new Failure("unavailable", "connection-failed", text, failureDetails);
 };
 
 const describeError = ({ code, status }: Pick<TransportError, "code" | "status">, silenceMs: number): string => {
@@ -254,10 +254,10 @@ const connectionHint = (code: string, setting: string): string | undefined => {
   return code === "ENDLESS" ? "increase --max-wait for a read, or --timeout for a log" : undefined;
 };
 
-/** Characters of the message of a reply. The screen shortens it further, after redaction. */
+/** Maximum characters of the message of a reply. The screen shortens it further, after redaction. */
 const maxMessageLength = 128 * 1024;
 
-/** Bytes of a body that are searched: echoed inputs can be as large as a request. */
+/** Bytes of a reply that are searched for a message. A reply that echoes its request can be large. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
 const findMessage = (
@@ -279,7 +279,7 @@ const findTitle = (html: string): string | undefined =>
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
-/** Further items repeat the first ones, once for each branch of a union. */
+/** Maximum items of a list of messages. Further items repeat the first ones, once for each branch of a union. */
 const maxItems = 3;
 
 const findText = (value: unknown, depth = 0): string | undefined => {

@@ -15,10 +15,10 @@ export interface ClientOptions {
   /** Finds the credential for a use. Called when a request needs it, and again with `refused` after a 401. */
   readonly credential: (
     use: CredentialUse,
-    about: { readonly origin: string; readonly refused: boolean },
+    context: { readonly origin: string; readonly refused: boolean },
   ) => Promise<Credential>;
   readonly project: { readonly header: string; readonly value: string } | undefined;
-  /** Longest silence in either direction. Default: the operation's own. */
+  /** Longest silence in either direction. Default: 30 s, and 5 min for a log. */
   readonly timeoutMs: number | undefined;
   readonly maxWaitMs: number;
   /** True if a read waits for a host that is unknown or refuses connections. Requires an explicit `--max-wait`. */

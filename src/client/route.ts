@@ -30,8 +30,8 @@ export const findRoute = (to: ParsedUrl, env: Host["env"]): Route => {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidProxy(variable);
-  const user = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
-  const authorization = user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
+  const userInfo = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
+  const authorization = userInfo === ":" ? undefined : `Basic ${Buffer.from(userInfo).toString("base64")}`;
   return { to, proxy: { ...toParsedUrl(url), authorization } };
 };
 

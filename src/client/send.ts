@@ -86,7 +86,7 @@ export const openClient = (options: ClientOptions) => {
     const budget = openRetryBudget(options);
     // With a short --max-wait, silence must still be reported before the end of the total time.
     const endMs = host.elapsed() + Math.max(maxWaitMs, 2 * silenceMs);
-    let firstEndMs: number | undefined;
+    let firstTryEndMs: number | undefined;
     for (let tries = 1; ; tries++) {
       const totalMs = Math.max(1, endMs - host.elapsed());
       const context = { ...target, silenceMs, tries };
@@ -95,8 +95,8 @@ export const openClient = (options: ClientOptions) => {
       const { status, error } = tried;
       if (isSuccess(status) && error === undefined) return readReply(context, endpoint, { ...tried, status });
       const failure = failures.toReplyFailure(context, tried);
-      firstEndMs ??= host.elapsed();
-      const isOverBudget = host.elapsed() - firstEndMs > maxWaitMs;
+      firstTryEndMs ??= host.elapsed();
+      const isOverBudget = host.elapsed() - firstTryEndMs > maxWaitMs;
       const isRefused = status !== undefined && !isSuccess(status);
       const canRetry = isRefused
         ? failures.isTransientStatus(status)
@@ -104,9 +104,9 @@ export const openClient = (options: ClientOptions) => {
       if (!endpoint.repeatable || !canRetry || isOverBudget) throw failure;
       const reason = isRefused ? String(status) : error?.code;
       trace?.(`* ${reason}: trying again, ${tries} so far`);
-      const announced = `${target.route.to.origin} ${reason}`;
-      if (tries === triesBeforeNotice && !announcedReasons.has(announced)) {
-        announcedReasons.add(announced);
+      const reasonKey = `${target.route.to.origin} ${reason}`;
+      if (tries === triesBeforeNotice && !announcedReasons.has(reasonKey)) {
+        announcedReasons.add(reasonKey);
         options.onRetry?.(failure, maxWaitMs);
       }
       if (!(await budget.wait(isRefused ? tried.retryAfterMs : undefined))) throw failure;
@@ -161,9 +161,9 @@ const readReply = <R>(
   { bytes: received, status }: { readonly bytes: Uint8Array; readonly status: number },
 ): Reply<R> => {
   const bytes = received.subarray(bomLength(received));
-  const found = reply(bytes);
-  if (found !== undefined && "value" in found) return { value: found.value, bytes };
-  throw failures.invalidReply(context, { status, bytes, at: found?.invalidPath });
+  const parsed = reply(bytes);
+  if (parsed !== undefined && "value" in parsed) return { value: parsed.value, bytes };
+  throw failures.invalidReply(context, { status, bytes, at: parsed?.invalidPath });
 };
 
 /** Decodes the bytes of a reply. If that fails, the reply has an error, unless it has one already. */
@@ -171,23 +171,23 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxBytes: number): Pr
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
   if (bytes.length === 0 || encoding === "" || encoding === "identity") return reply;
-  const fail = (code: string) => error ?? new exchanges.TransportError(code);
-  if (!/^(br|deflate|(x-)?gzip)$/.test(encoding)) return { ...reply, error: fail("UNKNOWN_ENCODING") };
+  const toError = (code: string) => error ?? new exchanges.TransportError(code);
+  if (!/^(br|deflate|(x-)?gzip)$/.test(encoding)) return { ...reply, error: toError("UNKNOWN_ENCODING") };
   const { brotliDecompress, unzip } = await import("node:zlib");
   try {
     const decompress = encoding === "br" ? promisify(brotliDecompress) : promisify(unzip);
     return { ...reply, bytes: await decompress(bytes, { maxOutputLength: maxBytes }) };
   } catch (thrown) {
     const isTooLong = getErrorCode(thrown) === "ERR_BUFFER_TOO_LARGE";
-    return { ...reply, bytes: Buffer.alloc(0), error: fail(isTooLong ? "TOO_LONG" : "CUT") };
+    return { ...reply, bytes: Buffer.alloc(0), error: toError(isTooLong ? "TOO_LONG" : "CUT") };
   }
 };
 
 /** Returns the wait that a service asks for: milliseconds, seconds or a date (RFC 9110, 10.2.3). */
 export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number): number | undefined => {
-  const [exact = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
+  const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;
-  if (isNumber.test(exact)) return Number(exact);
+  if (isNumber.test(msText)) return Number(msText);
   if (isNumber.test(text)) return Number(text) * 1000;
   const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);

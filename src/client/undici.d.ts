@@ -1,20 +1,20 @@
 /** The parts of undici that rollcall loads. All of undici takes twice as long, and its types lack iterable bodies. */
 declare module "undici/lib/dispatcher/agent.js" {
-  import type { Dispatcher, Agent as Whole } from "undici";
+  import type { Dispatcher, Agent as UndiciAgent } from "undici";
   export interface Request extends Omit<Dispatcher.DispatchOptions, "body"> {
     readonly body?: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   }
   export default class Agent {
-    constructor(options?: Whole.Options);
+    constructor(options?: UndiciAgent.Options);
     dispatch(request: Request, handler: Dispatcher.DispatchHandler): boolean;
     destroy(): Promise<void>;
   }
 }
 declare module "undici/lib/dispatcher/proxy-agent.js" {
-  import type { ProxyAgent as Whole } from "undici";
+  import type { ProxyAgent as UndiciProxyAgent } from "undici";
   import Agent from "undici/lib/dispatcher/agent.js";
   export default class ProxyAgent extends Agent {
-    constructor(options: Whole.Options);
+    constructor(options: UndiciProxyAgent.Options);
   }
 }
 declare module "undici/lib/dispatcher/pool.js" {
