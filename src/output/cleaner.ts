@@ -16,7 +16,7 @@ export const openCleaner = (env: Environment) => {
     },
     verbatim: redact,
     verbatimJson: redactJson,
-    /** Breaks up a build system's commands, and redacts secrets that removed escapes had hidden. Takes complete lines. */
+    /** Breaks up commands of a build system, and redacts secrets that removed escapes hid. Takes complete lines. */
     breakCommands: (text: string): string => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
@@ -51,8 +51,8 @@ const harmfulInJson =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
 
 const sanitizeJson = (json: string): string =>
-  json.replace(harmfulInJson, (found) =>
-    Array.from(found.split(""), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
+  json.replace(harmfulInJson, (character) =>
+    Array.from(character.split(""), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
   );
 
 const buildSystems = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];

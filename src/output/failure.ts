@@ -40,7 +40,7 @@ interface TextStyle {
   readonly clean: TextCleaner;
   readonly paint: Paint;
   readonly glyphs: Glyphs;
-  /** Columns of the terminal that text is folded for, and that shows excerpts. Undefined in a pipe. */
+  /** Columns of the terminal, to which text is folded. Undefined in a pipe, which gets no excerpts. */
   readonly columns: number | undefined;
 }
 
@@ -127,13 +127,13 @@ const isProblemInMessage = ([first, ...others]: readonly Problem[], message: str
   (first.file === undefined || message.includes(formatPosition(first)));
 
 const omittedProblemLines = ({ details: { problems = [], ruleCounts } }: Failure): readonly string[] => {
-  const left = new Map<string, number>();
-  const add = (rule: string, count: number) => left.set(rule, (left.get(rule) ?? 0) + count);
+  const omitted = new Map<string, number>();
+  const add = (rule: string, count: number) => omitted.set(rule, (omitted.get(rule) ?? 0) + count);
   const counts =
     ruleCounts?.filter(({ severity }) => severity === "error") ?? problems.map(({ rule }) => ({ rule, count: 1 }));
   for (const { rule, count } of counts) add(rule, count);
   for (const { rule, others } of problems.slice(0, maxProblems)) add(rule, -1 - (others?.count ?? 0));
-  const rules = [...left].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
+  const rules = [...omitted].filter(([, count]) => count > 0).map(([rule, count]) => `${count} ${rule}`);
   return problems.length === 0 || rules.length === 0 ? [] : [`  and more: ${rules.join(", ")}`];
 };
 
@@ -157,8 +157,8 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
   return [
     ...header.map((line, at) => {
       const isLast = at === header.length - 1 && line.endsWith(rule);
-      const end = isLast ? line.slice(0, -rule.length) + paint("faint", rule) : line;
-      return at === severityLine ? end.replace(severity, () => paint(tone, severity)) : end;
+      const painted = isLast ? line.slice(0, -rule.length) + paint("faint", rule) : line;
+      return at === severityLine ? painted.replace(severity, () => paint(tone, severity)) : painted;
     }),
     ...(frame?.lines ?? []),
     ...others,
@@ -179,11 +179,11 @@ const formatOthers = ({ file, others }: Problem, { ellipsis }: Glyphs): string |
       ? place.slice(file.length)
       : place.replace(/^-(?=:|$)/, formatInputName),
   );
-  const left = others.count > places.length ? `, ${ellipsis}` : "";
-  return `and ${others.count} more${places.length === 0 ? "" : `: ${places.join(", ")}${left}`}`;
+  const omission = others.count > places.length ? `, ${ellipsis}` : "";
+  return `and ${others.count} more${places.length === 0 ? "" : `: ${places.join(", ")}${omission}`}`;
 };
 
-const minColumns = 8;
+const minTextColumns = 8;
 
 interface HangingText {
   readonly indent: number | undefined;
@@ -195,9 +195,9 @@ const hangingLines = (text = "", { indent = 2, style: { clean, columns }, lead =
   if (text === "") return [];
   const line = onOneLine(clean(text));
   if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
-  const left = columns - indent - lead.length < minColumns ? 0 : indent;
-  return foldLine(line, Math.max(1, columns - left - lead.length)).map((part, at) =>
-    truncate(" ".repeat(left) + (at === 0 ? lead : " ".repeat(lead.length)) + part, columns),
+  const usedIndent = columns - indent - lead.length < minTextColumns ? 0 : indent;
+  return foldLine(line, Math.max(1, columns - usedIndent - lead.length)).map((part, at) =>
+    truncate(" ".repeat(usedIndent) + (at === 0 ? lead : " ".repeat(lead.length)) + part, columns),
   );
 };
 
@@ -206,7 +206,7 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   const digits = String(excerpt.line).length;
   const gutter = (number: string): string => `${number.padStart(digits + 1)} ${glyphs.rail} `;
   const columns = (style.columns ?? 0) - measureWidth(gutter(""));
-  if (columns < minColumns) return undefined;
+  if (columns < minTextColumns) return undefined;
   const { before, value, after } = fitExcerpt(excerpt, columns, style);
   const marks = "^".repeat(Math.min(columns - measureWidth(before), Math.max(1, measureWidth(value))));
   const lines = [
@@ -223,16 +223,16 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean, glyphs: { ellips
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   // One space for each character, because the range of the value counts characters.
   const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
-  const all = safe(text);
+  const whole = safe(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
   // A secret that crosses the edge of the value is found only in the whole line.
-  const [before = "", value = "", after = ""] = pieces.join("") === all ? pieces : ["", "", all];
+  const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? ellipsis : "") + before;
   const back = after + (isCutAfter ? ellipsis : "");
   const free = columns - measureWidth(front) - measureWidth(back);
-  const shown = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), free), ellipsis);
+  const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), free), ellipsis);
   // The mark below takes a column even if the value is empty.
-  const left = Math.max(0, columns - Math.max(1, measureWidth(shown)));
-  const shownFront = truncateStart(front, Math.max(Math.floor(left / 2), left - measureWidth(back)), ellipsis);
-  return { before: shownFront, value: shown, after: truncate(back, left - measureWidth(shownFront), ellipsis) };
+  const room = Math.max(0, columns - Math.max(1, measureWidth(shownValue)));
+  const shownFront = truncateStart(front, Math.max(Math.floor(room / 2), room - measureWidth(back)), ellipsis);
+  return { before: shownFront, value: shownValue, after: truncate(back, room - measureWidth(shownFront), ellipsis) };
 };

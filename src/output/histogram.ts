@@ -10,9 +10,9 @@ const maxBars = 8;
 
 const minWidth = 30;
 
-export const printHistograms = async (screen: Screen, found: Distributions): Promise<void> => {
+export const printHistograms = async (screen: Screen, distributions: Distributions): Promise<void> => {
   const { host, width } = screen;
-  const { rewards, groups, sampled } = found;
+  const { rewards, groups, sampled } = distributions;
   if (rewards.count === 0 || width < minWidth) return;
   const paint = await screen.paint();
   const glyphs = selectGlyphs(host);
@@ -32,21 +32,22 @@ const shareLine = (name: string, part: number, of: number): readonly string[] =>
 
 const drawBars = (rewards: Distribution, width: number, { rangeDash, cell }: Glyphs): readonly string[] => {
   const bars = computeBars(rewards, rangeDash);
-  const label = Math.max(...bars.map(({ name }) => measureWidth(name)));
-  const number = Math.max(...bars.map(({ count }) => String(count).length));
-  const maxLength = width - label - number - 6;
+  const labelWidth = Math.max(...bars.map(({ name }) => measureWidth(name)));
+  const countWidth = Math.max(...bars.map(({ count }) => String(count).length));
+  const maxLength = width - labelWidth - countWidth - 6;
   const most = Math.max(...bars.map(({ count }) => count));
   return bars.map(({ name, count }) => {
     const length = count === 0 ? 0 : Math.max(1, Math.round((count / most) * maxLength));
-    return `  ${name.padStart(label)}  ${cell.repeat(length).padEnd(maxLength)}  ${String(count).padStart(number)}`;
+    const bar = cell.repeat(length).padEnd(maxLength);
+    return `  ${name.padStart(labelWidth)}  ${bar}  ${String(count).padStart(countWidth)}`;
   });
 };
 
 const computeBars = ({ weights, least, most }: Distribution, dash: string) => {
   if (weights.length <= maxBars) return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
-  const rough = (most - least) / (maxBars - 2);
-  const magnitude = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 2.5, 5].find((one) => one * magnitude >= rough) ?? 10) * magnitude;
+  const minStep = (most - least) / (maxBars - 2);
+  const magnitude = 10 ** Math.floor(Math.log10(minStep));
+  const step = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
   const start = Math.floor(least / step) * step;
   const counts = Array.from({ length: Math.max(1, Math.ceil((most - start) / step - 1e-9)) }, () => 0);
   for (const { value, count } of weights) {

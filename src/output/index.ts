@@ -26,7 +26,7 @@ export const failureDocument = async (screen: Screen, end: RunEnd): Promise<unkn
 export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> =>
   (await import("./failure.ts")).renderProblem(screen, problem, indent);
 
-export const printDistributions = async (screen: Screen, found: () => Distributions): Promise<void> => {
+export const printDistributions = async (screen: Screen, collect: () => Distributions): Promise<void> => {
   if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
-  await (await import("./histogram.ts")).printHistograms(screen, found());
+  await (await import("./histogram.ts")).printHistograms(screen, collect());
 };

@@ -54,8 +54,8 @@ const selectColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly S
   }
   return fields.map((name) => {
     const field = resolveField(name, columns, all?.values());
-    const own = columns.find((column) => (column.path ?? column.name) === field);
-    if (own !== undefined) return { ...toShownColumn(own, rows), rank: 0 };
+    const column = columns.find(({ name: key, path = key }) => path === field);
+    if (column !== undefined) return { ...toShownColumn(column, rows), rank: 0 };
     const text = (_: Row, position: number) => wireText(rows, position, field) ?? "";
     return { name, heading: name, rank: 0, cell: text, text };
   });
@@ -149,9 +149,9 @@ function* documentPieces(
   };
   if (member === undefined) return yield* objects();
   yield "{";
-  for (const [at, one] of members.entries()) {
-    yield `${at === 0 ? "" : ","}${sliceText(bytes, one.keySpan)}:`;
-    if (one !== objectsMember) yield compactJson(sliceText(bytes, one.value));
+  for (const [at, entry] of members.entries()) {
+    yield `${at === 0 ? "" : ","}${sliceText(bytes, entry.keySpan)}:`;
+    if (entry !== objectsMember) yield compactJson(sliceText(bytes, entry.value));
     else {
       if (isList) yield "[";
       yield* objects();
@@ -175,20 +175,20 @@ const openIndenter = (): ((piece: string) => string) => {
   return (piece) => {
     const parts: string[] = [];
     token.lastIndex = 0;
-    for (let found = token.exec(piece); found !== null; found = token.exec(piece)) {
-      const [first] = found;
-      if (first === ",") parts.push(`,${line()}`);
-      else if (first === ":") parts.push(": ");
-      else if (first === "]" || first === "}") {
+    for (let match = token.exec(piece); match !== null; match = token.exec(piece)) {
+      const [text] = match;
+      if (text === ",") parts.push(`,${line()}`);
+      else if (text === ":") parts.push(": ");
+      else if (text === "]" || text === "}") {
         depth--;
-        parts.push(isOpen ? first : line() + first);
+        parts.push(isOpen ? text : line() + text);
         isOpen = false;
       } else {
         if (isOpen) parts.push(line());
-        isOpen = first === "{" || first === "[";
+        isOpen = text === "{" || text === "[";
         if (isOpen) depth++;
-        if (first === '"') token.lastIndex = endOfString(piece, token.lastIndex);
-        parts.push(piece.slice(found.index, token.lastIndex));
+        if (text === '"') token.lastIndex = endOfString(piece, token.lastIndex);
+        parts.push(piece.slice(match.index, token.lastIndex));
       }
     }
     return parts.join("");

@@ -109,7 +109,7 @@ const tailLines = 4;
 /** Fewer lines are not worth omitting. */
 const minOmittedLines = 8;
 
-/** Characters of a portion of a block, and of each end of a long block that are laid out. */
+/** Characters that are laid out together: a portion of a block, or one end of a huge block. */
 const maxLayoutLength = 64 * 1024;
 
 /** The lines of a block, in portions, because a block may have 50 MB. */
@@ -157,8 +157,8 @@ const leadingSpaces = (line: string): string => {
 
 const formatFoldNote = (text: string): string => {
   const lines = text.split("\n").length;
-  const on = lines === 1 ? "" : ` on ${groupDigits(String(lines))} lines`;
-  return `… folded: ${groupDigits(String(text.length))} characters${on} (--full)`;
+  const onLines = lines === 1 ? "" : ` on ${groupDigits(String(lines))} lines`;
+  return `… folded: ${groupDigits(String(text.length))} characters${onLines} (--full)`;
 };
 
 export const groupDigits = (digits: string): string =>

@@ -11,22 +11,22 @@ interface PagedOutput {
   readonly onMissing: (command: string) => void;
 }
 
-/** Prints pieces. Starts the pager when the pieces fill the terminal. False if the reader left before the end. */
+/** Prints pieces. Starts the pager when the pieces fill the terminal. Returns false if the reader left early. */
 export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput): Promise<boolean> => {
-  const first: string[] = [];
+  const taken: string[] = [];
   let isLong = false;
   try {
-    isLong = await fillTerminal(first, pieces, host);
+    isLong = await fillTerminal(taken, pieces, host);
   } catch (thrown) {
-    await writePieces(fallback, first);
+    await writePieces(fallback, taken);
     throw thrown;
   }
-  const all = async function* () {
-    yield* first;
+  const allPieces = async function* () {
+    yield* taken;
     yield* pieces;
   };
   const pager = isLong ? await startPager(host, onMissing) : undefined;
-  if (pager === undefined) return await writePieces(fallback, all());
+  if (pager === undefined) return await writePieces(fallback, allPieces());
   let isComplete = false;
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
@@ -34,7 +34,7 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
   try {
     if (pager.stdin !== null)
-      isComplete = await writePieces(openSink({ stream: pager.stdin, signal: host.signal }), all());
+      isComplete = await writePieces(openSink({ stream: pager.stdin, signal: host.signal }), allPieces());
   } finally {
     pager.stdin?.end();
     await ended;
@@ -62,8 +62,8 @@ const countLines = (text: string, columns: number): number =>
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.replace(/\u001b\[[0-9;]*m/g, "").length / columns)), 0);
 
 const startPager = async (host: Host, onMissing: (command: string) => void): Promise<ChildProcess | undefined> => {
-  const { PAGER: wanted = "less", TERM, LESS = "FRX", LV = "-c" } = host.env;
-  const [command, ...args] = splitCommandLine(wanted, { windows: false }) ?? [wanted];
+  const { PAGER: commandLine = "less", TERM, LESS = "FRX", LV = "-c" } = host.env;
+  const [command, ...args] = splitCommandLine(commandLine, { windows: false }) ?? [commandLine];
   if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],

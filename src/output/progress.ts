@@ -69,6 +69,7 @@ const minEventIntervalMs = 1000;
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
   let running: ProgressIndicator | undefined;
   let phase = "";
+  /** For a bar: the start of the phase, later by its waits. For JSON: the time of the last event. */
   let since = 0;
   let waitingSince: number | undefined;
   const show = (state: MeterState): void => {
@@ -136,7 +137,7 @@ const formatMegabytes = (bytes: number): string => {
 };
 
 const formatDuration = (seconds: number): string => {
-  const whole = Math.ceil(seconds);
-  if (whole < 60) return `${whole} s`;
-  return whole < 3600 ? `${Math.ceil(whole / 60)} min` : `${Math.ceil(whole / 3600)} h`;
+  const wholeSeconds = Math.ceil(seconds);
+  if (wholeSeconds < 60) return `${wholeSeconds} s`;
+  return wholeSeconds < 3600 ? `${Math.ceil(wholeSeconds / 60)} min` : `${Math.ceil(wholeSeconds / 3600)} h`;
 };

@@ -91,10 +91,8 @@ const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
 const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));
-  const suites = names.map((name) => {
-    const own = problems.filter(({ file }) => file === name);
-    return junitSuite(name, own, clean);
-  });
+  const problemsOf = (name: string) => problems.filter(({ file }) => file === name);
+  const suites = names.map((name) => junitSuite(name, problemsOf(name), clean));
   if (others.length > 0) suites.push(junitSuite("all inputs", others, clean));
   const tests = suites.reduce((sum, suite) => sum + suite.tests, 0);
   const failures = problems.filter(isError).length;

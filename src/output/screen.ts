@@ -57,7 +57,7 @@ export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => 
   };
 };
 
-/** `lines` and `json` are cleaned text. `verbatim` is only redacted. */
+/** `lines` and `json` are cleaned text. `verbatim` is text that is only redacted. */
 interface PrintOptions {
   readonly kind: "lines" | "json" | "verbatim";
   readonly isPaged?: boolean;
@@ -78,15 +78,15 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
   const { env, terminal } = host;
   const safe = openCleaner(env);
   const urls = Object.entries(env).filter(([name]) => /_(?:proxy|url|endpoint|ledger|store)$/i.test(name));
-  const found = findSecrets([...argv, ...urls.map(([, value]) => value ?? "")]);
-  for (const secret of [...found, ...listSecrets(env)]) safe.addSecret(secret);
+  const typedSecrets = findSecrets([...argv, ...urls.map(([, value]) => value ?? "")]);
+  for (const secret of [...typedSecrets, ...listSecrets(env)]) safe.addSecret(secret);
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = options.format === "json" || options.format === "jsonl";
   const printsEvents = options.hasJsonEvents === true;
   const drawsFrames = !printsEvents && terminal.stderr && !isForProgram;
   const isInBuild = isBuildSystem(env);
   const canPage = options.pager && terminal.stdout && !isInBuild;
-  const hasSpinner = drawsFrames && !options.quiet && !isInBuild && env.TERM !== "dumb";
+  const canSpin = drawsFrames && !options.quiet && !isInBuild && env.TERM !== "dumb";
   const errorColor = hasColor(host, "stderr", options.color);
   const output = openSink({ stream: host.stdout, signal: host.signal });
   const errors = openSink({ stream: host.stderr });
@@ -211,16 +211,16 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     /** Prints even after a signal, because the run is over. */
     ignoreSignal: (): void => output.ignoreSignal(),
 
-    startProgress: (label: string): ProgressIndicator => (hasSpinner ? startSpinner(label) : noProgress),
+    startProgress: (label: string): ProgressIndicator => (canSpin ? startSpinner(label) : noProgress),
     stopProgress: (): void => spinner?.stop(),
 
     /** Starts the progress of a long run. Default: a bar on a terminal, lines in a build, otherwise nothing. */
     startMeter: (wanted: MeterFormat | undefined): Meter => {
       const inLines = isInBuild && !isForProgram && !options.quiet;
-      const own = wanted ?? (hasSpinner ? "bar" : inLines ? "lines" : "none");
+      const chosen = wanted ?? (canSpin ? "bar" : inLines ? "lines" : "none");
       const line = (text: string): void =>
-        void writeError((paint) => `${own === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);
-      return openMeter({ format: own, elapsed: host.elapsed, columns: labelColumns(), spinner: startSpinner, line });
+        void writeError((paint) => `${chosen === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);
+      return openMeter({ format: chosen, elapsed: host.elapsed, columns: labelColumns(), spinner: startSpinner, line });
     },
   };
   return screen;

@@ -15,7 +15,7 @@ const minLengthInNames = 8;
 /** A shorter piece of base64 occurs by chance, because the search ignores case. */
 const minBase64Length = 6;
 
-/** Letters of a secret that its pattern finds. The other letters are compared after a match. */
+/** Letters of a secret in its search pattern. The other letters are compared after a match. */
 const headLength = 4;
 
 interface SecretSpelling {
@@ -64,8 +64,8 @@ const spellingsOf = (secret: string): readonly (readonly [string, SecretSpelling
 
 /** The base64 letters that encode only these bytes if `before` bytes of a group of three precede them. */
 const encodeInside = (bytes: Uint8Array, before: number): string => {
-  const all = Buffer.concat([Buffer.alloc(before), bytes]);
-  return all.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6));
+  const padded = Buffer.concat([Buffer.alloc(before), bytes]);
+  return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
 };
 
 const spellingOf = (text: string, inNames: boolean): SecretSpelling => {
@@ -95,9 +95,9 @@ const letterPatterns = (letter: string): readonly string[] => {
   const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
   const bytes = Array.from(Buffer.from(letter), (byte) => `%(?:25)*${byte.toString(16).padStart(2, "0")}`);
   const named = entityNames[letter];
-  const own = `\\u{${code.toString(16)}}`;
+  const codePoint = `\\u{${code.toString(16)}}`;
   return [
-    ...(letter === "\\" ? ["\\\\", "\\\\{2}", "\\\\{4}"] : [`\\\\*${own}`]),
+    ...(letter === "\\" ? ["\\\\", "\\\\{2}", "\\\\{4}"] : [`\\\\*${codePoint}`]),
     units.map((unit) => `\\\\+u${unit}`).join(""),
     bytes.join(""),
     `&(?:amp;)*#0*${code};`,
@@ -147,12 +147,12 @@ const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpellin
   let kept = "";
   let copied = 0;
   head.lastIndex = 0;
-  for (let begins = head.exec(text); begins !== null; begins = head.exec(text)) {
-    const ends = findEnds(letters, text, begins.index);
-    if (ends.length === 0) head.lastIndex = begins.index + 1;
+  for (let match = head.exec(text); match !== null; match = head.exec(text)) {
+    const ends = findEnds(letters, text, match.index);
+    if (ends.length === 0) head.lastIndex = match.index + 1;
     else {
       const end = Math.max(...ends);
-      kept += text.slice(copied, begins.index) + redacted;
+      kept += text.slice(copied, match.index) + redacted;
       copied = isBase64 ? (matchEnd(base64End, text, end) ?? end) : end;
       head.lastIndex = copied;
     }

@@ -99,13 +99,14 @@ const tagWidth = (tag: CellTag | undefined): number => (tag === undefined ? 0 : 
 const sumWidths = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, widths.length - 1);
 
+/** Drops columns that do not fit, and moves the tags of a dropped column to the first column. */
 const fitColumns = (columns: readonly TableColumn[], width: number): readonly MeasuredColumn[] => {
   const measured = columns.map(measureColumn);
   const isWide = sumWidths(measured.map(({ full }) => full)) > width;
-  const all = isWide ? widenNames(measured) : measured;
-  const shown = dropColumns(all, width);
+  const widened = isWide ? widenNames(measured) : measured;
+  const shown = dropColumns(widened, width);
   const [first, ...others] = shown;
-  const dropped = all.find((one) => one.tags.some(Boolean) && !shown.includes(one));
+  const dropped = widened.find((column) => column.tags.some(Boolean) && !shown.includes(column));
   if (dropped === undefined || first === undefined) return shown;
   const tags = dropped.tags.map((tag) =>
     tag?.textInFirstColumn === undefined ? undefined : { ...tag, text: tag.textInFirstColumn },
@@ -142,13 +143,14 @@ const alignPoints = (cells: readonly string[]): readonly string[] => {
 /** Widens the first column and the column of names, so that rows differ visibly and names can be typed. */
 const widenNames = (columns: readonly MeasuredColumn[]): readonly MeasuredColumn[] => {
   const names = columns.find(({ hasNames }) => hasNames === true) ?? columns[0];
-  return columns.map((one) => {
-    if (one.isNumber || (one !== names && one !== columns[0])) return one;
-    const least = Math.max(distinctWidth(one.cells), one === names ? Math.min(one.full, minNameWidth) : 0);
-    return { ...one, preferred: Math.max(one.preferred, least), min: Math.max(one.min, least) };
+  return columns.map((column) => {
+    if (column.isNumber || (column !== names && column !== columns[0])) return column;
+    const width = Math.max(distinctWidth(column.cells), column === names ? Math.min(column.full, minNameWidth) : 0);
+    return { ...column, preferred: Math.max(column.preferred, width), min: Math.max(column.min, width) };
   });
 };
 
+/** The width at which the cells differ: their longest common start, the next letter, and the ellipsis. */
 const distinctWidth = (cells: readonly string[]): number => {
   const sorted = [...new Set(cells)].sort();
   return sorted.slice(1).reduce((most, cell, at) => {
@@ -209,7 +211,7 @@ const layOutRows = (
   return `${text.replaceAll(/(?<! ) +$/gm, "")}\n`;
 };
 
-/** Columns of a cell in a section. */
+/** Maximum columns of a cell in a section. */
 const maxCellWidth = 1000;
 
 function* rowSections(columns: readonly TableColumn[], width: number): Generator<Section, void> {

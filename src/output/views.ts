@@ -26,6 +26,7 @@ export interface Column<Row> {
   /** The text for a person, not yet made safe. `spelled` returns the value as on the wire, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
   readonly value: (row: Row) => unknown;
+  /** True if cells show the JSON of the value, because it has no fixed form. */
   readonly isFreeForm?: boolean;
   /** True if the column is omitted when no object has a value for it, unless `--fields` names it. */
   readonly isHiddenIfEmpty?: boolean;

@@ -15,7 +15,7 @@ export const measureWidth = (line: string): number => {
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Code units that are searched for some columns. A grapheme is rarely longer than a few. */
+/** Code units that fill the columns, unless graphemes are unusually long. */
 const maxUnits = (columns: number): number => columns * 8 + 64;
 
 const takeStart = (line: string, width: number): string => {
@@ -80,7 +80,7 @@ export const foldSentence = (text: string, width: number): readonly string[] => 
   );
   const [first = "", ...rest] = foldLine(unbroken, Math.max(1, width));
   const isNarrow = width <= sentenceIndent + minIndentedWidth;
-  const more = rest.length === 0 || isNarrow ? rest : foldLine(unbroken.slice(first.length).trimStart(), inner);
+  const restLines = rest.length === 0 || isNarrow ? rest : foldLine(unbroken.slice(first.length).trimStart(), inner);
   const indent = isNarrow ? "" : " ".repeat(sentenceIndent);
-  return [first, ...more.map((line) => indent + line)].map((line) => line.replaceAll(noBreak, " "));
+  return [first, ...restLines.map((line) => indent + line)].map((line) => line.replaceAll(noBreak, " "));
 };

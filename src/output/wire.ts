@@ -33,7 +33,7 @@ const openRows = (bytes: Uint8Array, spans: readonly Span[]) => {
   };
 };
 
-/** Opens the objects of a document, or the document as the only object. If a key is repeated, its last member counts. */
+/** Opens the objects of a document, or the document as the only object. The last member with a key counts. */
 export const openWire = ({ bytes, member, shownPositions }: JsonDocument) => {
   const members = member === undefined ? [] : [...walkMembers(bytes, skipWhite(bytes, 0))];
   const objectsMember = members.findLast(({ key }) => key === member);
@@ -110,15 +110,15 @@ export const pickFields = (value: RawJson, names: readonly string[]): string | u
   for (const name of names) {
     const member = findMember(value, name);
     if (member === undefined) continue;
-    const own = picked.get(member.key) ?? { value: member.value, below: [], isWhole: false };
-    if (member.key === name) own.isWhole = true;
-    else own.below.push(name.slice(member.key.length + 1));
-    picked.set(member.key, own);
+    const entry = picked.get(member.key) ?? { value: member.value, below: [], isWhole: false };
+    if (member.key === name) entry.isWhole = true;
+    else entry.below.push(name.slice(member.key.length + 1));
+    picked.set(member.key, entry);
   }
   return composeMembers(
-    Array.from(picked, ([key, { value: own, below, isWhole }]) => [
+    Array.from(picked, ([key, { value: member, below, isWhole }]) => [
       key,
-      isWhole ? compactJson(own.json) : pickFields(own, below),
+      isWhole ? compactJson(member.json) : pickFields(member, below),
     ]),
   );
 };
@@ -141,7 +141,7 @@ export const compactJson = (json: string): string => {
 
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
-/** Finds a column by its name, heading, or a part of one. Ignores case, and the difference between `_`, `-` and spaces. */
+/** Finds a column by its name, its heading, or a part of them. Ignores case, and treats `_`, `-` and spaces alike. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]): One | undefined => {
   const normalize = (name: string): string =>
     name
@@ -157,13 +157,13 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   const exact = columns.find(({ name }) => name === typed);
   const findBy = (spell: (typeof spellings)[number]) =>
     columns.find((one) => spell(one).some((name) => normalize(name) === normalize(typed)));
-  return exact ?? spellings.map(findBy).find((found) => found !== undefined);
+  return exact ?? spellings.map(findBy).find((column) => column !== undefined);
 };
 
-/** Resolves a field to its name in the document. A column overrides a key, which overrides a part of a column's name. */
+/** Resolves a field to its name in the document: by a column, then by a key, then by a part of a column's name. */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<RawJson>): string => {
-  const own = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
-  if (own !== undefined) return (own.path ?? own.name) + name.slice(own.name.length);
+  const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
+  if (named !== undefined) return (named.path ?? named.name) + name.slice(named.name.length);
   let isEmpty = rows !== undefined;
   for (const row of rows ?? []) {
     if (findValues(row, name) !== undefined) return name;

@@ -125,9 +125,9 @@ const durationTexts = (micros: number | undefined): readonly string[] => {
   if (micros < 60_000_000) return [`${micros / 1_000_000} s`];
   const seconds = Math.round(micros / 1_000_000);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const before = hours === 0 ? `${minutes} min` : `${groupDigits(String(hours))} h ${two(minutes)} min`;
-  return [`${before} ${two(seconds % 60)} s`];
+  const twoDigits = (value: number): string => String(value).padStart(2, "0");
+  const hoursAndMinutes = hours === 0 ? `${minutes} min` : `${groupDigits(String(hours))} h ${twoDigits(minutes)} min`;
+  return [`${hoursAndMinutes} ${twoDigits(seconds % 60)} s`];
 };
 
 const tokenTexts = (call: RawJson): readonly string[] =>
@@ -147,16 +147,16 @@ const costTexts = (costs: readonly Cost[]): readonly string[] => {
 const costText = ({ model, parts, unit, total }: Cost): string => {
   const money = (amount: string): string => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
   // An amount has no exponent. A value that is not a number keeps its spelling.
-  const shown = parts.map(({ what, amount }) => `${money(shiftDecimal(amount, 0) ?? amount)} ${what}`).join(" + ");
-  return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${shown}  ${model}`;
+  const partTexts = parts.map(({ what, amount }) => `${money(shiftDecimal(amount, 0) ?? amount)} ${what}`).join(" + ");
+  return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts}  ${model}`;
 };
 
 /** Assumed: the total is null if the call is not a root call. */
 const sizeText = (call: RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
   const size = findValue(call, field);
   if (size === undefined) {
-    const isBelow = field === "total_storage_size_bytes" && findValue(call, "parent_id") !== undefined;
-    return isBelow ? "unknown (this is not a root call)" : "not provided by the service";
+    const isChild = field === "total_storage_size_bytes" && findValue(call, "parent_id") !== undefined;
+    return isChild ? "unknown (this is not a root call)" : "not provided by the service";
   }
   if (size.kind !== "number") return formatInline(size);
   const exactly = `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
@@ -198,18 +198,18 @@ const summaryOf = (call: RawJson, { costs }: CallViewOptions): RawJson | undefin
 };
 
 const turnSections = ({ role, name, toolCallId, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
-  const also = around.filter((member) => !isTitleMember(member));
-  const short = around.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
-  const about = [
+  const others = around.filter((member) => !isTitleMember(member));
+  const titleMembers = around.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
+  const details = [
     ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
-    ...short.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(formatInline(value))}`),
+    ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(formatInline(value))}`),
   ].join(", ");
-  const all: readonly Part[] = also.length === 0 ? parts : [...parts, { kind: "also", members: also }];
-  const [first = {}, ...rest] = mergeTexts(all.flatMap(partSections));
+  const allParts: readonly Part[] = others.length === 0 ? parts : [...parts, { kind: "also", members: others }];
+  const [first = {}, ...rest] = mergeTexts(allParts.flatMap(partSections));
   const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
-  const heading: Section = { title: about === "" ? title : `${title} (${about})`, level: 2 };
-  const [own, below] = first.title === undefined ? [{ ...first, ...heading }, rest] : [heading, [first, ...rest]];
-  return [own, ...below.map((part) => ({ title: "text", ...part }))];
+  const heading: Section = { title: details === "" ? title : `${title} (${details})`, level: 2 };
+  const [head, below] = first.title === undefined ? [{ ...first, ...heading }, rest] : [heading, [first, ...rest]];
+  return [head, ...below.map((part) => ({ title: "text", ...part }))];
 };
 
 /** True if the title of a choice has the member. Other members, such as log probabilities, are below the message. */
@@ -224,13 +224,13 @@ const formatId = (id: string | undefined): string => (id === undefined ? "" : ` 
 const textSection = (text: string): Section => (text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true });
 
 const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
-  const all: Section[] = [];
+  const merged: Section[] = [];
   for (const part of parts) {
-    const last = all.at(-1);
-    if (last === undefined || last.title !== undefined || part.title !== undefined) all.push(part);
-    else all.splice(-1, 1, textSection(`${last.block ?? ""}\n${part.block ?? ""}`));
+    const last = merged.at(-1);
+    if (last === undefined || last.title !== undefined || part.title !== undefined) merged.push(part);
+    else merged.splice(-1, 1, textSection(`${last.block ?? ""}\n${part.block ?? ""}`));
   }
-  return all;
+  return merged;
 };
 
 const partSections = (part: Part): readonly Section[] => {
@@ -244,8 +244,8 @@ const partSections = (part: Part): readonly Section[] => {
   const parsed = given?.kind === "text" ? (tryParseRawJson(given.text) ?? given) : given;
   const text = isAbsent(parsed) ? "{}" : formatTree(parsed);
   const call = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
-  const of = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
-  const answer = result && { ...titled(`← result${of}`), block: flattenParts(result.parts), isQuoted: true };
+  const ofTool = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
+  const answer = result && { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true };
   return [titled(call, text === "{}" ? "" : text), ...(answer === undefined ? [] : [answer])];
 };
 

@@ -34,14 +34,14 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
     return;
   }
   const calls: RawJson[] = [];
-  let only: Uint8Array | undefined;
+  let lastReply: Uint8Array | undefined;
   for await (const { call, reply } of shown) {
     calls.push(call);
-    only = reply;
+    lastReply = reply;
   }
   const { hasSeveral, canBeEmpty } = options.end();
-  if (only !== undefined && !hasSeveral) return await print(calls, "call", only);
-  if (only === undefined && !canBeEmpty) return;
+  if (lastReply !== undefined && !hasSeveral) return await print(calls, "call", lastReply);
+  if (lastReply === undefined && !canBeEmpty) return;
   await print(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));
 };
 
@@ -90,8 +90,8 @@ const callColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOp
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
     .map((field) => {
       const name = field.replace(/^vendor_/, `${vendorPrefix}_`);
-      const about = { isFreeForm: freeForm.includes(name), isHiddenIfEmpty: name === rewardField };
-      return { name, heading: name, rank: 0, ...about, cell: () => "", value: () => undefined };
+      const flags = { isFreeForm: freeForm.includes(name), isHiddenIfEmpty: name === rewardField };
+      return { name, heading: name, rank: 0, ...flags, cell: () => "", value: () => undefined };
     });
 
 function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string): Generator<string, void> {
@@ -174,6 +174,6 @@ const summaryJson = ({ summary: { all, groups }, costs, missing }: CallSummaryVi
       costs ? `,"cost":{${members(cost)}}` : ""
     }`;
   const name = (text: string): string => (text === "" ? "null" : JSON.stringify(text));
-  const rows = groups.map((one) => `{"op":${name(one.op)},"model":${name(one.model)},${countJson(one)}}`);
+  const rows = groups.map((group) => `{"op":${name(group.op)},"model":${name(group.model)},${countJson(group)}}`);
   return `{"summary":{${countJson(all)},"missing":${missing}},"groups":[${rows.join(",")}]}`;
 };

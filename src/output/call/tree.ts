@@ -5,7 +5,7 @@ import { groupDigits } from "../page.ts";
 
 const maxListWidth = 72;
 
-const step = "  ";
+const indentStep = "  ";
 
 export const formatTree = (value: RawJson): string =>
   value.kind === "text"
@@ -16,18 +16,20 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
   if (value.kind !== "object" && value.kind !== "list") {
     return indent === "" ? scalarText(value) : scalarText(value).replace(/(^|\n)(?=[^\n])/g, `$1${indent}`);
   }
-  const [more, below] = [indent + step, levels - 1];
-  const members = value.members.map(({ key, value: own }) => {
-    const beside = formatBeside(own, below);
-    return `${indent}${keyText(key)}:${beside === undefined ? `\n${formatBelow(own, more, below)}` : ` ${beside}`}`;
+  const [innerIndent, innerLevels] = [indent + indentStep, levels - 1];
+  const members = value.members.map(({ key, value: member }) => {
+    const beside = formatBeside(member, innerLevels);
+    const text = beside === undefined ? `\n${formatBelow(member, innerIndent, innerLevels)}` : ` ${beside}`;
+    return `${indent}${keyText(key)}:${text}`;
   });
   const items = value.items.map((item) => {
-    const own = formatBeside(item, below) ?? formatBelow(item, more, below);
-    return `${indent}- ${own.startsWith(more) ? own.slice(more.length) : own}`;
+    const text = formatBeside(item, innerLevels) ?? formatBelow(item, innerIndent, innerLevels);
+    return `${indent}- ${text.startsWith(innerIndent) ? text.slice(innerIndent.length) : text}`;
   });
   return [...members, ...items].join("\n");
 };
 
+/** Formats a value that fits next to its key; undefined if it needs lines below the key. */
 const formatBeside = (value: RawJson, levels: number): string | undefined => {
   const isTree = value.kind === "object" || value.kind === "list";
   if (isTree && levels === 0) return formatDeep(value);
