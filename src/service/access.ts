@@ -24,8 +24,8 @@ export const foreignRequestReason = (
   if (!isLoopback(name) && !allowHosts.some((allowed) => allowed.toLowerCase() === name)) {
     return `unknown host ${JSON.stringify(host)} (allow it with --allow-host)`;
   }
-  const own = [`http://${host.toLowerCase()}`, `https://${host.toLowerCase()}`];
-  if (origin !== undefined && !own.includes(origin.toLowerCase())) {
+  const ownOrigins = [`http://${host.toLowerCase()}`, `https://${host.toLowerCase()}`];
+  if (origin !== undefined && !ownOrigins.includes(origin.toLowerCase())) {
     return `requests from the origin ${JSON.stringify(origin)} are refused`;
   }
   const isSameSite = site === undefined || site === "same-origin" || site === "none";
@@ -69,8 +69,8 @@ const createLocalKey = async (path: string, host: Host): Promise<string> => {
   const lock = await waitForLock({ path: `${path}.lock`, title: keyTitle, host, maxWaitMs });
   if (lock === undefined) throw databaseLocked({ path, title: keyTitle });
   try {
-    const made = readKey(path);
-    if (made !== undefined) return made;
+    const existing = readKey(path);
+    if (existing !== undefined) return existing;
     const key = `rollcall-local-${randomBytes(24).toString("base64url")}`;
     writeFileAtomically(path, [`${key}\n`], 0o600);
     return key;

@@ -1,4 +1,4 @@
-/** The interface as a web application: operations at their paths, credentials first, errors in its shapes. */
+/** The interface as a web application: routes, authentication, readiness, and errors in the interface's formats. */
 import { randomUUID } from "node:crypto";
 import { Hono } from "hono";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -46,8 +46,8 @@ export const createApp = (options: AppOptions) => {
     const started = elapsed();
     const exchange: Exchange = { operation: "other", bytes: 0, stored_bytes: 0, key: null };
     context.set("exchange", exchange);
-    const given = String(incoming.headers["x-request-id"] ?? "");
-    const id = requestIdPattern.test(given) ? given : randomUUID();
+    const givenId = String(incoming.headers["x-request-id"] ?? "");
+    const id = requestIdPattern.test(givenId) ? givenId : randomUUID();
     outgoing.setHeader("X-Request-Id", id);
     outgoing.on("close", () => {
       const { operation, bytes, stored_bytes, key } = exchange;

@@ -6,10 +6,10 @@ import type { HttpBindings } from "@hono/node-server";
 import { getErrorCode } from "../files.ts";
 import { Refusal } from "./operation.ts";
 
-/** @throws Refusal 413 as soon as a limit is exceeded; 415 before it is read; 400 if it is cut off or damaged */
+/** @throws Refusal 413 as soon as a limit is exceeded; 415 before the body is read; 400 if it is cut off or damaged */
 type BodyReader = <Result>(exchange: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>;
 
-/** Bytes of all bodies in memory. If they are reached, only the oldest body is read on. */
+/** Maximum bytes of all bodies in memory. At the limit, rollcall continues to read only the oldest request. */
 const uploadBudgetBytes = 256 * 1024 * 1024;
 
 export const openBodyReader = (maxBytes: number): BodyReader => {
@@ -78,8 +78,8 @@ const findDecompressor = (header: string | undefined): Decompressor | undefined 
 
 const decompressBody = (bytes: Uint8Array, decompress: Decompressor, maxBytes: number): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
-    decompress(bytes, { maxOutputLength: maxBytes }, (error, all) => {
-      if (error === null) resolve(all);
+    decompress(bytes, { maxOutputLength: maxBytes }, (error, decompressed) => {
+      if (error === null) resolve(decompressed);
       else if (getErrorCode(error) === "ERR_BUFFER_TOO_LARGE") reject(tooLarge(maxBytes));
       else reject(new Refusal(400, "the compressed body is damaged or cut off"));
     });

@@ -62,7 +62,7 @@ const attributeFields = Object.keys(Trajectory.shape).filter((name) => !conversa
 const knownFields: ReadonlySet<string> = new Set([...conversationFields, ...attributeFields, "usage"]);
 
 const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, string>, choices: string | undefined) => {
-  const other = composeMembers([...trajectory].filter(([key]) => !knownFields.has(key)));
+  const otherKeys = composeMembers([...trajectory].filter(([key]) => !knownFields.has(key)));
   const unlessEmpty = (object: string) => (object === "{}" ? undefined : object);
   return composeMembers([
     ["split", json(call.split)],
@@ -70,7 +70,7 @@ const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, stri
     ["group", json(call.group)],
     ["trajectory", json(call.position)],
     ["choices", choices],
-    ["other", unlessEmpty(other)],
+    ["other", unlessEmpty(otherKeys)],
     ["group_other", unlessEmpty(call.otherGroupKeys)],
     ["request_other", unlessEmpty(call.otherRequestKeys)],
   ]);
@@ -109,8 +109,8 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
 
 /** Assumed: an element with a message and without a role is a choice. */
 const parseTurn = (element: string): Turn => {
-  const own = sliceMembers(element);
-  const message = own.get("message");
-  if (message !== undefined && !own.has("role")) return { message, choice: element, isModel: true };
-  return { message: element, choice: undefined, isModel: own.get("role") === '"assistant"' };
+  const members = sliceMembers(element);
+  const message = members.get("message");
+  if (message !== undefined && !members.has("role")) return { message, choice: element, isModel: true };
+  return { message: element, choice: undefined, isModel: members.get("role") === '"assistant"' };
 };

@@ -52,9 +52,9 @@ export const openService = async (options: ServiceOptions) => {
   }
   const ownKey = options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : undefined;
   const key = ownKey?.key ?? options.key ?? "";
-  // Requests in flight when the service is stopped are still stored. The answer reports a failure of the store.
   const loose = checkDatabaseMode(storePath(options));
   if (loose !== undefined) warn(loose);
+  // Requests in flight when the service is stopped are still stored. The answer reports a failure of the store.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
   let closed: Promise<boolean> | undefined;
@@ -66,7 +66,10 @@ export const openService = async (options: ServiceOptions) => {
       ...catalogOperations(dataDir),
     ],
     authenticate: openAuthenticator(key, store.keys),
-    ...{ host, allowHosts, check: store.check, onEnd: options.onEnd },
+    host,
+    allowHosts,
+    check: store.check,
+    onEnd: options.onEnd,
     maxBodyBytes: Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closed !== undefined,
     onError: (thrown) => {

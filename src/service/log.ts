@@ -47,10 +47,10 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
     }
     const digestOf = () => createHash("sha256").update(`${model}\0`).update(bytes).digest();
     const idempotency = key === undefined ? undefined : { key, digest: digestOf() };
-    const before = key === undefined ? undefined : await store.findByKey({ project, key });
+    const earlier = key === undefined ? undefined : await store.findByKey({ project, key });
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
     // Two requests with the same key can be in flight at the same time.
-    const logged = before ?? (await store.saveRequest(request));
+    const logged = earlier ?? (await store.saveRequest(request));
     const { digest = new Uint8Array(), metrics, callIds, isNew } = logged;
     if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";
@@ -67,7 +67,7 @@ const invalidKey = (key: string, { msg, type }: Pick<ValidationItem, "msg" | "ty
 /** Bytes after which other requests get a turn. */
 const yieldBytes = 2 ** 20;
 
-/** Metrics of a request, and other keys of an object, because each is stored. */
+/** Maximum metrics of a request, and maximum keys of an object, because each of them is stored. */
 const maxNames = 10_000;
 
 type LogSummary = Pick<NewRequest, "split" | "metrics" | "otherKeys" | "otherGroupKeys" | "spans">;

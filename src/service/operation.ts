@@ -9,7 +9,7 @@ import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { countNested, getValue, sliceText } from "../json/walk.ts";
 import type { Caller } from "./access.ts";
 
-/** JSON. */
+/** The JSON of an answer. */
 type Body = string | Uint8Array;
 
 export class Refusal extends Error {
@@ -60,7 +60,7 @@ interface RawRequest {
 export interface Operation {
   readonly endpoint: Endpoint;
   readonly errorFormat: ErrorFormat;
-  /** Answers with a status of 200, and with the bytes that were stored for the first time. @throws Refusal */
+  /** Returns the body of a 200, and the number of bytes that were stored for the first time. @throws Refusal */
   readonly answer: (request: RawRequest) => Promise<{ readonly body: Body; readonly storedBytes?: number }>;
 }
 
@@ -84,17 +84,18 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot): JsonValue => {
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
   const root = readJson(bytes);
   if (root !== undefined) return root;
-  // `loc` counts characters.
+  // `loc` counts characters, not bytes.
   const position = Array.from(sliceText(bytes, { start: 0, end: findFault(bytes)?.at ?? 0 })).length;
   throw invalidRequest([{ loc: ["body", position], msg: "Invalid JSON", type: "json_invalid", input: null }]);
 };
 
-/** Objects and arrays of a parsed value, because each takes memory, whatever it contains. */
+/** Maximum objects and arrays of a parsed value, because each takes memory even if it is empty. */
 const maxParsedValues = 2 ** 22;
 
 export const parseBounded = (value: JsonValue): unknown => {
   const { start, end } = spanOf(value);
   const bytes = value.text.bytes.subarray(start, end);
+  // Fewer bytes cannot contain more values.
   if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
     throw new Refusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
   }
@@ -140,7 +141,7 @@ const validationItems = (issue: Issue, value: unknown, above: Loc): readonly Val
   return [{ loc, ...describeFault(issue), input: shownInput(input) }];
 };
 
-/** Characters of JSON that an answer repeats of the input. */
+/** An answer repeats an input with up to this many characters of JSON. */
 const maxShownInput = 5000;
 
 const shownInput = (input: unknown = null): unknown => {

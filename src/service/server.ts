@@ -12,7 +12,7 @@ interface ListenOptions {
   readonly serverName: ServerName;
   readonly address: string;
   readonly port: number;
-  /** Maximum bytes of a request before its body. Default: 16 KiB, also if NODE_OPTIONS has another limit. */
+  /** Maximum bytes of a request before its body. Default: 16 KiB, even if NODE_OPTIONS has another limit. */
   readonly maxHeaderBytes?: number;
   readonly trace: ((line: string) => void) | undefined;
   readonly elapsed: () => number;
@@ -27,7 +27,7 @@ const limits = {
   connectionsCheckingInterval: 2_000,
 };
 
-const graceMs = 10_000;
+const maxCloseMs = 10_000;
 
 export const listen = async (options: ListenOptions) => {
   const { address, port, maxHeaderBytes = limits.maxHeaderSize } = options;
@@ -80,7 +80,7 @@ export const listen = async (options: ListenOptions) => {
         const timer = setTimeout(() => {
           isBroken = true;
           server.closeAllConnections();
-        }, graceMs);
+        }, maxCloseMs);
         // While requests are in flight, new requests still get an answer.
         onIdle = () => {
           for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();

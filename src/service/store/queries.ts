@@ -37,14 +37,14 @@ export const storeQueries = (database: Database) => ({
 
   /** Finds a trajectory as a call, with the keys of its request and its group. */
   async findCall(project: string, id: string) {
-    const own = ids.parseId(id);
-    if (own === undefined) return undefined;
-    const ms = ids.idTimeMs(own);
-    const values = [ids.idCounter(own) * ids.spanBytes + 1, ms, own.subarray(ids.idTailOffset), project, ms];
-    const [about] = await database.query(findCallSql, values);
-    const span = about && ids.decodeSpan(about.bytes("span"));
-    if (about === undefined || span === undefined) return undefined;
-    const request = about.bytes("id");
+    const uuid = ids.parseId(id);
+    if (uuid === undefined) return undefined;
+    const ms = ids.idTimeMs(uuid);
+    const values = [ids.idCounter(uuid) * ids.spanBytes + 1, ms, uuid.subarray(ids.idTailOffset), project, ms];
+    const [row] = await database.query(findCallSql, values);
+    const span = row && ids.decodeSpan(row.bytes("span"));
+    if (row === undefined || span === undefined) return undefined;
+    const request = row.bytes("id");
     const groupSql = "SELECT rest FROM rollcall.logged_group WHERE logged = ? AND position = ?";
     const [bytes, [group]] = await Promise.all([
       readBody(database, request, span),
@@ -55,10 +55,10 @@ export const storeQueries = (database: Database) => ({
       group: span.group,
       position: span.position,
       bytes,
-      model: parseName(about.text("model")),
-      split: parseName(about.text("split")),
-      loggedAt: about.integer("logged_at"),
-      otherRequestKeys: about.text("rest"),
+      model: parseName(row.text("model")),
+      split: parseName(row.text("split")),
+      loggedAt: row.integer("logged_at"),
+      otherRequestKeys: row.text("rest"),
       otherGroupKeys: group?.text("rest") ?? "{}",
     };
   },
@@ -109,7 +109,7 @@ export const storeQueries = (database: Database) => ({
       return row && toStoredKey(row);
     },
     add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
-      // A repeated statement finds its own digest.
+      // The statement may be repeated after a lost connection. It then finds its own digest.
       const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
            created = excluded.created, revoked = NULL

@@ -48,14 +48,14 @@ export const openRequestWriter = (
   { file, newestMs }: { readonly file: TitledFile; readonly newestMs: number },
 ): ((request: NewRequest) => Promise<LoggedRequest>) => {
   const waiting: WaitingRequest[] = [];
-  let writing = 0;
+  let activeWrites = 0;
   let lastMs = newestMs;
-  const next = (): void => {
-    while (writing < maxParallelWrites && waiting.length > 0) {
-      writing++;
+  const startWrites = (): void => {
+    while (activeWrites < maxParallelWrites && waiting.length > 0) {
+      activeWrites++;
       void saveBatch(database, file, takeBatch(waiting)).finally(() => {
-        writing--;
-        next();
+        activeWrites--;
+        startWrites();
       });
     }
   };
@@ -65,7 +65,7 @@ export const openRequestWriter = (
       const ms = Math.max(request.loggedAt, lastMs + 1);
       lastMs = ids.lastIdMs(ms, request.spans.length);
       // Requests of the same turn of the event loop share a batch.
-      if (waiting.push({ request, id: ids.makeFirstId(ms), resolve, reject }) === 1) setImmediate(next);
+      if (waiting.push({ request, id: ids.makeFirstId(ms), resolve, reject }) === 1) setImmediate(startWrites);
     });
 };
 
@@ -105,12 +105,13 @@ const saveInTransaction = async (
   const rows = answers.at(-1) ?? [];
   const byId = new Map(rows.map((row) => [hexOf(row.bytes("id")), row]));
   return batch.map(({ id, request: { project, idempotency } }) => {
-    const own = byId.get(hexOf(id));
+    const inserted = byId.get(hexOf(id));
     const hasKey = (row: Row) =>
       !row.isNull("key") && row.text("key") === idempotency?.key && row.text("project") === project;
-    const saved = own ?? rows.find(hasKey);
+    const saved = inserted ?? rows.find(hasKey);
+    // The SQLSTATE of a unique violation.
     if (saved === undefined) throw databaseFailed({ ...file, code: "23505" });
-    return toLoggedRequest(saved, own !== undefined);
+    return toLoggedRequest(saved, inserted !== undefined);
   });
 };
 
@@ -124,8 +125,8 @@ export const toLoggedRequest = (row: Row, isNew: boolean): LoggedRequest => ({
 });
 
 const batchStatements = (batch: readonly WaitingRequest[]): readonly Statement[] => {
-  const own = batch.map(({ id }) => id);
-  const list = `(${own.map(() => "?").join(", ")})`;
+  const newIds = batch.map(({ id }) => id);
+  const list = `(${newIds.map(() => "?").join(", ")})`;
   const keys = batch.flatMap(({ request: { project, idempotency } }) =>
     idempotency === undefined ? [] : [project, idempotency.key],
   );
@@ -138,15 +139,15 @@ const batchStatements = (batch: readonly WaitingRequest[]): readonly Statement[]
     ...insertStatements("rollcall.logged_group (logged, position, rest)", batch.flatMap(groupRows)),
     ...(keys.length === 0 ? [] : ["body", "group"]).map((part) => ({
       sql: `DELETE FROM rollcall.logged_${part} ${orphaned}`,
-      values: [...own, ...own],
+      values: [...newIds, ...newIds],
     })),
     {
       sql: `INSERT INTO rollcall.logged_model (id, project, owner, created)
         SELECT model, project, project, min(logged_at) / 1000 FROM rollcall.logged WHERE id IN ${list}
         GROUP BY model, project ORDER BY model, project ON CONFLICT DO NOTHING`,
-      values: own,
+      values: newIds,
     },
-    { sql: `${select} WHERE id IN ${list} ${keys.length === 0 ? "" : keyed}`, values: [...own, ...keys] },
+    { sql: `${select} WHERE id IN ${list} ${keys.length === 0 ? "" : keyed}`, values: [...newIds, ...keys] },
   ];
 };
 

@@ -57,7 +57,7 @@ const storePart: DatabaseSchema = {
     tables: [
       // A name can be longer than an index key.
       ...createTableStatements("replace(gen_random_uuid()::text, '-', '')", "md5(id)"),
-      // A part of an uncompressed value is read without the rest.
+      // PostgreSQL can read a part of a value without the rest only if the value is not compressed.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",
     ],
     maxConnections: 8,
@@ -72,7 +72,7 @@ export interface StoreLocation {
 /** Time to wait for an unavailable database. Clients of the service retry. */
 const maxServerWaitMs = 5000;
 
-/** Time to wait for other processes that use the file: 50 at once, each with a commit. */
+/** Maximum wait for other processes that use the file, enough for commits of 50 processes at once. */
 const maxLockMs = 30_000;
 
 /** An open store. A saved request is on disk. Each method throws a Failure if the store cannot be used. */
@@ -146,9 +146,9 @@ export const examineStore = async (
   if (isDatabaseUrl(path)) {
     return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true };
   }
-  const found = await examineFile(storePart, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
-  if (found === undefined) return undefined;
-  const { rows, ...facts } = found;
+  const examined = await examineFile(storePart, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
+  if (examined === undefined) return undefined;
+  const { rows, ...facts } = examined;
   return { ...facts, path, calls: rows[0]?.integer("calls") };
 };
 
