@@ -117,8 +117,8 @@ const isWithin = (value: number | null, [from, to, end]: Range): boolean =>
 /** Finds the groups next to a group. A group that is not selected has its neighbors in the input. */
 const findNeighbors = (selected: readonly GroupFacts[], group: number, count: number) => {
   const at = selected.findIndex((facts) => facts.group === group);
-  const [before, after] =
-    at < 0 ? [group - 1, group + 1] : [selected[at - 1]?.group ?? -1, selected[at + 1]?.group ?? count];
+  const before = at < 0 ? group - 1 : (selected[at - 1]?.group ?? -1);
+  const after = at < 0 ? group + 1 : (selected[at + 1]?.group ?? count);
   return { at: at < 0 ? null : at, before: before < 0 ? null : before, after: after < count ? after : null };
 };
 

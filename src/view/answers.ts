@@ -87,7 +87,7 @@ export interface GroupRow extends GroupFacts {
   /** Its name in the data, such as a task id. */
   readonly key: string | null;
   readonly words: string;
-  /** Only in the local service. */
+  /** Null unless the group is from the local service. */
   readonly logged: LoggedGroup | null;
   readonly match?: SearchMatch | null;
 }
@@ -112,6 +112,7 @@ export type SourcePosition = { readonly file: string; readonly line: number };
 
 export interface Findings {
   readonly findings: readonly Finding[];
+  /** Number of problems that are not listed. */
   readonly others: number;
 }
 
@@ -137,7 +138,7 @@ export interface TrajectorySummary {
   readonly messages: number;
 }
 
-/** The content of a group that is not in the table. */
+/** The parts of a group that the table does not show. */
 export interface GroupContent {
   readonly place: SourcePosition;
   /** False if it is not JSON. Its bytes are then its only trajectory. */

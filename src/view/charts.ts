@@ -29,7 +29,7 @@ const countRewards = (rewards: readonly number[]): readonly RewardCount[] => {
 
 const countInRanges = (rewards: readonly number[]): readonly RewardCount[] => {
   const { least, most } = findBounds(rewards);
-  // Smaller numbers, because the multiple of a wide range exceeds a double.
+  // Divided by 64, because a wide range times `barCount` exceeds a double.
   const [from, to] = [least / 64, most / 64];
   const edge = (at: number) => (at === barCount ? most : 64 * (from + ((to - from) * at) / barCount));
   const edges = Array.from({ length: barCount }, (_, at) => edge(at));
@@ -69,16 +69,16 @@ const computeDots = (groups: readonly GroupFacts[]): readonly Dot[] => {
 const summarizeFiles = (groups: readonly GroupFacts[]): readonly FileSummary[] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {
-    const own = groupsByFile.get(facts.file);
-    if (own === undefined) groupsByFile.set(facts.file, [facts]);
-    else own.push(facts);
+    const inFile = groupsByFile.get(facts.file);
+    if (inFile === undefined) groupsByFile.set(facts.file, [facts]);
+    else inFile.push(facts);
   }
   if (groupsByFile.size < 2) return [];
   const { compare } = new Intl.Collator("en", { numeric: true });
   const sorted = [...groupsByFile].sort(([a], [b]) => compare(a, b)).slice(0, maxFiles);
-  return sorted.map(([file, own]) => {
-    const means = own.flatMap(({ mean }) => mean ?? []);
-    const trainable = own.filter(({ untrainable }) => untrainable === null).length;
-    return { file, groups: own.length, trainable, mean: means.length === 0 ? null : computeMoments(means).mean };
+  return sorted.map(([file, inFile]) => {
+    const means = inFile.flatMap(({ mean }) => mean ?? []);
+    const trainable = inFile.filter(({ untrainable }) => untrainable === null).length;
+    return { file, groups: inFile.length, trainable, mean: means.length === 0 ? null : computeMoments(means).mean };
   });
 };

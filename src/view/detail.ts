@@ -29,20 +29,20 @@ export interface ViewInput {
 export type ReadInput = () => Promise<ViewInput>;
 
 /** @throws Failure `input-changed` */
-export const readGroupContent = async (shown: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
-  const { groups, found } = shown.dataset;
-  const trajectories = (await readGroupTrajectories(shown.dataset, group)).map(parseTrajectory);
+export const readGroupContent = async (input: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
+  const { groups, found } = input.dataset;
+  const trajectories = (await readGroupTrajectories(input.dataset, group)).map(parseTrajectory);
   const { mean, deviation } = computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
   return {
-    place: locateGroup(shown.dataset, group),
+    place: locateGroup(input.dataset, group),
     isReadable: found.parts.kindOf(groups.firstOf(group)) !== "unreadable",
-    members: trajectories.map(({ messages, ...own }) => ({
-      ...own,
-      advantage: own.reward === null || deviation === 0 ? null : (own.reward - mean) / deviation,
+    members: trajectories.map(({ messages, ...facts }) => ({
+      ...facts,
+      advantage: facts.reward === null || deviation === 0 ? null : (facts.reward - mean) / deviation,
       messages: messages.length,
     })),
     common: countCommon(trajectories.map(({ messages }) => messages)),
-    command: formatCommand(shown, group),
+    command: formatCommand(input, group),
   };
 };
 
@@ -58,14 +58,17 @@ const parseTrajectory = ({ bytes, place }: SourceTrajectory) => {
     isNumber(value) ? [[name, value] as const] : [],
   );
   return {
-    ...{ place, bytes: bytes.length, reward: isNumber(reward) ? reward : null, metrics: Object.fromEntries(numbers) },
+    place,
+    bytes: bytes.length,
+    reward: isNumber(reward) ? reward : null,
+    metrics: Object.fromEntries(numbers),
     messages: elementsOf(memberAt(root, "messages_and_choices")).map((message) => sliceText(bytes, spanOf(message))),
   };
 };
 
 const countCommon = ([first = [], ...others]: readonly (readonly string[])[]): number => {
   if (others.length === 0) return 0;
-  const end = first.findIndex((one, at) => others.some((other) => other[at] !== one));
+  const end = first.findIndex((message, at) => others.some((other) => other[at] !== message));
   return end < 0 ? first.length : end;
 };
 
@@ -76,14 +79,14 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   }
   const { files, options, where } = inputOptions;
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
-  const isIt = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
-  const chosen = where === undefined ? isIt : `${isIt} && (${where})`;
+  const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
+  const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
   // The user replaces the model, and the split if the input has none.
   const split = dataset.split ?? "train";
-  return formatCommandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", chosen, ...files]);
+  return formatCommandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", filter, ...files]);
 };
 
-/** Bytes of a group that are read for its row: all of a usual group, and less of a large one, so that rows stay fast. */
+/** Bytes of a group that are read for its row: all of a usual group. Less of a large group, so that rows are fast. */
 const maxUsualBytes = 2 ** 20;
 const maxLargeBytes = 2 ** 18;
 
@@ -95,10 +98,10 @@ const maxMemberBytes = 10_000;
 export const readGroupHead = (dataset: Dataset, group: number, groupBy: string | undefined) => {
   const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
   const bytes = readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
-  const own = listMemberSpans(bytes, { start: skipWhite(bytes, 0) });
-  const all = own.get("trajectories");
-  const [trajectory] = all === undefined ? [] : walkElements(bytes, all.start);
-  const members = trajectory === undefined ? own : listMemberSpans(bytes, trajectory);
+  const groupMembers = listMemberSpans(bytes, { start: skipWhite(bytes, 0) });
+  const list = groupMembers.get("trajectories");
+  const [trajectory] = list === undefined ? [] : walkElements(bytes, list.start);
+  const members = trajectory === undefined ? groupMembers : listMemberSpans(bytes, trajectory);
   const messages = members.get("messages_and_choices");
   const small = [...members].filter(([, { start, end }]) => end - start <= maxMemberBytes);
   const values = small.map(([name, span]) => [name, parseJson(sliceText(bytes, span))?.value] as const);

@@ -33,9 +33,9 @@ ${head}
 ];
 
 /** Formats the Content-Security-Policy, which allows only the page's own script and style. */
-export const formatPolicy = (script: string, style: string, more: readonly string[] = []): string => {
-  const all = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
-  return [...all, "base-uri 'none'", "form-action 'none'", ...more].join("; ");
+export const formatPolicy = (script: string, style: string, extra: readonly string[] = []): string => {
+  const directives = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
+  return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");
 };
 
 /** Limits of an exported page, so that a browser opens it quickly. */
@@ -49,9 +49,9 @@ interface ExportOptions {
 }
 
 /** Makes the page of an input as one file. @throws Failure `input-changed`; the signal's reason */
-export const exportPage = async (shown: ViewInput, { at, safe, signal }: ExportOptions) => {
-  const { dataset } = shown;
-  const { store, measure } = openSession(shown);
+export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportOptions) => {
+  const { dataset } = input;
+  const { store, measure } = openSession(input);
   await measure(signal);
   const block = (id: string, value: PageData | GroupData): string =>
     // Without `<`, no text can end its script element.
@@ -101,14 +101,14 @@ export const requirePageFile = (file: string): void => {
 };
 
 /**
- * Writes a document, of which `pieces` lack the first line. The umask narrows `mode`. Returns the size in bytes.
+ * Writes a page: a line that marks it as rollcall's, then `pieces`. The umask narrows `mode`. Returns the bytes.
  * @throws Failure `page-exists`, `output-unwritable`
  */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
-  const all = [`${pagePrefix}view -->\n`, ...pieces];
+  const page = [`${pagePrefix}view -->\n`, ...pieces];
   requirePageFile(file);
-  writeUserFile(file, () => writeFileAtomically(file, all, mode));
-  return all.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  writeUserFile(file, () => writeFileAtomically(file, page, mode));
+  return page.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 };
 
 const isRollcallPage = (file: string): boolean =>

@@ -28,7 +28,7 @@ const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
 
-/** Serves the page, which shows progress until the input was read. @throws Failure `cannot-listen` */
+/** Serves the page, which shows progress until the input is read. @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
   const [ending, opened] = [new AbortController(), new AbortController()];
@@ -43,8 +43,8 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     },
     onPageLoad: async () => await onPageLoad(),
   });
-  const own = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
-  const server = await listen({ ...own, serverName: "the page", address: "127.0.0.1" });
+  const listenOptions = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
+  const server = await listen({ ...listenOptions, serverName: "the page", address: "127.0.0.1" });
   return {
     /** The page's URL, with the token after `#`, which browsers do not send and no trace contains. */
     url: `${server.url}/#token=${token}`,
@@ -56,19 +56,19 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     /** Shows the input, and reads it again if it has changed when the page is reloaded. @throws Failure of reading */
     async showInput(read: ReadInput): Promise<void> {
       for (;;) {
-        const shown = await read();
-        if (ending.signal.aborted) return await shown.dataset.close();
-        const before = session;
-        session = openSession(shown);
+        const input = await read();
+        if (ending.signal.aborted) return await input.dataset.close();
+        const previous = session;
+        session = openSession(input);
         measured = session.measure(ending.signal);
         progress = undefined;
-        await before?.close();
+        await previous?.close();
         await measured.catch((thrown: unknown) => {
           if (!ending.signal.aborted) throw thrown;
         });
         await new Promise<void>((resolve) => {
           onPageLoad = async () => {
-            if (progress !== undefined || !(await shown.hasChanged())) return;
+            if (progress !== undefined || !(await input.hasChanged())) return;
             progress = openingProgress;
             resolve();
           };

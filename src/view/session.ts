@@ -24,8 +24,8 @@ const maxFiles = 200;
 
 export type ViewSession = ReturnType<typeof openSession>;
 
-export const openSession = (shown: ViewInput) => {
-  const { dataset, logged, inputOptions } = shown;
+export const openSession = (input: ViewInput) => {
+  const { dataset, logged, inputOptions } = input;
   const { problems, sources } = dataset;
   const { count } = dataset.groups;
   const findings = problems.sorted(sources.map(({ name }) => name)).map((problem) => toFinding(dataset, problem));
@@ -42,13 +42,13 @@ export const openSession = (shown: ViewInput) => {
     state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
     charts: () => drawCharts(groups),
     search: searches.search,
-    readRow: async ({ group, file, size, untrainable, rules, rewards, mean, spread }) => ({
-      ...{ group, file, size, untrainable, rules, rewards, mean, spread },
-      ...readGroupHead(dataset, group, inputOptions.groupBy),
-      logged: logged?.[group] ?? null,
-    }),
+    readRow: async ({ group, file, size, untrainable, rules, rewards, mean, spread }) => {
+      const facts = { group, file, size, untrainable, rules, rewards, mean, spread };
+      const head = readGroupHead(dataset, group, inputOptions.groupBy);
+      return { ...facts, ...head, logged: logged?.[group] ?? null };
+    },
     readContent: async (group) => ({
-      ...(await readGroupContent(shown, group)),
+      ...(await readGroupContent(input, group)),
       findings: findings.filter((finding) => finding.group === group),
     }),
     readTrajectories: async (group) =>
@@ -75,7 +75,7 @@ export const openSession = (shown: ViewInput) => {
   };
 };
 
-/** The measured numbers of all groups. */
+/** The measured numbers of all groups. `firsts`: the position of the first reward of each group. */
 const createMeasures = ({ groups }: Dataset) => {
   let trajectories = 0;
   const firsts = Array.from({ length: groups.count }, (_, group) => {
@@ -142,10 +142,10 @@ const findUntrainableReason = (dataset: Dataset, group: number): UntrainableReas
 const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summary => {
   const { groups, trajectories } = checkResult(dataset);
   const { mean, spread, least, most } = collectDistributions(dataset).rewards;
-  const read = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
+  const inputNames = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
   return {
-    files: (groupFiles.length > read.length ? groupFiles : read).slice(0, maxFiles),
+    files: (groupFiles.length > inputNames.length ? groupFiles : inputNames).slice(0, maxFiles),
     groupFiles: groupFiles.length,
     groups,
     trajectories,
@@ -196,7 +196,7 @@ const openSearches = (dataset: Dataset) => {
 interface Search {
   readonly ending: AbortController;
   readonly groups: Set<number>;
-  /** 1 if the search has ended. */
+  /** Progress from 0 to 1, which it has when the search has ended. */
   share: number;
   failure?: { readonly thrown: unknown };
 }

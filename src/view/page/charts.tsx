@@ -69,8 +69,8 @@ export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] })
   const { least, most } = usePage().reward;
   const styleOf = useRewardStyle();
   const highest = Math.max(1, ...bars.map(({ count }) => count));
-  const width = 100 / Math.max(1, bars.length);
-  const own = Math.min(width * 0.84, 12);
+  const slotWidth = 100 / Math.max(1, bars.length);
+  const width = Math.min(slotWidth * 0.84, 12);
   const isCounted = bars.length * formatCount(highest).length <= maxCountCharacters;
   const isNamed = bars.length <= maxNamedBars && bars.every(({ range: [from, to] }) => from === to);
   const legend = (
@@ -89,12 +89,12 @@ export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] })
         if (count === 0) return null;
         const title = `${counted(count, "trajectory")} with a reward of ${formatRange(range)}`;
         const height = Math.max(1.5, (count / highest) * 84);
-        const middle = (at + 0.5) * width;
-        const [x, y] = [`${middle - own / 2}%`, `${100 - height}%`];
+        const middle = (at + 0.5) * slotWidth;
+        const [x, y] = [`${middle - width / 2}%`, `${100 - height}%`];
         return (
           <FilterLink key={at} name={title} filter={{ reward: range }}>
-            <rect fill="transparent" x={`${at * width}%`} y={0} width={`${width}%`} height="100%" />
-            <rect class="bar" style={styleOf(middleOf(range))} {...{ x, y }} width={`${own}%`} height={`${height}%`} />
+            <rect fill="transparent" x={`${at * slotWidth}%`} y={0} width={`${slotWidth}%`} height="100%" />
+            <rect class="bar" style={styleOf(middleOf(range))} x={x} y={y} width={`${width}%`} height={`${height}%`} />
             {isCounted && (
               <text x={`${middle}%`} y={`${98 - height}%`}>
                 {formatCount(count)}
@@ -161,11 +161,11 @@ export const FileChart = ({ files, of }: { readonly files: readonly FileSummary[
     mean === null ? [] : [{ ...file, mean, x: toX(at, 0, files.length - 1), y: toY(mean, least, most) }],
   );
   const isPart = files.length > 0 && files.length < of;
-  const some = isPart ? `, the first ${formatCount(files.length)} of ${counted(of, "file")}` : "";
+  const partText = isPart ? `, the first ${formatCount(files.length)} of ${counted(of, "file")}` : "";
   return (
     <Chart
       name="mean reward by file"
-      caption={`mean reward by file${some}`}
+      caption={`mean reward by file${partText}`}
       x={[files[0], files.at(-1)].map((file) => file?.file.split("/").at(-1))}
       y={["mean", formatMeasure(most), formatMeasure(least)]}
     >

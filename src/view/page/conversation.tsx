@@ -29,6 +29,7 @@ const maxLines = { prompt: 3, result: 10, text: 40 };
 
 const charactersPerLine = 95;
 
+/** Returns how many characters are shown at first. A rest of up to a fifth of them is shown too. */
 const findFold = (text: string, lines: number): number => {
   let end = -1;
   for (let line = 0; line < lines && end < text.length; line++) {
@@ -85,9 +86,9 @@ const Compared = ({ text, other }: { readonly text: string; readonly other: stri
   const pieces = useMemo(() => findDifferences(text, other), [text, other]);
   return (
     <>
-      {pieces.map(({ isNew, text: own }, at) => {
-        const words = own.trimEnd();
-        return isNew ? [<ins key={at}>{words}</ins>, own.slice(words.length)] : own;
+      {pieces.map(({ isNew, text: piece }, at) => {
+        const words = piece.trimEnd();
+        return isNew ? [<ins key={at}>{words}</ins>, piece.slice(words.length)] : piece;
       })}
     </>
   );
@@ -175,7 +176,7 @@ interface MessageProps extends Omit<ConversationProps, "turns" | "compared"> {
 
 const Message = ({ turn, findings = [], isTinted = false, other, otherName }: MessageProps) => {
   const { at: position, role = "?", name, isSampled, parts, around } = turn;
-  const about = [position, ...parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
+  const positions = [position, ...parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
   const isEqual = other !== undefined && other.role === turn.role && textOfParts(other.parts) === textOfParts(parts);
   const recorded = isTinted ? tokensOf(turn) : [];
   const said = parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
@@ -201,7 +202,7 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
       <Parts parts={parts} tokens={tokens} lines={lines} others={isEqual ? [] : other?.parts} />
       {tokens === undefined && <p class="quiet">not tinted, because the tokens do not match the text</p>}
       {members.length > 0 && <Parts parts={[{ kind: "also", members }]} />}
-      <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && about.includes(at))} />
+      <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && positions.includes(at))} />
     </li>
   );
 };
@@ -267,16 +268,16 @@ const imageSource = ({ url, data, format }: Media): string | undefined => {
 type CallPart = Extract<Part, { kind: "call" }>;
 
 const Call = ({ call, other }: { readonly call: CallPart; readonly other: CallPart | undefined }) => {
-  const [given, others] = [call, other].map((one) => {
-    const own = one?.callArguments;
-    return own && formatIndented((own.kind === "text" ? tryParseRawJson(own.text) : undefined) ?? own);
+  const [callText, otherText] = [call, other].map((part) => {
+    const value = part?.callArguments;
+    return value && formatIndented((value.kind === "text" ? tryParseRawJson(value.text) : undefined) ?? value);
   });
   return (
     <div class="call">
       <p class="who">
         calls <b>{call.name ?? "?"}</b>
       </p>
-      {given !== undefined && <LongText text={given} other={others} />}
+      {callText !== undefined && <LongText text={callText} other={otherText} />}
       <Result parts={call.result?.parts} others={other?.result?.parts} />
     </div>
   );

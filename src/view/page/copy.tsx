@@ -3,15 +3,15 @@ import { useState } from "preact/hooks";
 import type { GroupDetail, SourcePosition } from "../answers.ts";
 
 export const CopyButton = ({ text, name }: { readonly text: string; readonly name: string }) => {
-  const [done, setDone] = useState(false);
+  const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(text);
-    setDone(true);
-    setTimeout(() => setDone(false), 1500);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
   };
   return (
     <button type="button" onClick={() => void copy().catch(() => undefined)}>
-      {done ? "copied" : `copy ${name}`}
+      {isCopied ? "copied" : `copy ${name}`}
     </button>
   );
 };

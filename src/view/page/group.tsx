@@ -25,7 +25,7 @@ const rankTrajectories = (members: readonly TrajectorySummary[]): readonly Ranke
   const reward = (member: TrajectorySummary): number => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
   const at = best.findIndex((member) => reward(member) === reward(best.at(-1) ?? member));
-  // All are equal at 0, and the worst is already second at 1.
+  // At 0, all rewards are equal. At 1, the worst is already second.
   const worst = at > 1 ? best.splice(at, 1) : [];
   return [...best.slice(0, 1), ...worst, ...best.slice(1)];
 };
@@ -44,7 +44,7 @@ const GroupView = ({ detail }: GroupProps) => {
   const { group, of, key, words, mean, spread, logged, members, findings, untrainable, isReadable, match } = detail;
   const { query } = usePage();
   const link = useLink();
-  const placed = rankTrajectories(members);
+  const ranked = rankTrajectories(members);
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({ j: () => moveFocus(list.current, "a", 1), k: () => moveFocus(list.current, "a", -1) });
   const neighbor = (to: number | null, by: 1 | -1): Query | undefined => {
@@ -84,22 +84,22 @@ const GroupView = ({ detail }: GroupProps) => {
       <ProblemList findings={findings.filter(({ trajectory }) => trajectory === null)} />
       {isReadable && (
         <div class="members">
-          <MemberTable detail={detail} placed={placed} body={list} />
+          <MemberTable detail={detail} ranked={ranked} body={list} />
         </div>
       )}
-      <SideBySide detail={detail} placed={placed} />
+      <SideBySide detail={detail} ranked={ranked} />
       <Command detail={detail} />
     </article>
   );
 };
 
-type MembersProps = GroupProps & { readonly placed: readonly RankedMember[] };
+type MembersProps = GroupProps & { readonly ranked: readonly RankedMember[] };
 
 interface MemberColumn extends TableColumn<RankedMember> {
   readonly value: (member: RankedMember) => number | null | undefined;
 }
 
-const MemberTable = ({ detail, placed, body }: MembersProps & Pick<Parameters<typeof Table>[0], "body">) => {
+const MemberTable = ({ detail, ranked, body }: MembersProps & Pick<Parameters<typeof Table>[0], "body">) => {
   const { members, findings, logged } = detail;
   const link = useLink();
   const [{ by, isDescending }, setSort] = useState({ by: "reward", isDescending: true });
@@ -108,7 +108,10 @@ const MemberTable = ({ detail, placed, body }: MembersProps & Pick<Parameters<ty
     value: MemberColumn["value"],
     cell: MemberColumn["cell"] = (member) => formatMeasure(value(member)),
   ): MemberColumn => ({
-    ...{ name, class: "n", value, cell },
+    name,
+    class: "n",
+    value,
+    cell,
     sort: () => setSort({ by: name, isDescending: name !== by || !isDescending }),
     order: name !== by ? undefined : isDescending ? "descending" : "ascending",
   });
@@ -117,39 +120,40 @@ const MemberTable = ({ detail, placed, body }: MembersProps & Pick<Parameters<ty
   const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))];
   const columns = [
     { ...column("trajectory", ({ at }) => at, named), class: "" },
-    column("reward", one("reward"), ({ reward }) => <Reward value={reward} />),
-    column("advantage", one("advantage"), ({ advantage }) => formatAdvantage(advantage)),
+    column("reward", valueAt("reward"), ({ reward }) => <Reward value={reward} />),
+    column("advantage", valueAt("advantage"), ({ advantage }) => formatAdvantage(advantage)),
     ...metrics.map((name) => column(name, (member) => member.metrics[name])),
-    column("messages", one("messages")),
-    column("size", one("bytes"), ({ bytes }) => formatSize(bytes)),
+    column("messages", valueAt("messages")),
+    column("size", valueAt("bytes"), ({ bytes }) => formatSize(bytes)),
     column("problems", problemsOf, (member) => problemsOf(member) || ""),
   ];
   const call = { name: "call", cell: ({ at }: RankedMember) => <code>{logged?.callIds[at]}</code> };
-  const { value = one("reward") } = columns.find(({ name }) => name === by) ?? {};
+  const { value = valueAt("reward") } = columns.find(({ name }) => name === by) ?? {};
   const rank = (member: RankedMember): number => value(member) ?? Number.NaN;
-  const rows = placed.toSorted((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
+  const rows = ranked.toSorted((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
   return <Table name="trajectories" columns={logged === null ? columns : [...columns, call]} rows={rows} body={body} />;
 };
 
-const one =
+const valueAt =
   (key: "reward" | "advantage" | "messages" | "bytes"): MemberColumn["value"] =>
   (member) =>
     member[key];
 
 /** The trajectories after their common start. The first is compared with the second, the others with the first. */
-const SideBySide = ({ detail, placed }: MembersProps) => (
+const SideBySide = ({ detail, ranked }: MembersProps) => (
   <>
     <p class="tools">
       <MarkdownButton />
     </p>
-    {detail.common > 0 && <CommonMessages count={detail.common} member={placed[0]} />}
+    {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
     <section class="beside" aria-label="trajectories side by side">
-      {placed.map((member, position) => (
+      {ranked.map((member, position) => (
         <TrajectoryColumn
           key={member.at}
-          {...{ detail, member }}
+          detail={detail}
+          member={member}
           isShown={position < maxInitiallyShown}
-          other={placed[position === 0 ? 1 : 0]}
+          other={ranked[position === 0 ? 1 : 0]}
         />
       ))}
     </section>
@@ -183,10 +187,10 @@ interface ColumnProps extends GroupProps {
   readonly other: RankedMember | undefined;
 }
 
-const TrajectoryColumn = ({ detail: { common, findings: all }, member, isShown, other }: ColumnProps) => {
+const TrajectoryColumn = ({ detail: { common, findings: groupFindings }, member, isShown, other }: ColumnProps) => {
   const { at, reward, advantage, messages } = member;
   const link = useLink();
-  const findings = all.filter(({ trajectory: about }) => about === at);
+  const findings = groupFindings.filter(({ trajectory: about }) => about === at);
   const [isRequested, setRequested] = useState(isShown);
   const { value, error, parsed } = useMember(isRequested ? member : undefined);
   const others = useMember(isRequested ? other : undefined).parsed;

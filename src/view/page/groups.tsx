@@ -43,18 +43,18 @@ export const Groups = ({ state, summary }: { readonly state: PageState; readonly
 
 const maxEditions = 20;
 
-/** The twentieth that is measured, so that the table and the charts are updated. */
+/** Returns how many twentieths are measured. Each new number updates the table and the charts. */
 const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
-  const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], own = "n"): TableColumn<GroupRow> => {
+  const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], className = "n"): TableColumn<GroupRow> => {
     const isOn = query.sort === key;
     // Numbers are sorted in descending order first.
     const descending = isOn ? !query.descending : key !== "group";
     const order = query.descending ? ("descending" as const) : ("ascending" as const);
     const sort = () => location.assign(linkTo({ ...query, sort: key, descending, page: 1 }));
-    return { name: key, class: own, cell, sort, order: isOn ? order : undefined };
+    return { name: key, class: className, cell, sort, order: isOn ? order : undefined };
   };
   const prompt = ({ group, words, match }: GroupRow) => (
     <div class="prompt">
@@ -91,8 +91,8 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
     isComplete: ({ searched }) => searched === null || searched.share === 1,
     edition: editionOf(state),
   });
-  const found = error === undefined ? latest : undefined;
-  const { selected = 0, searched = null, rows = [] } = found ?? {};
+  const answer = error === undefined ? latest : undefined;
+  const { selected = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   /** The direction of the key that turned the page, until the new page gets the focus. */
@@ -127,8 +127,8 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   return (
     <section aria-label="groups">
       <p class="count" role="status">
-        {found !== undefined && `${formatCount(selected)} of ${formatCount(found.of)} groups`}
-        {found === undefined && (error === undefined ? "reading…" : "no groups:")}
+        {answer !== undefined && `${formatCount(selected)} of ${formatCount(answer.of)} groups`}
+        {answer === undefined && (error === undefined ? "reading…" : "no groups:")}
         {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
         {error !== undefined && <b class="trouble"> {error}</b>}
       </p>
@@ -141,7 +141,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           body={body}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
         />
-        {found?.selected === 0 && (
+        {answer?.selected === 0 && (
           <p class="quiet none">
             {isComplete ? "no group matches the filters and the search" : "no match yet, still reading"}
           </p>
@@ -203,13 +203,13 @@ const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
 
 const FilteredOut = ({ summary, groupsInPage }: { summary: Summary; groupsInPage: number }) => {
   const { leftOut, groups } = summary;
-  const left = leftOut.map(({ by, trajectories, groups: complete }) => {
+  const sentences = leftOut.map(({ by, trajectories, groups: complete }) => {
     const more = complete === 0 ? "" : ` and ${counted(complete, "group")}`;
     return `--${by} filtered out ${counted(trajectories, "trajectory")}${more}`;
   });
   const isPart = groupsInPage < groups.read;
-  if (isPart) left.push(`this page contains ${formatCount(groupsInPage)} of ${counted(groups.read, "group")}`);
-  return left.length === 0 ? null : <p class="quiet">{left.join(", ")}</p>;
+  if (isPart) sentences.push(`this page contains ${formatCount(groupsInPage)} of ${counted(groups.read, "group")}`);
+  return sentences.length === 0 ? null : <p class="quiet">{sentences.join(", ")}</p>;
 };
 
 const Filter = ({ name, filter }: { readonly name: string; readonly filter: Partial<Query> }) => (

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
   const current = useRef(actions);
   current.current = actions;
-  // A layout effect, so that a key pressed right after the drawing has its effect.
+  // A layout effect, so that a key works as soon as the page is drawn.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { target, key, ctrlKey, metaKey, altKey } = event;
@@ -52,9 +52,9 @@ export const KeyHelp = () => (
 );
 
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
-  const all = [...(list?.querySelectorAll<HTMLElement>(selector) ?? [])];
-  const at = all.findIndex((one) => one.contains(document.activeElement));
-  const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
+  const elements = [...(list?.querySelectorAll<HTMLElement>(selector) ?? [])];
+  const at = elements.findIndex((element) => element.contains(document.activeElement));
+  const next = elements[at < 0 ? (by > 0 ? 0 : elements.length - 1) : at + by];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
   return next !== undefined;

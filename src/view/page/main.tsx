@@ -87,7 +87,7 @@ const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) =
   );
 };
 
-// The page's policy forbids to compile code.
+// The page's Content-Security-Policy forbids compiling code.
 z.config({ jitless: true });
 storeToken();
 // A pasted URL that differs only in its hash loads nothing.

@@ -62,10 +62,10 @@ const renderBlocks = (text: string): readonly ComponentChildren[] => {
 const renderList = (text: string) => (
   <ul>
     {text.split(/\n(?= *(?:[-*+]|\d+[.)]) )/).map((item, at) => {
-      const [, indent = "", mark = "", own = item] = /^( *)([-*+]|\d+[.)]) +([\s\S]*)$/.exec(item) ?? [];
+      const [, indent = "", mark = "", content = item] = /^( *)([-*+]|\d+[.)]) +([\s\S]*)$/.exec(item) ?? [];
       return (
         <li key={at} style={{ marginLeft: `${Math.min(16, indent.length)}ch` }}>
-          {/\d/.test(mark) ? mark : "•"} {renderInline(own.trimEnd())}
+          {/\d/.test(mark) ? mark : "•"} {renderInline(content.trimEnd())}
         </li>
       );
     })}

@@ -10,10 +10,10 @@ export const ProblemList = ({ findings, isLinked }: { findings: readonly Finding
     <>
       {findings.map(({ severity, rule, message, advice, place, group, trajectory }, at) => {
         const where = place === null ? "" : [place.file, place.line, place.column ?? []].flat().join(":");
-        const about = { group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 };
+        const target = { group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 };
         return (
           <div key={at} class={`problem ${severity}`}>
-            <b>{severity}</b> {isLinked && group !== null ? <a href={link(about)}>{where}</a> : where} {message}{" "}
+            <b>{severity}</b> {isLinked && group !== null ? <a href={link(target)}>{where}</a> : where} {message}{" "}
             <span class="quiet">[{rule}]</span>
             {advice !== "" && <div class="advice">{advice}</div>}
           </div>

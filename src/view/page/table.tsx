@@ -23,8 +23,8 @@ export const Table = <Row,>(props: TableProps<Row>) => {
     <table aria-label={name}>
       <thead>
         <tr>
-          {columns.map(({ name: title, class: own, sort, order }) => (
-            <th key={title} scope="col" class={own} aria-sort={sort && (order ?? "none")}>
+          {columns.map(({ name: title, class: className, sort, order }) => (
+            <th key={title} scope="col" class={className} aria-sort={sort && (order ?? "none")}>
               {sort === undefined ? (
                 title
               ) : (
@@ -40,8 +40,8 @@ export const Table = <Row,>(props: TableProps<Row>) => {
       <tbody ref={body}>
         {rows.map((row, at) => (
           <tr key={at} class={classOf?.(row)}>
-            {columns.map(({ name: title, class: own, cell }) => (
-              <td key={title} class={own}>
+            {columns.map(({ name: title, class: className, cell }) => (
+              <td key={title} class={className}>
                 {cell(row)}
               </td>
             ))}

@@ -8,10 +8,10 @@ export type Token = { readonly text: string; readonly logprob: number };
 export const tokensOf = ({ around }: Turn): readonly Token[] => {
   const logprobs = around.find(({ key }) => key === "logprobs")?.value;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  return itemsOf(findValue(logprobs, "content")).flatMap((one) => {
-    const bytes = Uint8Array.from(itemsOf(findValue(one, "bytes")), (byte) => Number(byte.text));
-    const text = bytes.length > 0 ? decoder.decode(bytes, { stream: true }) : textAt(one, "token");
-    const logprob = digitsAt(one, "logprob");
+  return itemsOf(findValue(logprobs, "content")).flatMap((token) => {
+    const bytes = Uint8Array.from(itemsOf(findValue(token, "bytes")), (byte) => Number(byte.text));
+    const text = bytes.length > 0 ? decoder.decode(bytes, { stream: true }) : textAt(token, "token");
+    const logprob = digitsAt(token, "logprob");
     return !text || logprob === undefined ? [] : [{ text, logprob: Number(logprob) }];
   });
 };
@@ -31,17 +31,17 @@ export const alignTokens = (tokens: readonly Token[], text: string): readonly To
 export const TintedText = ({ text, tokens }: { readonly text: string; readonly tokens: readonly Token[] }) => {
   let end = 0;
   const spans = [];
-  for (const { text: own, logprob } of tokens) {
-    if (end + own.length > text.length) break;
+  for (const { text: tokenText, logprob } of tokens) {
+    if (end + tokenText.length > text.length) break;
     // From 0 (certain) to 5 (a probability below 1.2%).
     const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
     const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
     spans.push(
       <span key={spans.length} class={`p${depth}`} style={{ "--depth": `${depth}` }} title={title}>
-        {own}
+        {tokenText}
       </span>,
     );
-    end += own.length;
+    end += tokenText.length;
   }
   return (
     <>

@@ -17,7 +17,7 @@ import { useAnswer } from "./use-answer.ts";
 
 const maxRawLines = 1000;
 
-const wideScreen = 1000;
+const wideScreenPx = 1000;
 
 export const Trajectory = () => {
   const { query } = usePage();
@@ -40,7 +40,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const parsed = useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
   const metrics = Object.entries(member?.metrics ?? {});
-  const hasMore = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
+  const isUnlisted = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
     name !== "metrics" || metrics.length === 0 || Object.keys(JSON.parse(text)).length > metrics.length;
   const [isRaw, setRaw] = useState(false);
   const [isTinted, setTinted] = useState(true);
@@ -107,7 +107,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
           ) : (
             <>
               <Conversation turns={turns} findings={findings} isTinted={isTinted} />
-              {parsed.others.filter(hasMore).map(({ name, text }) => (
+              {parsed.others.filter(isUnlisted).map(({ name, text }) => (
                 <FoldedText key={name} title={name} text={text} />
               ))}
             </>
@@ -120,7 +120,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
 };
 
 const Outline = ({ turns, show }: { readonly turns: readonly Turn[]; readonly show: (position: number) => void }) => (
-  <details class="outline" open={innerWidth >= wideScreen}>
+  <details class="outline" open={innerWidth >= wideScreenPx}>
     <summary>outline</summary>
     <ol>
       {turns.map((turn, position) => (

@@ -10,13 +10,13 @@ const textOf = (id: string): string | undefined => document.getElementById(id)?.
 const readGroup = (group: number): GroupData => JSON.parse(textOf(`group-${group}`) ?? "null");
 
 const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answers => {
-  let found: { readonly text: string; readonly groups: ReadonlySet<number> } | undefined;
+  let lastSearch: { readonly text: string; readonly groups: ReadonlySet<number> } | undefined;
   const search = (text: string): ReadonlySet<number> => {
     const spellings = listSpellings(text);
     const has = ({ group }: GroupRow) =>
       readGroup(group).trajectories.some((one) => spellings.some((spelled) => one.includes(spelled)));
-    if (found?.text !== text) found = { text, groups: new Set(rows.filter(has).map(({ group }) => group)) };
-    return found.groups;
+    if (lastSearch?.text !== text) lastSearch = { text, groups: new Set(rows.filter(has).map(({ group }) => group)) };
+    return lastSearch.groups;
   };
   return createAnswers({
     count: state.summary?.groups.read ?? 0,
@@ -111,6 +111,6 @@ export const useAnswer = <Of extends Name>(
       aborting.abort();
     };
   }, [key]);
-  const own = answer.key === key ? answer : {};
-  return { value: own.value, latest: answer.value, error: own.error };
+  const current = answer.key === key ? answer : {};
+  return { value: current.value, latest: answer.value, error: current.error };
 };
