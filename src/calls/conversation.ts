@@ -16,6 +16,7 @@ export interface Turn {
   readonly isSampled: boolean;
   readonly name: string | undefined;
   readonly toolCallId: string | undefined;
+  /** The members of the choice, without its message. */
   readonly around: readonly RawMember[];
   readonly parts: readonly Part[];
 }
@@ -53,7 +54,7 @@ interface Conversation {
 /** Returns the messages in the inputs of a call. Some clients send the system message next to the list, in `system`. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
-  const key = ["messages", "messages_and_choices"].find((one) => hasMessages(itemsOf(findValue(inputs, one))));
+  const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
   if (key === undefined) return { items: undefined, rest: inputs };
   const items = itemsOf(findValue(inputs, key));
   const system = findValue(inputs, "system");
@@ -87,7 +88,7 @@ export const composeMessage = (role: string, content: RawJson): RawJson =>
 
 /** Returns the message of an item, or in a choice; undefined if there is none. Assumed: a choice has no `role`. */
 export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
-  [item, findValue(item, "message")].find((one) => textAt(one, "role") !== undefined);
+  [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
 type AnswerFinder = (id: string | undefined) => Turn | undefined;
 
@@ -109,10 +110,10 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
       const positions = answers.get(id) ?? [];
       let answer = positions.shift();
       while (answer !== undefined && answer <= at) answer = positions.shift();
-      const own = answer === undefined ? undefined : items[answer];
-      if (answer === undefined || own === undefined) return undefined;
+      const answerItem = answer === undefined ? undefined : items[answer];
+      if (answer === undefined || answerItem === undefined) return undefined;
       taken.add(answer);
-      return toTurn(own, answer);
+      return toTurn(answerItem, answer);
     };
     return {
       at,
@@ -139,7 +140,7 @@ const placedKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
 const readParts = (message: RawJson, takeAnswer: AnswerFinder): readonly Part[] => {
   const single = findValue(message, "function_call");
   const calls = [...itemsOf(findValue(message, "tool_calls")), ...(single?.kind === "object" ? [single] : [])];
-  const others = withoutAbsent(message.members).filter(
+  const otherMembers = withoutAbsent(message.members).filter(
     ({ key, value }) => key !== "content" && placedKeys.get(key) !== value.kind,
   );
   return [
@@ -147,15 +148,15 @@ const readParts = (message: RawJson, takeAnswer: AnswerFinder): readonly Part[] 
     ...toContentParts(findValue(message, "content")),
     ...toTextPart("refusal", textAt(message, "refusal")),
     ...calls.map((call) => toToolCall(call, takeAnswer)),
-    ...(others.length === 0 ? [] : [{ kind: "also", members: others } as const]),
+    ...(otherMembers.length === 0 ? [] : [{ kind: "also", members: otherMembers } as const]),
   ];
 };
 
 const toToolCall = (call: RawJson, takeAnswer: AnswerFinder): ToolCall => {
-  const of = findValue(call, "function") ?? findValue(call, "custom") ?? call;
-  const [name, id] = [textAt(of, "name"), textAt(call, "id")];
+  const callee = findValue(call, "function") ?? findValue(call, "custom") ?? call;
+  const [name, id] = [textAt(callee, "name"), textAt(call, "id")];
   if (name === undefined) return { kind: "call", name, id: undefined, callArguments: call, result: undefined };
-  const callArguments = findValue(of, "arguments") ?? findValue(of, "input");
+  const callArguments = findValue(callee, "arguments") ?? findValue(callee, "input");
   return { kind: "call", name, id, callArguments, result: takeAnswer(id) };
 };
 

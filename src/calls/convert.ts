@@ -37,8 +37,8 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
   if (typeof items === "string") return { why: items };
   const tools = findValue(call, "inputs", "tools");
   if (tools !== undefined && tools.kind !== "list") return { why: "odd-tools" };
-  const found = "path" in from ? findPath(call, from.path) : undefined;
-  const value = found?.kind === "found" && !isAbsent(found.value) ? found.value : undefined;
+  const result = "path" in from ? findPath(call, from.path) : undefined;
+  const value = result?.kind === "found" && !isAbsent(result.value) ? result.value : undefined;
   const reward = "text" in from ? from.text : value?.json;
   if (reward === undefined) return { why: "no-reward" };
   if (value !== undefined && value.kind !== "number") return { why: "odd-reward" };
@@ -71,7 +71,7 @@ const tracedFields = (call: RawJson, reward: string): Fields => {
 
 const loggedFields = (call: RawJson, reward: string): Fields => {
   const attributes = findValue(call, "attributes");
-  const others = new Map(membersOf(findValue(attributes, "other")).map(({ key, value }) => [key, value.json]));
+  const otherFields = new Map(membersOf(findValue(attributes, "other")).map(({ key, value }) => [key, value.json]));
   const usages = new Map(membersOf(findValue(call, "summary", "usage")).map(({ key, value }) => [key, value.json]));
   return [
     ["additional_histories", findMember(findValue(call, "inputs"), "additional_histories")?.json],
@@ -79,7 +79,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
     ...["initial_policy_version", "final_policy_version", "metrics", "metadata", "logs", "start_time"].map(
       (key) => [key, findMember(attributes, key)?.json] as const,
     ),
-    ...others,
+    ...otherFields,
     ["usage", [...usages.values()][0]],
   ];
 };

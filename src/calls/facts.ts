@@ -112,21 +112,21 @@ export const readCosts = (call: RawJson, prefix: string): readonly Cost[] =>
   membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
     const parts = readAmounts(value);
     if (parts.length === 0) return [];
-    const units = value.members.filter((one) => one.key.endsWith("_cost_unit") && one.value.kind === "text");
-    const unit = units.map((one) => one.value.text).find((text) => text.toUpperCase() !== "USD") ?? "USD";
+    const units = value.members.filter((member) => member.key.endsWith("_cost_unit") && member.value.kind === "text");
+    const unit = units.map((member) => member.value.text).find((text) => text.toUpperCase() !== "USD") ?? "USD";
     return [{ model, parts, unit, total: addAmounts(parts) }];
   });
 
 const costSuffix = "_tokens_total_cost";
 
 const readAmounts = (value: RawJson | undefined): Cost["parts"] => {
-  const found = new Map<string, string>();
-  const first = ["prompt", "completion"].map((what) => `${what}${costSuffix}`);
-  for (const key of [...first, ...membersOf(value).map((member) => member.key)]) {
+  const amounts = new Map<string, string>();
+  const firstKeys = ["prompt", "completion"].map((what) => `${what}${costSuffix}`);
+  for (const key of [...firstKeys, ...membersOf(value).map((member) => member.key)]) {
     const amount = key.endsWith(costSuffix) ? (digitsAt(value, key) ?? textAt(value, key)) : undefined;
-    if (amount !== undefined) found.set(key.slice(0, -costSuffix.length).replaceAll("_", " "), amount);
+    if (amount !== undefined) amounts.set(key.slice(0, -costSuffix.length).replaceAll("_", " "), amount);
   }
-  return Array.from(found, ([what, amount]) => ({ what, amount }));
+  return Array.from(amounts, ([what, amount]) => ({ what, amount }));
 };
 
 const addAmounts = (parts: readonly { readonly amount: string }[]): Decimal | undefined => {
@@ -172,8 +172,8 @@ export const omitContent = (call: RawJson, prefix: string): RawJson => {
   for (const { key, value } of call.members) {
     const json = isName(key) ? toAllowedJson(key, value, known) : undefined;
     if (json !== undefined) kept.push([key, json]);
-    const left = Buffer.byteLength(value.json) - Buffer.byteLength(json ?? "");
-    if (left > 0) omitted.push([isName(key) ? key : "other", left]);
+    const omittedBytes = Buffer.byteLength(value.json) - Buffer.byteLength(json ?? "");
+    if (omittedBytes > 0) omitted.push([isName(key) ? key : "other", omittedBytes]);
   }
   if (omitted.length > 0) kept.push([omittedKey, JSON.stringify(Object.fromEntries(omitted))]);
   return parseRawJson(composeMembers(kept));
@@ -187,6 +187,7 @@ const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>):
   return isShort ? value.json : undefined;
 };
 
+/** Levels of nesting in `summary` and unknown fields. Deeper values are omitted. */
 const maxLevels = 16;
 
 const omitTexts = (key: string, value: RawJson, levels: number): string | undefined => {
@@ -198,7 +199,7 @@ const omitTexts = (key: string, value: RawJson, levels: number): string | undefi
     return items.includes(undefined) ? undefined : `[${items.join(",")}]`;
   }
   const kept = value.members.map(
-    (own) => [own.key, isName(own.key) ? omitTexts(own.key, own.value, levels - 1) : undefined] as const,
+    (member) => [member.key, isName(member.key) ? omitTexts(member.key, member.value, levels - 1) : undefined] as const,
   );
   return kept.length > 0 && kept.every(([, json]) => json === undefined) ? undefined : composeMembers(kept);
 };

@@ -48,7 +48,7 @@ const parseLine = (text: string, line: number): readonly string[] => {
 };
 
 const parseField = (text: string): string => {
-  const field = text.slice(0, (text.indexOf("\t") + 1 || text.length + 1) - 1).trim();
+  const field = (text.split("\t", 1)[0] ?? "").trim();
   const value = /^".+"$/.test(field) ? parseJson(field)?.value : undefined;
   return typeof value === "string" && value.trim() !== "" ? value.trim() : field;
 };

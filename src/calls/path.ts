@@ -17,20 +17,20 @@ type PathResult =
       readonly there: readonly string[];
     };
 
-const step =
+const stepPattern =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
 
 /** Parses a path. Keys with dots or brackets are written as `["a.b"]`. @throws Failure `invalid-option-value` */
 export const parsePath = (text: string, option: string): CallPath => {
   const path: (string | number)[] = [];
-  step.lastIndex = 0;
-  for (let match = step.exec(text); match !== null; match = step.exec(text)) {
+  stepPattern.lastIndex = 0;
+  for (let match = stepPattern.exec(text); match !== null; match = stepPattern.exec(text)) {
     const { key, position, quoted, single } = match.groups ?? {};
-    const read = quoted === undefined ? (key ?? single) : parseJson(quoted)?.value;
-    const own = position === undefined ? read : Number(position);
-    if (typeof own !== "string" && typeof own !== "number") break;
-    path.push(own);
-    if (step.lastIndex === text.length) return path;
+    const name = quoted === undefined ? (key ?? single) : parseJson(quoted)?.value;
+    const step = position === undefined ? name : Number(position);
+    if (typeof step !== "string" && typeof step !== "number") break;
+    path.push(step);
+    if (stepPattern.lastIndex === text.length) return path;
   }
   throw invalidOptionValue({
     option,
@@ -41,21 +41,21 @@ export const parsePath = (text: string, option: string): CallPath => {
 
 export const findPath = (call: RawJson, path: CallPath): PathResult => {
   let value = call;
-  for (const [done, next] of path.entries()) {
+  for (const [depth, next] of path.entries()) {
     const missing = (there: readonly string[], near?: string): PathResult => ({
       kind: "missing",
-      at: formatPath(path.slice(0, done + 1)),
-      near: near === undefined ? undefined : formatPath([...path.slice(0, done), near, ...path.slice(done + 1)]),
+      at: formatPath(path.slice(0, depth + 1)),
+      near: near === undefined ? undefined : formatPath([...path.slice(0, depth), near, ...path.slice(depth + 1)]),
       there,
     });
     if (value.kind !== (typeof next === "number" ? "list" : "object")) return missing([describeKind(value)]);
-    const own = typeof next === "number" ? value.items.at(next) : findMember(value, next);
-    if (own === undefined && typeof next === "number") return missing([`a list of ${value.items.length}`]);
-    if (own === undefined) {
+    const child = typeof next === "number" ? value.items.at(next) : findMember(value, next);
+    if (child === undefined && typeof next === "number") return missing([`a list of ${value.items.length}`]);
+    if (child === undefined) {
       const keys = [...new Set(value.members.map(({ key }) => key))];
       return missing(keys, findNearest(String(next), keys));
     }
-    value = own;
+    value = child;
   }
   return { kind: "found", value };
 };
@@ -67,8 +67,8 @@ const describeKind = ({ kind, text }: RawJson): string => {
 
 export const formatPath = (path: CallPath): string =>
   path
-    .map((one, at) => {
-      if (typeof one === "number") return `[${one}]`;
-      return /^[^.[\]]+$/.test(one) ? `${at === 0 ? "" : "."}${one}` : `[${JSON.stringify(one)}]`;
+    .map((step, at) => {
+      if (typeof step === "number") return `[${step}]`;
+      return /^[^.[\]]+$/.test(step) ? `${at === 0 ? "" : "."}${step}` : `[${JSON.stringify(step)}]`;
     })
     .join("");

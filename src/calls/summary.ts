@@ -17,7 +17,7 @@ import {
   type Usage,
 } from "./facts.ts";
 
-/** Counts and sums of calls of one operation that used one model. Both are empty if unknown. */
+/** Counts and sums of calls of one operation that used one model. An unknown `op` or `model` is empty. */
 export interface CallGroup {
   readonly op: string;
   readonly model: string;
@@ -50,8 +50,8 @@ export const openSummary = (prefix: string) => {
         const key = JSON.stringify([op, model]);
         const tally = groups.get(key) ?? newTally(op, model);
         groups.set(key, tally);
-        const isOwn = (one: Usage | Cost): boolean => modelOf(one) === model;
-        addToTally(tally, { ...facts, usages: usages.filter(isOwn), costs: costs.filter(isOwn) });
+        const isOfModel = (part: Usage | Cost): boolean => modelOf(part) === model;
+        addToTally(tally, { ...facts, usages: usages.filter(isOfModel), costs: costs.filter(isOfModel) });
       }
     },
     summary: (): CallSummary => {
@@ -96,12 +96,12 @@ const addToTally = (tally: Tally, { state, micros, usages, costs }: ReturnType<t
   const counted = usages.map((usage) => ({ ...usage, total: sumTokens(usage) }));
   for (const kind of tokenKinds) {
     for (const usage of counted) {
-      const more = usage[kind];
-      if (more !== undefined) tally.tokens[kind] = (tally.tokens[kind] ?? 0n) + more;
+      const tokens = usage[kind];
+      if (tokens !== undefined) tally.tokens[kind] = (tally.tokens[kind] ?? 0n) + tokens;
     }
   }
   if (counted.some((usage) => tokenKinds.some((kind) => usage[kind] !== undefined))) tally.tokens.calls++;
-  const dollars: readonly Decimal[] = costs.flatMap((one) => readDollars(one) ?? []);
+  const dollars: readonly Decimal[] = costs.flatMap((cost) => readDollars(cost) ?? []);
   if (dollars.length > 0) tally.callsWithCost++;
   tally.dollars = dollars.reduce(addDecimals, tally.dollars);
 };
@@ -110,8 +110,8 @@ const toGroup = ({ micros, callsWithCost, dollars, ...tally }: Tally): CallGroup
   const sorted = Float64Array.from(micros).sort();
   /** Returns the smallest duration that at least `share` of all durations do not exceed, in seconds. */
   const percentile = (share: number): number | undefined => {
-    const found = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
-    return found === undefined ? undefined : found / 1_000_000;
+    const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+    return ranked === undefined ? undefined : ranked / 1_000_000;
   };
   return {
     ...tally,

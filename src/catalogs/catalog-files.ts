@@ -1,4 +1,4 @@
-/** Catalogs in files: the history of replies, the facts about the latest reply, and files that people name. */
+/** Catalogs in files: the history of replies of services, and files that people name. */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -29,17 +29,17 @@ export const maxSavedReplies = 500;
 /** Maximum size of a decompressed file in bytes. Replies are not larger. */
 const maxReplyBytes = 2 ** 29;
 
-const digestLength = 24;
+const digestDigits = 24;
 
 /** The time and digest of a reply. In the time, `-` replaces `:`, which Windows does not allow. */
-const fileName = new RegExp(`^(\\d{4}-\\d\\d-\\d\\dT)([\\d-]{8})(\\.\\d{3}Z)-([0-9a-f]{${digestLength}})\\.json\\.gz$`);
+const fileName = new RegExp(`^(\\d{4}-\\d\\d-\\d\\dT)([\\d-]{8})(\\.\\d{3}Z)-([0-9a-f]{${digestDigits}})\\.json\\.gz$`);
 
-const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex").slice(0, digestLength);
+const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex").slice(0, digestDigits);
 
-const historyIn = (folder: string): string => join(folder, "catalog-history");
+const historyRoot = (folder: string): string => join(folder, "catalog-history");
 
 const historyFolder = (folder: string, { address, catalog, provider }: CatalogId): string =>
-  join(historyIn(folder), `${catalog}-${digestOf(Buffer.from(JSON.stringify([address, catalog, provider])))}`);
+  join(historyRoot(folder), `${catalog}-${digestOf(Buffer.from(JSON.stringify([address, catalog, provider])))}`);
 
 const listFiles = (folder: string) =>
   listNames(folder)
@@ -69,15 +69,15 @@ const readReply = ({ path, digest }: { path: string; digest: string }): Uint8Arr
 
 /** Saves a reply. If the latest one has the same bytes, only its time changes. @throws an error of the file system */
 export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date): void => {
-  const [own, digest] = [historyFolder(folder, id), digestOf(bytes)];
-  const files = listFiles(own);
+  const [history, digest] = [historyFolder(folder, id), digestOf(bytes)];
+  const files = listFiles(history);
   const latest = files.findLast((file) => readReply(file) !== undefined);
   if (latest?.digest === digest) {
     utimesSync(latest.path, time, time);
     return;
   }
-  makeFolder(own);
-  const path = join(own, `${time.toISOString().replaceAll(":", "-")}-${digest}.json.gz`);
+  makeFolder(history);
+  const path = join(history, `${time.toISOString().replaceAll(":", "-")}-${digest}.json.gz`);
   writeFileAtomically(path, [gzipSync(bytes)]);
   utimesSync(path, time, time);
   for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
@@ -95,8 +95,8 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
 };
 
 export const listCachedIds = (folder: string): readonly string[] => {
-  const ids = listNames(historyIn(folder)).flatMap((name) => {
-    const latest = listFiles(join(historyIn(folder), name)).at(-1);
+  const ids = listNames(historyRoot(folder)).flatMap((name) => {
+    const latest = listFiles(join(historyRoot(folder), name)).at(-1);
     const bytes = latest && readReply(latest);
     const models = bytes && parseCatalog(bytes);
     return models?.entries.flatMap(({ value }) => typedValue(value.id) || []) ?? [];
@@ -106,8 +106,8 @@ export const listCachedIds = (folder: string): readonly string[] => {
 
 /** Returns the models of a reply; undefined if it is not a catalog. */
 export const parseCatalog = (bytes: Uint8Array): ReplyList<CatalogModel> | undefined => {
-  const found = readCatalogReply(bytes);
-  return found !== undefined && "value" in found ? found.value : undefined;
+  const reply = readCatalogReply(bytes);
+  return reply !== undefined && "value" in reply ? reply.value : undefined;
 };
 
 /** Reads a catalog from a file or `-`: a JSON document, a JSON array of entries, or an entry per line. */
@@ -116,18 +116,18 @@ export const readCatalogFile = async (file: string, host: Host): Promise<ReplyLi
     catalogFileUnreadable({ file, code, cause }),
   );
   if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
-  const own = bytes.subarray(bomLength(bytes));
-  const text = own.toString("utf8").trim();
+  const content = bytes.subarray(bomLength(bytes));
+  const text = content.toString("utf8").trim();
   const readEntries = (list: string) => readCatalogReply(Buffer.from(`{"data":[${list}]}`));
-  const found =
-    own[skipWhite(own, 0)] === openBracket
+  const reply =
+    content[skipWhite(content, 0)] === openBracket
       ? readEntries(text.slice(1, -1))
-      : (readCatalogReply(own) ?? (text.includes("\n") ? readEntries(text.split(/\n\s*/).join()) : undefined));
-  if (found === undefined) {
-    throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(own, requireFault(own).at) });
+      : (readCatalogReply(content) ?? (text.includes("\n") ? readEntries(text.split(/\n\s*/).join()) : undefined));
+  if (reply === undefined) {
+    throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   }
   // If no entry has an id, the file is not a catalog. It may contain trajectories.
-  const models = "value" in found ? found.value : undefined;
+  const models = "value" in reply ? reply.value : undefined;
   const hasId = models?.entries.some(({ value }) => typedValue(value.id) !== undefined);
   if (models === undefined || (models.entries.length > 0 && !hasId))
     throw invalidCatalogFile(file, "it has no list of models");

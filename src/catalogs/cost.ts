@@ -10,14 +10,14 @@ export type Usage = Readonly<typeof noUsage>;
 
 /** Returns the usage in the summary of a call, over all models and child calls, otherwise the usage in its output. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
-  const own = parseUsage(getValue(call, ["output", "usage"]));
+  const inOutput = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);
-  const all = isObject(byModel) ? Object.values(byModel).flatMap((one) => parseUsage(one) ?? []) : [];
-  if (all.length === 0) return own;
-  const total = (unit: keyof Usage): number => all.reduce((sum, usage) => sum + usage[unit], 0);
+  const usages = isObject(byModel) ? Object.values(byModel).flatMap((value) => parseUsage(value) ?? []) : [];
+  if (usages.length === 0) return inOutput;
+  const total = (unit: keyof Usage): number => usages.reduce((sum, usage) => sum + usage[unit], 0);
   const [prompt_tokens, completion_tokens] = [total("prompt_tokens"), total("completion_tokens")];
-  // Only the output has cached tokens.
-  if (own?.prompt_tokens === prompt_tokens && own.completion_tokens === completion_tokens) return own;
+  // Only the output states cached tokens.
+  if (inOutput?.prompt_tokens === prompt_tokens && inOutput.completion_tokens === completion_tokens) return inOutput;
   const [cached_tokens, requests] = [total("cached_tokens"), total("requests")];
   return { ...noUsage, prompt_tokens, cached_tokens, completion_tokens, requests };
 };
@@ -25,16 +25,16 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
 /** Parses the counts of OpenAI's and Anthropic's interfaces. Both input and output tokens are required. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value): number | undefined => {
-    const found = getMember(within, name);
-    return typeof found === "number" && Number.isSafeInteger(found) && found >= 0 ? found : undefined;
+    const number = getMember(within, name);
+    return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   };
   const details = getMember(value, "prompt_tokens_details") ?? getMember(value, "input_tokens_details");
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
   // Assumed: `input_tokens` excludes the cached tokens, unlike `prompt_tokens`.
   const input = count("input_tokens");
   const prompt = count("prompt_tokens") ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
-  const rest = count("total_tokens") === prompt ? 0 : undefined;
-  const completion = count("completion_tokens") ?? count("output_tokens") ?? rest;
+  const noCompletion = count("total_tokens") === prompt ? 0 : undefined;
+  const completion = count("completion_tokens") ?? count("output_tokens") ?? noCompletion;
   if (prompt === undefined || completion === undefined) return undefined;
   return {
     prompt_tokens: prompt,
@@ -62,7 +62,7 @@ export const computeCost = (
     [["image"], usage.images, areUnitsGiven],
     [["request"], usage.requests, areUnitsGiven],
   ] as const) {
-    const price = names.find((one) => readPrice(pricing, one) !== undefined) ?? names[0];
+    const price = names.find((name) => readPrice(pricing, name) !== undefined) ?? names[0];
     const unit = readPrice(pricing, price);
     if (count === 0 || (unit === undefined && !isNeeded)) continue;
     const cost = unit && decimals.multiplyDecimals(unit, { digits: BigInt(count), places: 0 });

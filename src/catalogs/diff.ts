@@ -25,9 +25,9 @@ export const diffCatalogs = (from: readonly CatalogModel[], to: readonly Catalog
   for (const id of [...new Set([...before.keys(), ...after.keys()])].sort()) {
     const [older, newer] = [before.get(id) ?? [], after.get(id) ?? []];
     for (let at = 0; at < Math.max(older.length, newer.length); at++) {
-      const own = compareModels(id, older[at], newer[at]);
-      if (own.length === 0) same++;
-      changes.push(...own);
+      const modelChanges = compareModels(id, older[at], newer[at]);
+      if (modelChanges.length === 0) same++;
+      changes.push(...modelChanges);
     }
   }
   const without_id = [...from, ...to].filter(({ id }) => typedValue(id) === undefined).length;
@@ -67,10 +67,10 @@ const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   for (const { name, change, value: read } of catalogFields) {
     if (change === undefined || change === "price") continue;
     const value = read({ listed: { entry: model } });
-    const own = change === "countries" && Array.isArray(value) ? [...new Set(value)] : value;
+    const fact = change === "countries" && Array.isArray(value) ? [...new Set(value)] : value;
     // Assumed: 0 and "" mean "not stated".
-    const isStated = own !== 0 && own !== "" && !(change === "countries" && Array.isArray(own) && own.length === 0);
-    add(name, isStated ? own : null);
+    const isStated = fact !== 0 && fact !== "" && !(change === "countries" && Array.isArray(fact) && fact.length === 0);
+    add(name, isStated ? fact : null);
   }
   return facts;
 };
@@ -86,10 +86,10 @@ const toWritable = (value: unknown): unknown => {
 };
 
 const isSameFact = (change: string, a: unknown, b: unknown): boolean => {
-  const [one, other] = change === "price" ? [parseAmount(a), parseAmount(b)] : [];
-  if (one !== undefined && other !== undefined) return compareDecimals(one, other) === 0;
+  const [amountA, amountB] = change === "price" ? [parseAmount(a), parseAmount(b)] : [];
+  if (amountA !== undefined && amountB !== undefined) return compareDecimals(amountA, amountB) === 0;
   return toSortedJson(a) === toSortedJson(b);
 };
 
 const toSortedJson = (value: unknown): string =>
-  Array.isArray(value) ? JSON.stringify(value.map((one) => JSON.stringify(one)).sort()) : JSON.stringify(value);
+  Array.isArray(value) ? JSON.stringify(value.map((item) => JSON.stringify(item)).sort()) : JSON.stringify(value);

@@ -33,9 +33,11 @@ interface FieldOptions extends Pick<FieldColumn, "rank" | "align" | "change">, P
 
 /** Creates the column of a field. Default for `print`: a text as it is, another value as in the reply. */
 const field = (name: string, options: FieldOptions): FieldColumn => {
-  const { of = ({ listed }: FieldRow) => listed?.entry[name], heading = name, print, ...others } = options;
+  const { of = ({ listed }: FieldRow) => listed?.entry[name], heading = name, print, ...display } = options;
   return {
-    ...{ name, heading, ...others },
+    name,
+    heading,
+    ...display,
     cell: (row, spelled) => {
       const value = of(row) ?? undefined;
       if (value === undefined) return "";
@@ -54,7 +56,7 @@ export const wireValue = (value: unknown): unknown =>
 /** Formats a value on one line: a text as it is, any other value as JSON. */
 export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-const words = {
+const wordList = {
   print: (value: unknown, spelled: () => string) => (Array.isArray(value) ? value.join(", ") : spelled()),
 };
 
@@ -84,7 +86,7 @@ export const priceNames = ["prompt", "completion", "image", "request", "input_ca
 
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
-/** Assumed: these prices are US dollars per token on the wire, also prices outside the interface. */
+/** Prices per token, also outside the interface. Assumed: on the wire, all of them are in US dollars. */
 export const tokenPrices: ReadonlySet<string> = new Set([
   ...["prompt", "completion", "input_cache_read", "input_cache_reads"],
   ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -126,7 +128,7 @@ export const formatPrice = (name: string, value: unknown): string => {
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent, such as `-33.3`. @param roundUp a rise above a limit never looks like the limit */
+/** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise above a limit never looks like it */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDigits(from, places).digits, shiftDigits(to, places).digits];
@@ -149,10 +151,10 @@ export const priceField = (
     of: ({ listed }) => statedPrices(listed?.entry.pricing).get(name),
     /** An invalid price with digits is marked, because it could be mistaken for a price. */
     print: (value, spelled) => {
-      const own = typeof value === "string" ? value : spelled();
-      const price = typeof value === "object" ? undefined : parsePrice(own);
+      const text = typeof value === "string" ? value : spelled();
+      const price = typeof value === "object" ? undefined : parsePrice(text);
       if (price !== undefined) return formatAmount(name, price);
-      return /\d/.test(own) ? `${own} (as given)` : own;
+      return /\d/.test(text) ? `${text} (as given)` : text;
     },
     change: "price",
   });
@@ -170,18 +172,18 @@ export const catalogFields: readonly FieldColumn[] = [
   priceField("image", { rank: 13 }),
   priceField("request", { rank: 14 }),
   field("quantization", { rank: 5, change: "quantization" }),
-  field("input_modalities", { ...words, heading: "input", rank: 11, change: "modalities" }),
-  field("output_modalities", { ...words, heading: "output", rank: 12, change: "modalities" }),
-  field("supported_features", { ...words, heading: "features", rank: 8, change: "features" }),
-  field("supported_sampling_parameters", { ...words, heading: "parameters", rank: 16, change: "parameters" }),
+  field("input_modalities", { ...wordList, heading: "input", rank: 11, change: "modalities" }),
+  field("output_modalities", { ...wordList, heading: "output", rank: 12, change: "modalities" }),
+  field("supported_features", { ...wordList, heading: "features", rank: 8, change: "features" }),
+  field("supported_sampling_parameters", { ...wordList, heading: "parameters", rank: 16, change: "parameters" }),
   field("datacenters.country_code", {
-    ...words,
+    ...wordList,
     heading: "countries",
     rank: 9,
     of: ({ listed }) => {
-      const all = listed?.entry.datacenters;
-      if (all instanceof MistypedValue || all === undefined || all === null || all.length === 0) return all;
-      const codes = all.map(({ country_code }) => wireValue(country_code));
+      const centers = listed?.entry.datacenters;
+      if (centers instanceof MistypedValue || !centers?.length) return centers;
+      const codes = centers.map(({ country_code }) => wireValue(country_code));
       return codes.flatMap((code) => (code === undefined ? [] : [formatPlain(code)]));
     },
     change: "countries",
@@ -218,15 +220,15 @@ export const compilePattern = (pattern: string): ((names: ModelNames) => boolean
 
 /** `*` matches any characters, `?` one character. Takes at most text × glob steps, unlike a regular expression. */
 const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean => {
-  let [at, of] = [0, 0];
-  let star: { readonly of: number; at: number } | undefined;
+  let [at, globAt] = [0, 0];
+  let star: { readonly globAt: number; at: number } | undefined;
   while (at < text.length) {
-    if (glob[of] === "*") star = { of: of++, at };
-    else if (glob[of] === "?" || glob[of] === text[at]) [at, of] = [at + 1, of + 1];
+    if (glob[globAt] === "*") star = { globAt: globAt++, at };
+    else if (glob[globAt] === "?" || glob[globAt] === text[at]) [at, globAt] = [at + 1, globAt + 1];
     else if (star === undefined) return false;
-    else [at, of] = [++star.at, star.of + 1];
+    else [at, globAt] = [++star.at, star.globAt + 1];
   }
-  return glob.slice(of).every((one) => one === "*");
+  return glob.slice(globAt).every((char) => char === "*");
 };
 
 /** Compares texts in an order that does not depend on the language. */

@@ -40,10 +40,10 @@ export type Filter = Readonly<Partial<Record<WordsName, Strings | undefined>>> &
   readonly createdSince?: RelativeTime | undefined;
 };
 
-type Holds = (own: Strings, wanted: ReadonlySet<string>) => boolean;
-const hasAll: Holds = (own, wanted) => [...wanted].every((word) => own.includes(word));
-const hasSome: Holds = (own, wanted) => own.some((word) => wanted.has(word));
-const hasOnly: Holds = (own, wanted) => own.length > 0 && own.every((word) => wanted.has(word));
+type Holds = (words: Strings, wanted: ReadonlySet<string>) => boolean;
+const hasAll: Holds = (words, wanted) => [...wanted].every((word) => words.includes(word));
+const hasSome: Holds = (words, wanted) => words.some((word) => wanted.has(word));
+const hasOnly: Holds = (words, wanted) => words.length > 0 && words.every((word) => wanted.has(word));
 
 interface WordsOption {
   readonly name: WordsName | "maxPrice";
@@ -76,33 +76,31 @@ const countryCodes: Strings = [
 ].flatMap((line) => line.split(" "));
 
 /** The words are the countries of the data centers. A data center without a country has an empty word. */
-const countryOption = (name: WordsName, holds: Holds): WordsOption => ({
-  ...{ name, holds, column: "datacenters.country_code" },
-  of: ({ datacenters }) => (typedValue(datacenters) ?? []).map(({ country_code: code }) => typedValue(code) ?? ""),
-  usual: ["EU", ...countryCodes],
-});
+const countryOption = (name: WordsName, holds: Holds): WordsOption => {
+  const of = ({ datacenters }: CatalogModel) =>
+    (typedValue(datacenters) ?? []).map(({ country_code: code }) => typedValue(code) ?? "");
+  return { name, column: "datacenters.country_code", of, holds, usual: ["EU", ...countryCodes] };
+};
 
 const modalities = "text image audio video file";
 const features = "tools json_mode structured_outputs web_search reasoning logprobs";
 const parameters =
   "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias";
 
+const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" ");
+
+const listQuantization = ({ quantization }: CatalogModel): Strings => [typedValue(quantization) ?? ""];
+const listPriceNames = ({ pricing }: CatalogModel): Strings => [...statedPrices(pricing).keys()];
+
 const wordsOptions: readonly WordsOption[] = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),
   listOption("feature", "supported_features", features),
   listOption("parameter", "supported_sampling_parameters", parameters),
-  {
-    ...{ name: "quantization", column: "quantization", holds: hasSome },
-    of: ({ quantization }) => [typedValue(quantization) ?? ""],
-    usual: "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" "),
-  },
+  { name: "quantization", column: "quantization", of: listQuantization, holds: hasSome, usual: quantizations },
   countryOption("country", hasSome),
   countryOption("onlyCountry", hasOnly),
-  {
-    ...{ name: "maxPrice", column: "pricing", usual: knownPriceNames },
-    of: ({ pricing }) => [...statedPrices(pricing).keys()],
-  },
+  { name: "maxPrice", column: "pricing", of: listPriceNames, usual: knownPriceNames },
 ];
 
 const listWords = (filter: Filter, name: WordsOption["name"]): Strings | undefined =>
@@ -113,8 +111,8 @@ const normalizeWord = (word: string): string => word.trim().toLowerCase();
 /** Returns the given options, each with the columns that show the tested values. @param now milliseconds since 1970 */
 const listCriteria = (filter: Filter, now: number) => {
   const { pattern, minContext, minOutput, maxPrice, free, deprecated, notDeprecated, deprecatedWithin } = filter;
-  const found: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
-  const add = (columns: Strings, test: (model: CatalogModel) => boolean) => found.push({ columns, test });
+  const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
+  const add = (columns: Strings, test: (model: CatalogModel) => boolean) => criteria.push({ columns, test });
   if (pattern !== undefined) {
     const matches = compilePattern(pattern);
     add([], ({ id, name }) => matches({ id: typedValue(id) ?? "", name: typedValue(name) ?? "" }));
@@ -122,8 +120,8 @@ const listCriteria = (filter: Filter, now: number) => {
   for (const { name, column, of, holds } of wordsOptions) {
     const words = listWords(filter, name)?.map(normalizeWord);
     if (words === undefined || holds === undefined) continue;
-    const isUnion = column === "datacenters.country_code" && words.includes("eu");
-    const wanted = new Set([...words, ...(isUnion ? europeanUnion.map(normalizeWord) : [])]);
+    const hasUnion = column === "datacenters.country_code" && words.includes("eu");
+    const wanted = new Set([...words, ...(hasUnion ? europeanUnion.map(normalizeWord) : [])]);
     add([column], (model) => holds(of(model).map(normalizeWord), wanted));
   }
   for (const [column, minimum] of [
@@ -147,7 +145,7 @@ const listCriteria = (filter: Filter, now: number) => {
       return names.every((name) => readPrice(pricing, name)?.digits === 0n);
     });
   }
-  for (const [ms, isWanted] of [
+  for (const [ms, wantsPast] of [
     [deprecated ? now : undefined, true],
     [notDeprecated ? now : undefined, false],
     [deprecatedWithin?.(now), true],
@@ -157,10 +155,10 @@ const listCriteria = (filter: Filter, now: number) => {
     // An unreadable date is neither past nor future.
     add(["deprecation_date"], (model) => {
       const end = deprecationDay(model);
-      return end !== undefined && (end !== null && end <= day) === isWanted;
+      return end !== undefined && (end !== null && end <= day) === wantsPast;
     });
   }
-  return found;
+  return criteria;
 };
 
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);

@@ -109,7 +109,7 @@ const readLockBytes = (file: string): Buffer | undefined => {
   }
 };
 
-/** Returns false if the file has that text already. @param clean escapes invisible characters for reviewers */
+/** Writes a lock file; returns false if it is up to date. @param clean escapes invisible characters for reviewers */
 export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string): boolean => {
   const written = clean(formatLock(models));
   const before = readLockBytes(file)?.toString("utf8");

@@ -26,9 +26,9 @@ export const groupById = <Value>(
   for (const value of values) {
     const id = typedValue(idOf(value));
     if (id === undefined) continue;
-    const others = byId.get(id);
-    if (others === undefined) byId.set(id, [value]);
-    else others.push(value);
+    const sameId = byId.get(id);
+    if (sameId === undefined) byId.set(id, [value]);
+    else sameId.push(value);
   }
   return byId;
 };
@@ -41,8 +41,8 @@ export const joinById = (
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
     const id = typedValue(model.value.id);
-    const found = id === undefined ? undefined : byId.get(id);
-    return found?.map((listed) => ({ model, listed })) ?? [{ model }];
+    const matching = id === undefined ? undefined : byId.get(id);
+    return matching?.map((listed) => ({ model, listed })) ?? [{ model }];
   });
 };
 

@@ -108,12 +108,12 @@ const lists = [
 ] as const;
 
 const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: LockPolicy): readonly Regression[] => {
-  const found: Regression[] = [];
+  const regressions: Regression[] = [];
   const add = (rule: RuleName, path: LockPath, [locked = "", now = ""]: readonly unknown[], message: string) =>
-    found.push({ rule, path, locked: String(locked), now: String(now), message });
+    regressions.push({ rule, path, locked: String(locked), now: String(now), message });
   if (is === undefined) {
     add("model-removed", ["id"], [], `is no longer in the ${was.catalog} catalog`);
-    return found;
+    return regressions;
   }
   const prices = new Map(Object.entries(is.pricing ?? {}));
   for (const [name, text] of Object.entries(was.pricing ?? {})) {
@@ -166,7 +166,7 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
     const message = `${isPast ? "was" : "will be"} deprecated on ${day}`;
     add(isPast ? "model-deprecated" : "deprecation-near", ["deprecation_date"], [was.deprecation_date, day], message);
   }
-  return found;
+  return regressions;
 };
 
 /** Assumed: the first number in the name of a quantization is its bits: `int4`, `bf16`, `nvfp4`, `fp8_e4m3`. */
@@ -226,8 +226,8 @@ export const verifyLock = (
   });
 };
 
-const countChanges = (found: readonly Regression[]): number =>
-  found.filter(({ rule }) => !deprecationRules.includes(rule)).length;
+const countChanges = (regressions: readonly Regression[]): number =>
+  regressions.filter(({ rule }) => !deprecationRules.includes(rule)).length;
 
 /** Finds the cheapest model that breaks only tolerated rules. Its prices are in US dollars per million tokens. */
 const findReplacement = (
@@ -240,11 +240,12 @@ const findReplacement = (
     return prompt && completion ? [{ model, prompt, completion, sum: decimals.addDecimals(prompt, completion) }] : [];
   });
   priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
-  const own = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
+  const current = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
   const canReplace = (model: LockedModel): boolean =>
     findRegressions(locked, model, policy).every(({ rule }) => toleratedRules.includes(rule));
-  const found = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
-  if (found === undefined || (own !== undefined && decimals.compareDecimals(found.sum, own.sum) >= 0)) return undefined;
+  const cheapest = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
+  if (cheapest === undefined) return undefined;
+  if (current !== undefined && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;
   const perMillion = (price: decimals.Decimal): string => decimals.formatDecimal(decimals.shiftDigits(price, 6));
-  return { id: found.model.id, prompt: perMillion(found.prompt), completion: perMillion(found.completion) };
+  return { id: cheapest.model.id, prompt: perMillion(cheapest.prompt), completion: perMillion(cheapest.completion) };
 };
