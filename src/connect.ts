@@ -11,16 +11,16 @@ export const toSettingsSources = ({ host, flags, screen, defaults }: Context): S
   return { host, flags, hide, notice, warn, defaults };
 };
 
-export const effectiveSettings = async (context: Context, own: SettingFlags = {}): Promise<Settings> =>
-  await readSettings({ ...toSettingsSources(context), flags: { ...context.flags, ...own } });
+export const effectiveSettings = async (context: Context, flags: SettingFlags = {}): Promise<Settings> =>
+  await readSettings({ ...toSettingsSources(context), flags: { ...context.flags, ...flags } });
 
 export const localSettings = async (
   context: Context,
   flags: SettingsSources["flags"],
-  more: Partial<SettingsSources> = {},
+  sources: Partial<SettingsSources> = {},
 ): Promise<Settings> => {
   const local = { ...context.flags, ...flags, local: true };
-  return await readSettings({ ...toSettingsSources(context), notice: () => undefined, ...more, flags: local });
+  return await readSettings({ ...toSettingsSources(context), notice: () => undefined, ...sources, flags: local });
 };
 
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
@@ -36,29 +36,29 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
 
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
   const module = await import("./client/index.ts");
-  const own = settings.local ? await localService(context, settings) : undefined;
+  const local = settings.local ? await localService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.closeAtEnd(
     module.openClient({
       ...toRequestOptions(context, settings),
-      baseUrl: (of) => own?.url ?? settings.address(of),
+      baseUrl: (of) => local?.url ?? settings.address(of),
       credential: async (use, about) =>
-        own === undefined ? await settings.credential(use, about) : { secret: own.key, from: "the local service" },
+        local === undefined ? await settings.credential(use, about) : { secret: local.key, from: "the local service" },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
       // A service in this process does not recover while the run waits.
-      ...(own === undefined ? {} : { maxWaitMs: 0 }),
+      ...(local === undefined ? {} : { maxWaitMs: 0 }),
     }),
   );
-  if (own === undefined) return client;
+  if (local === undefined) return client;
   return {
     ...client,
     send: async (endpoint, request) =>
       await client.send(endpoint, request).catch((thrown: unknown) => {
-        throw own.lastError ?? thrown;
+        throw local.lastError ?? thrown;
       }),
     attempt: async (endpoint, request) => {
       const attempt = await client.attempt(endpoint, request);
-      if (own.lastError !== undefined) throw own.lastError;
+      if (local.lastError !== undefined) throw local.lastError;
       return attempt;
     },
   };
@@ -74,8 +74,8 @@ export const localService = async (context: Context, settings: Settings): Promis
 
 const openLocalService = async (context: Context, settings: Settings): Promise<Service> => {
   const { openService } = await import("./service/index.ts");
-  const own = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
-  const service = context.closeAtEnd(await openService({ ...(await settings.service()), ...own, host: context.host }));
+  const base = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
+  const service = context.closeAtEnd(await openService({ ...(await settings.service()), ...base, host: context.host }));
   context.screen.hideSecret(service.key);
   return service;
 };

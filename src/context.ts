@@ -18,7 +18,7 @@ export interface Context {
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
   /** Runs work after the output, before anything is closed. An error of the work does not fail the run. */
   runAtEnd(work: () => Promise<void>): void;
-  /** Completes what ended the run, before it is printed. */
+  /** Completes the error that ended the run, before it is printed. */
   explain: (thrown: unknown) => Promise<unknown>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
           if (flags.debug) screen.trace(`* work after the output failed: ${why}`);
         });
       }
-      for (const one of opened.splice(0).reverse()) await one.close();
+      for (const closable of opened.splice(0).reverse()) await closable.close();
     },
   };
 };

@@ -51,10 +51,10 @@ const digitsWithPlaces = ({ digits, places }: Decimal, minPlaces: number): bigin
 
 export const zero: Decimal = { digits: 0n, places: 0 };
 
-/** Multiplies a spelled number by 10 to the power of `places`: `"3e-7"` by 6 is `"0.3"`; undefined for other text. */
-export const shiftDecimal = (text: string, places: number): string | undefined => {
+/** Multiplies a spelled number by 10 to the power of `power`: `"3e-7"` by 6 is `"0.3"`; undefined for other text. */
+export const shiftDecimal = (text: string, power: number): string | undefined => {
   const decimal = parseDecimal(text);
-  return decimal === undefined ? undefined : formatDecimal(shiftDigits(decimal, places));
+  return decimal === undefined ? undefined : formatDecimal(shiftDigits(decimal, power));
 };
 
 /** Rounds a measured number to six significant digits for people. A whole number may be a count and stays. */

@@ -82,7 +82,7 @@ export interface FailureDetails {
   readonly problems?: readonly Problem[];
   readonly ruleCounts?: readonly { readonly rule: string; readonly severity: Severity; readonly count: number }[];
   readonly next?: string;
-  /** True if the same command can succeed later. Default: if the service was unavailable or the run interrupted. */
+  /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */
   readonly retryable?: boolean;
   /** True if nothing was sent and the message does not say so. */
   readonly unsent?: boolean | undefined;

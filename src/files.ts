@@ -29,9 +29,9 @@ export const requireSafeOwnership = (path: string): void => {
   if (user === undefined) return;
   // In a user namespace, the system's root has another uid, which owns `/`.
   const trusted = [user, 0, fs.statSync("/").uid];
-  const requireSafePart = (part: string, links: number): void => {
+  const requireSafePart = (part: string, hops: number): void => {
     const above = dirname(part);
-    if (above !== part) requireSafePart(above, links);
+    if (above !== part) requireSafePart(above, hops);
     const facts = tryStat(part, fs.lstatSync);
     if (facts === undefined) return;
     const { uid: owner, mode } = facts;
@@ -55,11 +55,12 @@ export const requireSafeOwnership = (path: string): void => {
       const message = `other users can write to ${part} (mode ${formatMode(mode & 0o7777)}) and could replace ${path}`;
       throw unsafeOwnership(part, message, `deny them access: ${format("chmod", "go-w", part)}`);
     }
-    if (isLink && links < maxLinks) requireSafePart(resolve(fs.realpathSync(above), fs.readlinkSync(part)), links + 1);
+    if (isLink && hops < maxLinks) requireSafePart(resolve(fs.realpathSync(above), fs.readlinkSync(part)), hops + 1);
   };
   requireSafePart(resolve(path), 0);
 };
 
+/** As many links as Linux follows in a path. */
 const maxLinks = 40;
 
 const unsafeOwnership = (part: string, message: string, fix: string): Failure => {
@@ -77,7 +78,7 @@ const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats
   }
 };
 
-/** Only the owner is in a group with the owner's number. */
+/** Assumed: a group with the owner's number has no other users. In a sticky folder, they cannot replace files. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
@@ -191,11 +192,11 @@ export const writeUserFile = <Result>(file: string, write: () => Result): Result
   }
 };
 
-/** Removes drafts of killed runs. @param before the last change must be earlier, in milliseconds since 1970 */
+/** Removes drafts of killed runs. @param before milliseconds since 1970; drafts that changed later stay */
 export const removeDrafts = (path: string, before: number): void => {
-  const own = basename(path);
+  const prefix = basename(path);
   for (const name of fs.readdirSync(dirname(path))) {
-    if (!name.startsWith(own) || !/^\.[0-9a-f]{8}\.draft$/.test(name.slice(own.length))) continue;
+    if (!name.startsWith(prefix) || !/^\.[0-9a-f]{8}\.draft$/.test(name.slice(prefix.length))) continue;
     const draft = join(dirname(path), name);
     const facts = fs.statSync(draft, { throwIfNoEntry: false });
     if (facts !== undefined && facts.ctimeMs < before) fs.rmSync(draft, { force: true });
@@ -204,7 +205,7 @@ export const removeDrafts = (path: string, before: number): void => {
 
 export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
 
-/** Returns a warning if other users can access a database's file. An empty one gets mode 0600 when it is opened. */
+/** Returns a warning if other users can access a database's file. An empty file gets mode 0600 when it is opened. */
 export const checkDatabaseMode = (location: string): Problem | undefined =>
   isDatabaseUrl(location) || !tryStat(location)?.size ? undefined : checkFileMode(location, "600");
 

@@ -2,13 +2,14 @@
 
 export const findNearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const typed = word.toLowerCase();
+  // Fewer edits than letters, because otherwise every short name would be near.
   const maxEdits = Math.min(typed.length <= 3 ? 1 : typed.length <= 6 ? 2 : 3, Math.max(typed.length, 1) - 1);
   const names = Array.from(candidates, (candidate) => ({ candidate, name: candidate.toLowerCase() }));
   const near = names.map(({ candidate, name }) => ({ candidate, edits: countEdits(typed, name) }));
   const [best] = near.filter(({ edits }) => edits <= maxEdits).toSorted((a, b) => a.edits - b.edits);
   if (best !== undefined || typed.length < 2) return best?.candidate;
-  const found = names.filter(({ name }) => name.startsWith(typed) || name.split(".").includes(typed));
-  return found.length === 1 ? found[0]?.candidate : undefined;
+  const completions = names.filter(({ name }) => name.startsWith(typed) || name.split(".").includes(typed));
+  return completions.length === 1 ? completions[0]?.candidate : undefined;
 };
 
 const countEdits = (a: string, b: string): number => {

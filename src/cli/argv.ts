@@ -75,7 +75,7 @@ const createParser = (command: Command, given: Map<string, readonly string[]>): 
   for (const [name, kind] of Object.entries(command.options)) {
     // -h and --help print different texts.
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
-    for (const option of flags.map((one) => new Option(one, kind.about).hideHelp(one === "-h"))) {
+    for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
         given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
         given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
@@ -94,7 +94,7 @@ const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonl
 
 type ParsedWords = Omit<ParsedArgv, "check">;
 
-const validateArgv = (parsed: ParsedWords, parser: Parser, wrong: CommanderError | undefined): void => {
+const validateArgv = (parsed: ParsedWords, parser: Parser, parseError: CommanderError | undefined): void => {
   const { command, above, given, operands, unknown, help } = parsed;
   const [word] = operands;
   if (help !== undefined) {
@@ -104,7 +104,7 @@ const validateArgv = (parsed: ParsedWords, parser: Parser, wrong: CommanderError
     throw argumentsFailure(command, `unknown command '${word}'`, near);
   }
   if (given.has("version")) return;
-  if (wrong !== undefined) throw toArgumentsFailure(parsed, wrong);
+  if (parseError !== undefined) throw toArgumentsFailure(parsed, parseError);
   if (command.run === undefined && operands.length + unknown.length === 0)
     throw subcommandMissing({
       command: commands.formatInvocation(command),
@@ -117,19 +117,19 @@ const validateArgv = (parsed: ParsedWords, parser: Parser, wrong: CommanderError
     throw thrown instanceof CommanderError ? toArgumentsFailure(parsed, thrown) : thrown;
   }
   // The parser also accepts options of the parent command.
-  const own = { ...command.options, ...command.above };
+  const accepted = { ...command.options, ...command.above };
   for (const parent of above.slice(1)) {
-    const unknownOption = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(own, name));
+    const unknownOption = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(accepted, name));
     if (unknownOption !== undefined) throw argumentsFailure(command, `unknown option '--${unknownOption}'`);
   }
 };
 
 export const listOptions = (command: Command, root: Command): Kinds => {
   if (command.words === "") return root.options;
-  const { version: _, help, ...others } = root.options;
-  const own: Kinds = { ...command.options, ...(help === undefined ? {} : { help }), ...command.above };
-  const inherited = Object.entries(others).filter(([name]) => !Object.hasOwn(own, name));
-  return { ...own, ...Object.fromEntries(inherited) };
+  const { version: _, help, ...globalKinds } = root.options;
+  const ownKinds: Kinds = { ...command.options, ...(help === undefined ? {} : { help }), ...command.above };
+  const inherited = Object.entries(globalKinds).filter(([name]) => !Object.hasOwn(ownKinds, name));
+  return { ...ownKinds, ...Object.fromEntries(inherited) };
 };
 
 const argumentsFailure = (command: Command, text: string, suggestion?: string): Failure =>
@@ -152,8 +152,8 @@ const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failur
 /** Suggests the command for a verb without its noun: `auth login` for `login`. */
 const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): string | undefined => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => commands.lastWord(verb) === word);
-  const isCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
-  const [meant, ...others] = isCalls ? ["ledger calls"] : below.map(({ words }) => words);
+  const meansLedgerCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
+  const [meant, ...others] = meansLedgerCalls ? ["ledger calls"] : below.map(({ words }) => words);
   return meant === undefined || others.length > 0 ? undefined : `(Did you mean ${meant}?)`;
 };
 
@@ -178,7 +178,7 @@ export const runCommand = async (
     },
     nameOf: (name) => `<${name}>`,
   });
-  const own = parseKinds({ ...command.options, ...command.above }, options);
-  await command.run?.(context, { ...args, ...own }, program);
+  const optionValues = parseKinds({ ...command.options, ...command.above }, options);
+  await command.run?.(context, { ...args, ...optionValues }, program);
   return undefined;
 };

@@ -8,8 +8,10 @@ import type { Kind, Kinds } from "./kinds.ts";
 const screenColumns = 80;
 const screenLines = 23;
 
+/** Columns. A description with less space goes below its term. */
 const minDescriptionWidth = 30;
 
+/** Characters. A longer list of verbs becomes `<verb>`. */
 const maxVerbsLength = 20;
 
 interface Item {
@@ -143,9 +145,9 @@ export const fullHelp = (command: Command, ancestors: readonly Command[], termin
     section("Arguments", argumentItems(command.args)),
     ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
     exampleLines(command).join("\n"),
-    ...parents.map((one) => {
-      const taken = Object.entries(one.options).filter(([name]) => Object.hasOwn(command.above, name));
-      return options(`Options of ${commands.formatInvocation(one)}`, taken);
+    ...parents.map((parent) => {
+      const accepted = Object.entries(parent.options).filter(([name]) => Object.hasOwn(command.above, name));
+      return options(`Options of ${commands.formatInvocation(parent)}`, accepted);
     }),
     root === undefined ? "" : options("Global options", Object.entries(root.options)),
   ];

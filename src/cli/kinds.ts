@@ -16,6 +16,7 @@ export interface Kind<Value> {
   readonly short?: string;
   /** Heading in the help. `-h` only names the options of a group. */
   readonly group?: string;
+  /** Another option, without dashes, that must be given too. */
   readonly needs?: string;
   /** Other options, without dashes, that cannot be given too, and why. */
   readonly conflicts?: Readonly<Record<string, string>>;
@@ -88,8 +89,8 @@ export const count = (
     throw wrongValue(name, word, wanted || `a whole number from ${min} ${max === 999_999_999 ? "on" : `to ${max}`}`);
   });
 
-export const port = (usual: string): Kind<number> =>
-  withDefault(count("port to listen on; 0 picks a free one", { value: "number", least: 0, most: 65_535 }), usual);
+export const port = (defaultPort: string): Kind<number> =>
+  withDefault(count("port to listen on; 0 picks a free one", { value: "number", least: 0, most: 65_535 }), defaultPort);
 
 export const choice = <const Word extends string>(
   about: string,

@@ -44,7 +44,7 @@ const login = command({
   },
 });
 
-/** Tests a key. Returns false if no read can test it, or if the service gave no usable answer. */
+/** Tests a key. Returns false if it is still untested, after a warning. @throws Failure `login-refused` */
 const isKeyAccepted = async (context: Context, { settings, targets }: config.LoginPlan): Promise<boolean> => {
   const uses = targets.map((target) => target.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
@@ -54,10 +54,10 @@ const isKeyAccepted = async (context: Context, { settings, targets }: config.Log
     return state === "taken";
   }
   if (state === "refused") {
-    const others = uses.filter((other) => other !== use).map((other) => `--for ${other}`);
+    const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);
     const { http, where } = failure.details;
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
-    const ways = others.length === 0 ? "" : `save it for another use with ${others.join(" or ")}, `;
+    const ways = otherUses.length === 0 ? "" : `save it for another use with ${otherUses.join(" or ")}, `;
     const hint = `check the key, the URL and the project, ${ways}or save it untested with --no-check`;
     const message = `${origin} refused the key for ${use}${reason}, so it was not saved`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
@@ -75,7 +75,7 @@ export const unansweredKeyProblem = (origin: string, { isDown }: { readonly isDo
   return untriedKeyProblem(`${origin} ${why}`, "test it later with `rollcall auth status --check`");
 };
 
-/** Why no read can test a key for some uses, and what to do. */
+/** Returns the reason why no read can test a key for these uses, and what to do. */
 const untriedReason = (uses: readonly CredentialUse[]): readonly [why: string, advice: string] =>
   uses.includes("calls")
     ? ["only call read accepts it, and needs a project", "set --project and log in again"]
@@ -137,19 +137,19 @@ const status = command({
   about: "show the credential for each use, with its source and origin",
   options: { for: useOption("only one use"), check: flag("test the credentials with the service") },
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
-  run: async (context, { for: only, check: isChecked }) => {
+  run: async (context, { for: only, check: shouldCheck }) => {
     const { screen } = context;
     const settings = await config.readSettings({
       ...toSettingsSources(context),
       defaults: { max_wait: config.keyCheckMaxWait },
     });
     const { profile, local } = settings;
-    let failed: Failure | undefined;
+    let firstFailure: Failure | undefined;
     const readStatus = async (use: CredentialUse) => {
       const row = await credentialStatus(settings, use);
       const { state: check = null, failure } =
-        isChecked && isUsable(row) ? await testCredential(context, settings, [use]) : {};
-      failed ??= failure;
+        shouldCheck && isUsable(row) ? await testCredential(context, settings, [use]) : {};
+      firstFailure ??= failure;
       if (check === "untried")
         screen.notice(`the credential for ${use} was not tested: ${untriedReason([use]).join("; ")}`);
       return { ...row, check };
@@ -160,11 +160,11 @@ const status = command({
       const missing = rows.map(({ use, state }) => `${use} (${state})`).join(", ");
       const hint = `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
       const message = `no credential in profile ${profile} for ${missing}`;
-      failed ??= new Failure("auth", "credentials-missing", message, { hint });
-    } else if (!isChecked && !local) screen.notice("the credentials were not tested (test them with --check)");
-    const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(isChecked ? { check: 0 } : {}) };
+      firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
+    } else if (!shouldCheck && !local) screen.notice("the credentials were not tested (test them with --check)");
+    const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(shouldCheck ? { check: 0 } : {}) };
     await printObjects(screen, { others: { profile }, member: "credentials", rows, columns });
-    if (failed !== undefined) throw failed;
+    if (firstFailure !== undefined) throw firstFailure;
   },
 });
 

@@ -68,12 +68,12 @@ const set = command({
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },
-  save: (sources: saved.SettingsSources, confirm: (unknown: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
+  save: (sources: saved.SettingsSources, confirm: (failure: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
 ): Promise<void> => {
   const { host, screen } = context;
-  const { profile, isNew, file, names, overriding } = await save(toSettingsSources(context), async (unknown) => {
-    if (!typed.create && !saved.canAsk(host)) throw unknown;
-    const what = `create the profile ${unknown.details.subject}`;
+  const { profile, isNew, file, names, overriding } = await save(toSettingsSources(context), async (failure) => {
+    if (!typed.create && !saved.canAsk(host)) throw failure;
+    const what = `create the profile ${failure.details.subject}`;
     await requireConfirmation(context, { what, option: "--create", yes: typed.create });
   });
   screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);

@@ -209,7 +209,7 @@ export const callsUnconvertible = (facts: {
 interface MissingPath {
   readonly ids: readonly string[];
   readonly asked: number;
-  /** The first step without a value, the key that was probably meant, and the keys there. */
+  /** `at` ends with the first step without a value, `near` with the meant key; `there` has the available keys. */
   readonly at: string;
   readonly near: string | undefined;
   readonly there: readonly string[];

@@ -33,8 +33,8 @@ const use = command({
     const { screen, host } = context;
     await saved.useProfile(toSettingsSources(context), name);
     screen.notice(`${name} is the default profile`);
-    const { ROLLCALL_PROFILE: other } = host.env;
-    if (other) screen.notice(`overridden by ROLLCALL_PROFILE: ${other}`);
+    const { ROLLCALL_PROFILE: overriding } = host.env;
+    if (overriding) screen.notice(`overridden by ROLLCALL_PROFILE: ${overriding}`);
     if (screen.isForProgram) await printDocument(screen, { profile: name });
   },
 });

@@ -56,9 +56,9 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   if (log === undefined) printUsage(context, service.keyFile, settings, clientUrl(service.url, typed));
   await waitForAbort(host.signal);
   log?.("stopping");
-  const isWhole = await service.close();
-  log?.("stopped", { whole: isWhole });
-  if (isWhole) return;
+  const answeredAll = await service.close();
+  log?.("stopped", { whole: answeredAll });
+  if (answeredAll) return;
   const reason: unknown = host.signal.reason;
   throw isFailure(reason, "interrupted")
     ? interrupted({ signal: reason.details.signal ?? "SIGTERM", broken: true })

@@ -152,10 +152,10 @@ const omitMembers = (profile: string, keys: readonly string[]): SavedChange => {
 
 export const unsetSettings = async (sources: ChangeSources, typed: readonly string[]) => {
   const { profile, saved } = lookup.findLayers(sources);
-  const all = typed.map((name) => (Object.hasOwn(saved, name) ? name : findSetting(name)));
-  const names = all.filter((name) => Object.hasOwn(saved, name));
+  const typedNames = typed.map((name) => (Object.hasOwn(saved, name) ? name : findSetting(name)));
+  const names = typedNames.filter((name) => Object.hasOwn(saved, name));
   if (names.length > 0) await changeSaved(sources.host, "settings", omitMembers(profile, names));
-  return { profile, names, absent: all.filter((name) => !names.includes(name)) };
+  return { profile, names, absent: typedNames.filter((name) => !names.includes(name)) };
 };
 
 /** Returns a profile's settings in the form that `importSettings` reads. @throws Failure `setting-invalid` */
@@ -201,7 +201,7 @@ export const findProfile = (sources: ChangeSources, profile: string) => {
   const found = profiles.find(({ name }) => name === profile);
   if (found === undefined)
     throw failures.unknownProfile(profile, { known: profiles.map(({ name }) => name), where: {} });
-  return { ...found, others: profiles.filter(({ name }) => name !== profile) };
+  return { ...found, otherProfiles: profiles.filter(({ name }) => name !== profile) };
 };
 
 export const useProfile = async (sources: ChangeSources, name: string): Promise<void> => {
@@ -241,13 +241,13 @@ export const renameProfile = async (
   { from, to }: { readonly from: string; readonly to: string },
 ) => {
   const { host } = sources;
-  const { keys, others } = findProfile(sources, from);
+  const { keys, otherProfiles } = findProfile(sources, from);
   lookup.checkProfileName(to, {});
   if (from === lookup.localProfile || to === lookup.localProfile) {
     const why = `${lookup.localProfile} belongs to the local service`;
     throw conflictingOptions({ first: "profile rename", second: lookup.localProfile, why });
   }
-  const taken = others.find(({ name }) => name === to);
+  const taken = otherProfiles.find(({ name }) => name === to);
   const isUnused = to === lookup.defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
   if (taken !== undefined && !isUnused) throw failures.profileExists(to);
   // Keys first, so a killed run leaves no key without a profile.

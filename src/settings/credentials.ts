@@ -32,7 +32,7 @@ export const findSecretVariables = ({ env }: Host, uses = credentialUses): reado
 };
 
 interface FoundCredential {
-  /** `command`: a command would run. `elsewhere`: the saved one is for another origin. */
+  /** `command`: a command would run. `elsewhere`: the saved credential is for another origin. */
   readonly state: "ready" | "command" | "elsewhere" | "missing";
   readonly from?: string;
   readonly username?: string | undefined;
@@ -90,12 +90,12 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   };
   const find = async (use: CredentialUse, origin: string): Promise<FoundCredential> => {
     // The credential or command of a named profile overrides the environment.
-    const own = isNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
-    if (own !== undefined) {
+    const ofProfile = isNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
+    if (ofProfile !== undefined) {
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
       const why = `because the profile ${profile} has its own credential for ${use}`;
       if (unused.length > 0) notice(`${unused.join(", ")} not used, ${why}`);
-      return own;
+      return ofProfile;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
     return found ?? { state: "missing", failure: failures.credentialMissing({ use, origin, profile }) };
@@ -206,13 +206,13 @@ export const runCredentialCommand = async (
 ): Promise<string> => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
-  const over = new AbortController();
+  const ended = new AbortController();
   const child = spawn(program, args, {
     // Standard input may have trajectories, and standard error may have secrets.
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...removeSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
     windowsHide: true,
-    signal: AbortSignal.any([host.signal, over.signal]),
+    signal: AbortSignal.any([host.signal, ended.signal]),
     killSignal: "SIGKILL",
   });
   let output = "";
@@ -232,7 +232,7 @@ export const runCredentialCommand = async (
         end(status, signal);
       });
       const expire = () => resolve("it took more than 60 seconds");
-      host.sleep(maxCommandMs, over.signal).then(expire, () => undefined);
+      host.sleep(maxCommandMs, ended.signal).then(expire, () => undefined);
     });
     host.signal.throwIfAborted();
     const [key = ""] = output.split(/\r?\n/, 1);
@@ -244,7 +244,7 @@ export const runCredentialCommand = async (
       problem ?? `its output is not a key: ${failures.secretFaults[fault ?? "empty"]}`,
     );
   } finally {
-    over.abort();
+    ended.abort();
     child.stdout.destroy();
   }
 };

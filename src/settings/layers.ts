@@ -48,7 +48,7 @@ export const knownProfiles = (...files: readonly SavedFile[]): readonly string[]
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
-/** Returns the names of the profiles, and the texts of a setting in any of them, for completion. */
+/** Returns the names of the profiles, or the texts of a setting in all of them, for completion. */
 export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile"): readonly string[] => {
   try {
     const file = readSaved(host, "settings");

@@ -128,7 +128,9 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   const targets = findTargets();
   return {
     settings: { ...settings, credential },
-    ...{ key, username, targets },
+    key,
+    username,
+    targets,
     /** Typed URLs, project and providers, which are saved with the key. */
     given: Object.fromEntries(given.map((name) => [name, flags[name]])),
     overriding: credentials.findSecretVariables(

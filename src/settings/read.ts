@@ -137,13 +137,13 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
     }
     const path = parsed.url.href;
     // A typed URL has no password, but the same URL in the environment may have one.
-    const own = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
-    for (const { secret } of own === undefined ? [parsed] : [parsed, own])
+    const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
+    for (const { secret } of fromEnvironment === undefined ? [parsed] : [parsed, fromEnvironment])
       for (const part of [secret, encodeURIComponent(secret)]) hide(part);
     if (typed !== undefined && parsed.secret !== "") {
       throw invalidDatabaseUrl({ path, title, wanted: "a URL without its password" });
     }
-    const known = (own?.url.href === path ? own.secret : "") || PGPASSWORD;
+    const known = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
     const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
     const password = known || (inFile?.isReadableByOthers === false ? inFile.password : undefined);
     hide(password ?? "");

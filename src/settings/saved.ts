@@ -25,8 +25,8 @@ const folders = {
 
 const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): string | undefined => {
   const { variable, xdg, home, mac, windows } = folders[kind];
-  const [own, base] = [env[variable], env[xdg]];
-  if (own) return resolve(own);
+  const [chosen, base] = [env[variable], env[xdg]];
+  if (chosen) return resolve(chosen);
   // The base directory specification ignores relative paths.
   if (base && isAbsolute(base)) return join(base, "rollcall");
   if (platform !== "win32")
@@ -117,7 +117,7 @@ export const addMembers =
   (profiles) =>
     void profiles.set(profile, { ...profiles.get(profile), ...added });
 
-/** Other writers take milliseconds each. */
+/** Maximum wait for the lock. Other writers hold it for milliseconds each. */
 const maxWaitMs = 20_000;
 
 /** Changes a saved file and returns its path. What other processes write stays. A failure leaves the file unchanged. */
@@ -157,14 +157,14 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
   const target = readIfExists(file) === undefined ? file : realpathSync(file);
   const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
-  // Under the lock, any draft is that of a killed writer.
+  // Under the lock, any draft is from a killed writer.
   const removeDrafts = (): void => {
     for (const name of readdirSync(folder)) if (name.startsWith(draft)) rmSync(join(folder, name));
   };
   removeDrafts();
   try {
-    const own = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
-    const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...own, serialize: () => text });
+    const location = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
+    const conf = new Conf({ projectName: "rollcall", projectSuffix: "", ...location, serialize: () => text });
     conf.store = document;
     // On a full disk, conf writes a part and reports no error.
     if (readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });

@@ -72,8 +72,8 @@ const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallRead
     : `${first} has its own format`;
   if (isLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
   if (isLines && fields !== undefined) throw contradiction(first, "--fields", why);
-  const refused = isLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
-  if (refused.includes(format)) throw contradiction(first, `-o ${format}`, why);
+  const refusedFormats = isLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
+  if (refusedFormats.includes(format)) throw contradiction(first, `-o ${format}`, why);
 };
 
 const selectReward = (reward: string | undefined, path: string | undefined): traced.RewardSource => {
@@ -152,17 +152,17 @@ const valueForm =
   (path: traced.CallPath): Form =>
   async ({ screen }, _, { calls, totals }) => {
     const ids: string[] = [];
-    let first: Omit<Parameters<typeof callPathMissing>[0], "ids" | "asked"> | undefined;
+    let firstMissing: Omit<Parameters<typeof callPathMissing>[0], "ids" | "asked"> | undefined;
     for await (const { id, call } of calls) {
       const found = traced.findPath(call, path);
       if (found.kind === "missing") {
         ids.push(id);
-        first ??= found;
+        firstMissing ??= found;
       } else if (found.value.kind === "text" && !screen.isForProgram) {
         await screen.printVerbatim([found.value.text, "\n"], "text");
       } else await screen.printVerbatim([found.value.json, "\n"], "json");
     }
-    return first && callPathMissing({ ...first, ids, asked: totals().requested });
+    return firstMissing && callPathMissing({ ...firstMissing, ids, asked: totals().requested });
   };
 
 const lineForm =

@@ -30,7 +30,7 @@ const maxFailedInARow = 8;
 export const run = async (context: Context, typed: CallReadOptions): Promise<void> => {
   const { host, screen } = context;
   const { concurrency = defaultConcurrency } = typed;
-  const words = typed.callId.map(parseCallId);
+  const typedIds = typed.callId.map(parseCallId);
   const printForm = selectForm(context, typed);
   const settings = await effectiveSettings(context);
   const [project, vendorPrefix] = [settings.require("project"), settings.require("vendor_prefix")];
@@ -39,7 +39,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const read = await openReader(context, settings, typed);
   const counts: Counts = { requested: 0, filteredOut: 0, failed: [], failedInARow: 0, stopped: undefined, running: [] };
   const progress = screen.startProgress("reading calls");
-  const showProgress = (more = "") => progress.update(`reading calls: ${counts.requested} done${more}`);
+  const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   let isKeyRefused = false;
   /** Reads a call, with `--wait` until it has ended or the time for all calls is over; undefined after a refused key. */
@@ -57,9 +57,9 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const readSelected = async function* (): AsyncGenerator<ReadCall, void> {
     const stop = new AbortController();
     try {
-      const ids = readCallIds(host, { words, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
-      const asked = typed.summary ? distinctIds(ids) : ids;
-      for await (const outcome of Readable.from(asked).map(readEnded, { concurrency })) {
+      const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
+      const idsToRead = typed.summary ? distinctIds(ids) : ids;
+      for await (const outcome of Readable.from(idsToRead).map(readEnded, { concurrency })) {
         if (outcome === undefined) counts.stopped = "at-once";
         else countOutcome(counts, outcome);
         if (outcome === undefined || counts.stopped !== undefined) return;
@@ -81,9 +81,10 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   if (screen.isReaderGone) return;
   const { requested, filteredOut, running } = counts;
   if (requested === 0) screen.notice("stdin contains no call id");
-  const found = requested - counts.failed.length;
-  if (filteredOut > 0 && filteredOut === found) screen.notice(`the filters match none of ${pluralize(found, "call")}`);
-  else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(found, "call")}`);
+  const readCount = requested - counts.failed.length;
+  if (filteredOut > 0 && filteredOut === readCount)
+    screen.notice(`the filters match none of ${pluralize(readCount, "call")}`);
+  else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(readCount, "call")}`);
   const [first, ...others] = [
     ...toFailures(counts, project),
     ...(formFailure === undefined ? [] : [formFailure]),
@@ -103,10 +104,10 @@ const parseCallId = (word: string): string => {
   return id;
 };
 
-/** Yields the ids in order. `-` means the ids from stdin. @throws Failure `call-ids-unreadable`, the signal's reason */
+/** Yields the ids, for the first `-` those from stdin. @throws Failure `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(
   host: Host,
-  { words, canBeEmpty }: { readonly words: readonly string[]; readonly canBeEmpty: boolean },
+  { typedIds, canBeEmpty }: { readonly typedIds: readonly string[]; readonly canBeEmpty: boolean },
   stop: AbortSignal,
 ): AsyncGenerator<string, void> {
   const input = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -118,9 +119,9 @@ async function* readCallIds(
       throw callIdsUnreadable(getErrorCode(thrown), thrown);
     }
   };
-  for (const [at, word] of words.entries()) {
-    if (word !== "-") yield word;
-    else if (words.indexOf("-") === at) yield* parseCallIds(input(), canBeEmpty);
+  for (const [at, typed] of typedIds.entries()) {
+    if (typed !== "-") yield typed;
+    else if (typedIds.indexOf("-") === at) yield* parseCallIds(input(), canBeEmpty);
   }
 }
 
@@ -183,18 +184,18 @@ const countOutcome = (counts: Counts, outcome: Outcome): void => {
   if (counts.failedInARow >= maxFailedInARow) counts.stopped = "in-a-row";
 };
 
-/** The failures of calls, one per code. A failure of all calls is not about any of them. */
+/** Returns one failure per code. If all calls failed alike, their failure stays, because no call caused it. */
 const toFailures = ({ failed, requested, stopped }: Counts, project: string): readonly Failure[] => {
   const [only] = failed;
-  const isOfAll = failed.length === requested && failed.every((one) => one.failure.message === only?.failure.message);
-  if (only !== undefined && isOfAll && stopped !== "in-a-row" && only.failure.code !== "not_found")
+  const isAlike = failed.length === requested && failed.every((one) => one.failure.message === only?.failure.message);
+  if (only !== undefined && isAlike && stopped !== "in-a-row" && only.failure.code !== "not_found")
     return [only.failure];
   return readFailureCodes.flatMap((code) => {
-    const own = failed.filter(({ failure }) => failure.code === code);
-    const [first] = own;
+    const ofCode = failed.filter(({ failure }) => failure.code === code);
+    const [first] = ofCode;
     if (first === undefined) return [];
-    const ids = [...new Set(own.map(({ id }) => id))];
-    const http = own.find(({ failure }) => failure.details.http !== undefined)?.failure.details.http;
+    const ids = [...new Set(ofCode.map(({ id }) => id))];
+    const http = ofCode.find(({ failure }) => failure.details.http !== undefined)?.failure.details.http;
     if (code === "not_found") return [callsMissing({ ids, asked: requested, project }, http && { http })];
     return [callsUnreadable(code, { ids, cause: first.failure, http, requested, stopped })];
   });

@@ -29,15 +29,18 @@ export const rowColumns = (of: ListOf, { prices = [], mark }: ExtraColumns = {})
     value: (row) => (row.listed === undefined ? spellModelId(row) : id.value(row)),
   };
   const catalog: Column<Row> = {
-    ...{ name: "catalog", heading: "catalog", rank: 0 },
+    name: "catalog",
+    heading: "catalog",
+    rank: 0,
     cell: ({ listed }) => listed?.catalog ?? "none",
     value: ({ listed }) => listed?.catalog,
   };
   if (of === "all") return [eitherId, catalog, ...others];
-  const ofModel = catalogs.modelFields.slice(1).map(({ name, heading, rank, ...own }): Column<Row> => {
-    return { ...own, name: `model.${name}`, heading: `model\n${heading}`, rank: 20 + rank };
+  // The id is already the first column.
+  const modelColumns = catalogs.modelFields.slice(1).map(({ name, heading, rank, ...field }): Column<Row> => {
+    return { ...field, name: `model.${name}`, heading: `model\n${heading}`, rank: 20 + rank };
   });
-  return [eitherId, catalog, ...others, ...ofModel];
+  return [eitherId, catalog, ...others, ...modelColumns];
 };
 
 const spellModelId = ({ model }: Row): string => (model === undefined ? "" : readSpelledObject(model.raw).text("id"));

@@ -90,7 +90,7 @@ const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
 };
 
-export const costColumns = (several: boolean, mark?: DeprecationMark): KeyColumns<CostRow> => ({
+export const costColumns = (hasCatalogs: boolean, mark?: DeprecationMark): KeyColumns<CostRow> => ({
   id: 0,
   total: {
     heading: "total\n$",
@@ -104,13 +104,13 @@ export const costColumns = (several: boolean, mark?: DeprecationMark): KeyColumn
   input_cache_read: itemColumn("input_cache_read", 4, "cache read"),
   image: itemColumn("image", 6),
   request: itemColumn("request", 7),
-  ...(several ? { catalog: 0 } : {}),
+  ...(hasCatalogs ? { catalog: 0 } : {}),
   name: 9,
   deprecation_date: { heading: "deprecation", rank: 5, tag: ({ deprecation_date }) => mark?.(deprecation_date) },
 });
 
-const itemColumn = (name: string, rank: number, title = name): KeyColumns<CostRow>[string] => ({
-  ...{ heading: `${title}\n$`, rank, align: "decimal" },
+const itemColumn = (name: string, rank: number, title = name): KeyColumns<CostRow>[string] => {
   // Some services name the price of cached tokens input_cache_reads.
-  text: ({ items }) => items.find(({ price }) => price === name || price === `${name}s`)?.cost,
-});
+  const text = ({ items }: CostRow) => items.find(({ price }) => price === name || price === `${name}s`)?.cost;
+  return { heading: `${title}\n$`, rank, align: "decimal", text };
+};

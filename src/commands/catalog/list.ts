@@ -16,7 +16,9 @@ type Row = catalogs.CatalogRow;
 type TypedRows = TypedFilter & TypedOrder & Partial<TypedSource> & { readonly pattern: string | undefined };
 
 const emptyTexts = {
-  ...{ analysis: "the catalog is empty", router: "the catalog is empty", all: "the catalogs are empty" },
+  analysis: "the catalog is empty",
+  router: "the catalog is empty",
+  all: "the catalogs are empty",
   priced: "the service lists no models",
 };
 
@@ -36,19 +38,19 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
     of === "priced" ? readModels(context, settings) : undefined,
   ]);
   source.checkFilterWords(typed, listed);
-  const all = models === undefined ? listed.map((one): Row => ({ listed: one })) : catalogs.joinById(models, listed);
+  const allRows =
+    models === undefined ? listed.map((one): Row => ({ listed: one })) : catalogs.joinById(models, listed);
   const isStated = (name: string) => listed.some(({ entry }) => catalogs.statedPrices(entry.pricing).has(name));
   const columns = columnsWith(prices.filter(isStated));
   const order = parseOrder(sort, columns);
-  const matching = all.filter(catalogs.createRowMatcher(typed, host.now()));
+  const matching = allRows.filter(catalogs.createRowMatcher(typed, host.now()));
   const rows = sortRows(matching, order).slice(0, limit);
-  const [only] = of === "all" || of === "priced" ? [] : read;
-  noteSelection(screen, {
-    ...{ of: all.length, matching: matching.length, shown: rows.length, noun: only ? "models" : "entries" },
-    ...{ pattern: catalogs.hasFilters(typed) ? undefined : pattern, emptyText: emptyTexts[of] },
-  });
+  const [single] = of === "all" || of === "priced" ? [] : read;
+  const counts = { of: allRows.length, matching: matching.length, shown: rows.length };
+  const texts = { noun: single ? "models" : "entries", emptyText: emptyTexts[of] };
+  noteSelection(screen, { ...counts, ...texts, pattern: catalogs.hasFilters(typed) ? undefined : pattern });
   const shownPositions = rows.flatMap(({ listed: one }) => one?.position ?? []);
-  const wire = only ? { bytes: only.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
+  const wire = single ? { bytes: single.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
   const shown = rankColumns(columns, order, catalogs.filteredColumns(typed));
   await printList(screen, { columns: shown, rows, wire: { ...wire, member: "data" } });
 };
@@ -98,13 +100,13 @@ const entrySections = (
     return word === undefined ? { label, text } : { label, text: `${text} ${word.text}`, tone: word.tone };
   });
   const shown = new Set(columns.map(({ name }) => name));
-  const others = spelled.keys.filter((key) => {
+  const otherKeys = spelled.keys.filter((key) => {
     if (key === "pricing") return entry.pricing instanceof MistypedValue;
     return key === "datacenters" ? hasMoreThanCountry(entry.datacenters) : !shown.has(key);
   });
   const nested = extra.filter(isNested).map((name) => `pricing.${name}`);
-  const other = [...nested, ...others].map((key) => ({ label: key, text: spelled.json(key) }));
-  return [{ title, lines }, ...(other.length === 0 ? [] : [{ title: "other", level: 2 as const, lines: other }])];
+  const rest = [...nested, ...otherKeys].map((key) => ({ label: key, text: spelled.json(key) }));
+  return [{ title, lines }, ...(rest.length === 0 ? [] : [{ title: "other", level: 2 as const, lines: rest }])];
 };
 
 /** True if a data center has other keys than its country, or no country. */

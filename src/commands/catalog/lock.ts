@@ -12,7 +12,7 @@ import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
 
-/** `catalog lock`. If it throws, nothing was written. @throws Failure `models-missing`, as `writeLock` */
+/** `catalog lock`. If it throws, nothing was written. @throws Failure `models-missing`, and as `writeLock` */
 export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
   const { screen } = context;
   const { file } = typed;
@@ -78,12 +78,12 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
     await printObjects(screen, { document, member: "problems", rows: found, columns: factColumns });
   }
   if (errors.length === 0) return;
-  const named = replacements.flatMap(({ id, replacement }) =>
+  const replacementPairs = replacements.flatMap(({ id, replacement }) =>
     replacement === null ? [] : [[id, replacement.id] as const],
   );
   const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};
   const canAccept = errors.some(({ regression }) => catalogs.isAcceptable(regression.rule));
-  throw lockDiffers({ file, count: errors.length, isAcceptable: canAccept, replacements: named }, details);
+  throw lockDiffers({ file, count: errors.length, isAcceptable: canAccept, replacements: replacementPairs }, details);
 };
 
 export const factColumns: KeyColumns<catalogs.VerifiedFact> = {

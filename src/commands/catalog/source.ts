@@ -30,7 +30,7 @@ export const readCatalogs = async (
   const reading = names.map(async (catalog) => await readCatalog(context, { settings, catalog, typed }));
   const read = await Promise.all(reading).finally(progress.stop);
   const listed = read.flatMap(({ catalog, models }) =>
-    models.entries.map(({ value: entry, ...own }): catalogs.CatalogEntry => ({ catalog, entry, ...own })),
+    models.entries.map(({ value: entry, ...spelling }): catalogs.CatalogEntry => ({ catalog, entry, ...spelling })),
   );
   return { names, read, listed };
 };
@@ -61,8 +61,8 @@ export const readCatalog = async (
   const { screen, host } = context;
   const id = catalogIdOf(settings, catalog);
   const folder = settings.dataFolder();
-  const canUse = folder !== undefined && (offline || maxAge !== undefined);
-  const cached = canUse ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
+  const canUseCache = folder !== undefined && (offline || maxAge !== undefined);
+  const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
   const age = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
   // A negative age means that another clock was ahead.
@@ -107,18 +107,18 @@ interface ModelName {
   readonly catalog?: catalogs.CatalogName;
 }
 
-/** Selects entries by ids, or by globs without a catalog. Without names, all entries are selected. */
+/** Selects entries by ids or globs. A name with a catalog is an id. Without names, all entries are selected. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry): string => typedValue(entry.id) ?? "";
-  const found = names.map(({ text, catalog }) => {
+  const entriesByName = names.map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
     const matches = isGlob ? catalogs.compilePattern(text) : undefined;
     const isNamed = (id: string): boolean => id === text || matches?.({ id, name: "" }) === true;
     return listed.filter((one) => (catalog ?? one.catalog) === one.catalog && isNamed(idOf(one)));
   });
-  const selected = new Set(names.length === 0 ? listed : found.flat());
+  const selected = new Set(names.length === 0 ? listed : entriesByName.flat());
   const missing = names.flatMap(({ text }, at) =>
-    found[at]?.length === 0 ? [{ id: text, near: findNearest(text, listed.map(idOf)) }] : [],
+    entriesByName[at]?.length === 0 ? [{ id: text, near: findNearest(text, listed.map(idOf)) }] : [],
   );
   return { selected: listed.filter((one) => selected.has(one)), missing };
 };

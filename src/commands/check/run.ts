@@ -39,14 +39,14 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   keepReading(context, reading);
   printReading(context, reading, typed.groupBy);
   if (against.length > 0) {
-    const other = await read({ files: against });
-    await reportSplitLeaks(reading, other).finally(other.close);
+    const otherSplit = await read({ files: against });
+    await reportSplitLeaks(reading, otherSplit).finally(otherSplit.close);
   }
   const result = checkResult(reading);
   await printWarnings(context, reading, result.problems);
   await printReports(reading.sources, result.problems, reading.problems.counts);
-  const isShown = reports.every(({ file }) => file !== undefined);
-  if (isShown && reading.found.parts.count > 0) await printResult(context, reading, result);
+  const shouldPrint = reports.every(({ file }) => file !== undefined);
+  if (shouldPrint && reading.found.parts.count > 0) await printResult(context, reading, result);
   if (result.failure !== undefined) throw result.failure;
 };
 

@@ -21,13 +21,13 @@ interface CompletionRequest {
   readonly typed: readonly string[];
 }
 
-/** Prints `words`, `files` or `folders`, then the words. Prints no errors, because they would break the prompt. */
+/** Prints `words` and the candidates, or `files` or `folders`. Prints no errors, which would break the prompt. */
 export const printCandidates = async (context: Context, asked: CompletionRequest): Promise<void> => {
   const { program, shell, typed } = asked;
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   // The shell passes redirections, such as `<` and `2>`.
-  const isFile = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
-  const finding = isFile ? "files" : findCandidates(context, program, { before, current });
+  const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
+  const finding = isAfterRedirection ? "files" : findCandidates(context, program, { before, current });
   const found = await Promise.resolve(finding).catch(() => undefined);
   if (found === undefined) return;
   // Control characters cannot be typed.
@@ -74,7 +74,7 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
   return { before, current, format: write };
 };
 
-/** A word that nobody types: the parser puts it where the current word belongs. */
+/** Stands for the current word, to find its option or argument with the parser. Nobody types this text. */
 const cursorMark = "-\0";
 
 const findCandidates = async (

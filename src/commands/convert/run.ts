@@ -26,13 +26,13 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
     const why = "its lines are for a file or a program; redirect stdout or pass --out <file>";
     throw contradiction("--out -", "a terminal", why);
   }
-  const own = { "--out ": out, "--receipt ": typed.receipt };
-  const others = skipsInvalid ? rejectsFiles(rejects, typed.file) : {};
-  requireSeparateFiles(Object.entries({ ...own, ...others }), typed.file);
+  const outputs = { "--out ": out, "--receipt ": typed.receipt };
+  const rejectsOutputs = skipsInvalid ? rejectsFiles(rejects, typed.file) : {};
+  requireSeparateFiles(Object.entries({ ...outputs, ...rejectsOutputs }), typed.file);
   for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireUnusedFile(file);
   const settings = await effectiveSettings(context);
-  const asked = { settings, typed, receipt: true, goesOn: skipsInvalid, label: "converting" };
-  const reading = await readInputs(context, asked);
+  const request = { settings, typed, receipt: true, goesOn: skipsInvalid, label: "converting" };
+  const reading = await readInputs(context, request);
   keepReading(context, reading);
   printReading(context, reading, typed.groupBy);
   const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(reading);

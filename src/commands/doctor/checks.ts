@@ -53,9 +53,9 @@ const settingsUnreadable = "the settings are unreadable";
 export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
   if (thrown instanceof Failure) {
     const { message, code, details } = thrown;
-    const otherFix =
+    const defaultFix =
       code === "usage" ? "change the value, or omit it" : "remove the cause, and run `rollcall doctor` again";
-    return error(check, code, message, details.hint ?? otherFix, facts);
+    return error(check, code, message, details.hint ?? defaultFix, facts);
   }
   const code = getErrorCode(thrown);
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
@@ -204,13 +204,13 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   if (examined === undefined) return [ledgerFinding(`${path} answers`, found, { path })];
   const folder = config.findDataFolder(host);
   const loose = folder === undefined ? undefined : checkFileMode(folder, "700");
-  const open = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
+  const modes = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
   const { bytes, version, damages } = examined;
   const facts = { path, bytes, version };
-  if (damages !== undefined && damages.length > 0) return [damagedFinding("ledger", damages, facts), ...open];
-  if (bytes === 0) return [ok("ledger", `${path} is empty, and the next log starts the ledger`, facts), ...open];
+  if (damages !== undefined && damages.length > 0) return [damagedFinding("ledger", damages, facts), ...modes];
+  if (bytes === 0) return [ok("ledger", `${path} is empty, and the next log starts the ledger`, facts), ...modes];
   const state = damages === undefined ? "is too large to check for damage" : "is undamaged";
-  return [ledgerFinding(`${path} ${state}`, found, facts), ...open];
+  return [ledgerFinding(`${path} ${state}`, found, facts), ...modes];
 };
 
 /** States counted by requests, because another request may have the same groups. */
@@ -219,7 +219,7 @@ const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sen
 const ledgerFinding = (
   state: string,
   { counts, writers }: { readonly counts: EntryCounts; readonly writers: number },
-  own: Facts,
+  ledgerFacts: Facts,
 ): Finding => {
   const parts = ledgerStates.flatMap((one) => {
     const count = counts.get(one);
@@ -230,7 +230,7 @@ const ledgerFinding = (
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
   const message = `${state}: ${parts.join(", ") || "empty"}${use}`;
-  const facts = { ...own, writers, counts: Object.fromEntries(counts) };
+  const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =
     "resolve the requests of `rollcall ledger status` with `rollcall ledger resolve`, or log with --on-unknown resend";

@@ -40,7 +40,7 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
     ledger: checks.checkLedger(asked),
     "local store": checks.checkStore(asked),
   };
-  const all = Object.entries(running).map(async ([check, findings]): Promise<readonly checks.Finding[]> => {
+  const results = Object.entries(running).map(async ([check, findings]): Promise<readonly checks.Finding[]> => {
     // A check must end even if a database or a credential_command does not answer.
     const timeOut = async (): Promise<readonly checks.Finding[]> => {
       await host.sleep(silenceMs + 1000, host.signal);
@@ -55,7 +55,7 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
       return [checks.toFinding(check, thrown)];
     }
   });
-  return (await Promise.all(all)).flat();
+  return (await Promise.all(results)).flat();
 };
 
 const print = async ({ screen }: Context, findings: readonly checks.Finding[]): Promise<void> => {

@@ -53,9 +53,10 @@ const ruleTopic = (name: string, severity: Severity, about: string, example: Top
 export const exampleProblem = async (name: RuleName): Promise<Problem> => {
   const { example } = getRule(name);
   if ("data" in example) return createProblem(name, example.data, example.location);
-  const { files, against, ...how } = example;
-  const reading = await readExampleFiles(files, how);
-  if (against !== undefined) await reportSplitLeaks(reading, await readExampleFiles({ "val.jsonl": against }, how));
+  const { files, against, ...readOptions } = example;
+  const reading = await readExampleFiles(files, readOptions);
+  if (against !== undefined)
+    await reportSplitLeaks(reading, await readExampleFiles({ "val.jsonl": against }, readOptions));
   const problems = reading.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);
   const max = Number.POSITIVE_INFINITY;
   const [problem] = (await selectProblems(reading.sources, { problems, counts: [], max })).shown;
@@ -90,9 +91,9 @@ const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, exampl
 
 /** The topic of a setting that `config import` refuses. */
 const importTopic = (why: string, [key, value]: readonly [string, string], local = false): Topic => {
-  const wrong = findSettingProblem(key, value, { local, windows: false });
-  if (wrong === undefined) throw new Error(`nothing is wrong with ${key}`);
-  return ruleTopic(wrong.rule, wrong.severity, why, () => ({ file: "team.json", line: 3, column: 3, ...wrong }));
+  const problem = findSettingProblem(key, value, { local, windows: false });
+  if (problem === undefined) throw new Error(`nothing is wrong with ${key}`);
+  return ruleTopic(problem.rule, problem.severity, why, () => ({ file: "team.json", line: 3, column: 3, ...problem }));
 };
 
 const looseModeWhy = "Other users can read or change keys or settings in this file or folder.";

@@ -36,8 +36,8 @@ export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readon
   for (const [text, file = "-"] of outputs) {
     const identity = file === "-" ? undefined : identifyFile(file);
     if (identity === undefined) continue;
-    const other = uses.get(identity);
-    if (other !== undefined) throw contradiction(other, `${text}${file}`, "both are the same file");
+    const earlierUse = uses.get(identity);
+    if (earlierUse !== undefined) throw contradiction(earlierUse, `${text}${file}`, "both are the same file");
     uses.set(identity, `${text}${file}`);
   }
 };
@@ -52,10 +52,12 @@ const unconvertedData = {
   format: "rollcall",
   note: "the input is in rollcall's format, so every value keeps its bytes",
   leaves: null,
-  ...{ left_out: [], changed: [], carried: [] },
+  left_out: [],
+  changed: [],
+  carried: [],
 };
 
-function* listOwnRecords(dataset: Dataset): Generator<object, void> {
+function* listUnconvertedRecords(dataset: Dataset): Generator<object, void> {
   for (let group = 0; group < dataset.groups.count; group++) {
     for (const [at, { source, part }] of listParts(dataset, group).entries()) {
       const trajectory = part.kind === "trajectory" ? at + 1 : null;
@@ -68,10 +70,10 @@ function* receiptPieces(dataset: Dataset, redact: (json: string) => string): Gen
   const receipt = dataset.conversion?.receipt;
   const counts = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
   yield `${counts.slice(0, -"\n}".length)},\n  "records": [`;
-  let between = "";
-  for (const record of receipt?.records() ?? listOwnRecords(dataset)) {
-    yield `${between}\n    ${redact(JSON.stringify(record))}`;
-    between = ",";
+  let separator = "";
+  for (const record of receipt?.records() ?? listUnconvertedRecords(dataset)) {
+    yield `${separator}\n    ${redact(JSON.stringify(record))}`;
+    separator = ",";
   }
   yield "\n  ]\n}\n";
 }

@@ -63,18 +63,18 @@ export const selectProblems = async (
   const chosen = new Set(ranks.flat().slice(0, max));
   const hidden: RuleCount[] = [];
   const folded = new Map<Problem, Problem>();
-  for (const own of kinds.values()) {
-    const [{ rule, severity } = { rule: "", severity: "warning" } as const] = own;
-    const more = Math.max(0, uncollected.get(rule) ?? 0);
+  for (const sameKind of kinds.values()) {
+    const [{ rule, severity } = { rule: "", severity: "warning" } as const] = sameKind;
+    const uncollectedCount = Math.max(0, uncollected.get(rule) ?? 0);
     uncollected.delete(rule);
-    const representatives = own.filter((problem) => chosen.has(problem));
+    const representatives = sameKind.filter((problem) => chosen.has(problem));
     const last = representatives.at(-1);
-    if (last === undefined) hidden.push({ rule, severity, count: own.length + more });
+    if (last === undefined) hidden.push({ rule, severity, count: sameKind.length + uncollectedCount });
     // A representative stands for problems with its message. The last one also stands for hidden messages.
     const representativeOf = ({ message }: Problem) => representatives.find((one) => one.message === message) ?? last;
     for (const shown of representatives) {
-      const others = own.filter((other) => other !== shown && representativeOf(other) === shown);
-      const count = others.length + (shown === last ? more : 0);
+      const others = sameKind.filter((other) => other !== shown && representativeOf(other) === shown);
+      const count = others.length + (shown === last ? uncollectedCount : 0);
       folded.set(shown, count > 0 ? { ...shown, others: { count, places: formatPositions(others, shown) } } : shown);
     }
   }
@@ -95,11 +95,11 @@ const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): stri
 };
 
 /** Returns the first of the problems with each message: at most three warnings, or one error. */
-const distinctMessages = (own: readonly Problem[]): readonly Problem[] => {
+const distinctMessages = (problems: readonly Problem[]): readonly Problem[] => {
   const byMessage = new Map<string, Problem>();
-  for (const problem of own) {
-    const isOne = problem.severity === "error" || getRuleSubject(problem.rule) === "whole";
-    if (byMessage.size >= (isOne ? 1 : maxShownPerRule)) break;
+  for (const problem of problems) {
+    const isSingle = problem.severity === "error" || getRuleSubject(problem.rule) === "whole";
+    if (byMessage.size >= (isSingle ? 1 : maxShownPerRule)) break;
     if (!byMessage.has(problem.message)) byMessage.set(problem.message, problem);
   }
   return [...byMessage.values()];

@@ -56,10 +56,10 @@ export const prepareInputs = async (
     if (!isFiltered) return reading;
     try {
       const filtered = await selectDataset(reading, { ...options, choosing: { where, best, sample, seed, shard } });
-      for (const [by, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
+      for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
         if (trajectories + groups === 0) continue;
         const whole = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;
-        screen.notice(`--${by} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
+        screen.notice(`--${option} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
       }
       return filtered;
     } catch (thrown) {
@@ -167,9 +167,9 @@ export const printFacts = async (
     const rows = [...facts, ...toFacts({ "metrics of": metricsScope }), ...toFacts(metrics), ...next];
     return await printList(screen, { columns: keyColumns<Fact>({ name: 0, value: 0 }), rows });
   }
-  const lines = (own: readonly Fact[]) => own.map(({ name, value }) => ({ label: name, text: String(value) }));
+  const toLines = (list: readonly Fact[]) => list.map(({ name, value }) => ({ label: name, text: String(value) }));
   const rounded = Object.entries(metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
   const title = metricsScope === undefined ? "Metrics" : `Metrics of ${metricsScope}`;
-  const sections = [{ lines: lines(facts) }, { title, lines: lines(rounded) }, { lines: lines(next) }];
+  const sections = [{ lines: toLines(facts) }, { title, lines: toLines(rounded) }, { lines: toLines(next) }];
   await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
 };

@@ -25,9 +25,9 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
     return await printEntries(context, typed, { entries, groups: counts });
   }
   const { entriesOf, filter, otherDestinations } = await openLedger(context, typed, { toRead: true });
-  const [entries, others] = [await entriesOf(filter), await entriesOf(otherDestinations)];
-  const requests = pluralize(others.length, "request");
-  if (others.length > 0)
+  const [entries, otherEntries] = [await entriesOf(filter), await entriesOf(otherDestinations)];
+  const requests = pluralize(otherEntries.length, "request");
+  if (otherEntries.length > 0)
     screen.notice(`${requests} to other destinations or accounts; show all with --all-destinations`);
   await printEntries(context, typed, { entries, groups: null });
 };
@@ -55,10 +55,10 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
   const verification = await compareFiles(context, typed, { perScope: false });
   const { counts, isInvalid, problems, problemCounts, files } = verification;
   const { read, logged } = counts;
-  const isSame = logged === read;
+  const isVerified = logged === read;
   if (screen.isForProgram) {
     await printDocument(screen, {
-      ...{ status: isSame ? "verified" : "differs", groups: counts, files },
+      ...{ status: isVerified ? "verified" : "differs", groups: counts, files },
       problems: problems.map(toProblemDocument),
     } satisfies documents.LedgerVerified);
   } else {
@@ -68,9 +68,9 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
       screen.notice(`${one.file}: ${state}`);
     }
     if (unfinished.length > maxListed) screen.notice(`and ${unfinished.length - maxListed} more files`);
-    if (isSame) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
+    if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
-  if (isSame) return;
+  if (isVerified) return;
   // The lines themselves are valid, so they have no excerpts.
   context.explain = async (thrown) => await withExcerpts(context, [], thrown, problemCounts);
   throw failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
@@ -78,7 +78,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
 
 const resolvedStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
-/** Maximum number of requests that are shown before they are forgotten. */
+/** Maximum number of requests or files in notices, each on a line. */
 const maxListed = 10;
 
 /** Deletes resolved requests after confirmation. @throws Failure `ledger-filter-missing`, `not-confirmed` */
@@ -190,7 +190,7 @@ const openLedger = async (
   const isEverywhere = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (isEverywhere && !typed.allDestinations)
     screen.notice("no URL is set, so this reads the requests to all destinations");
-  const isOf = isEverywhere ? () => true : await destinationFilter(context, settings);
+  const matchesScope = isEverywhere ? () => true : await destinationFilter(context, settings);
   const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(place.path);
   const ledger = await ledgers.openExistingLedger(place, {
     ...{ host, toRead },
@@ -208,8 +208,8 @@ const openLedger = async (
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
   return {
     ledger,
-    filter: { ...filter, matchesScope: isOf },
-    otherDestinations: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !isOf(scope) },
+    filter: { ...filter, matchesScope },
+    otherDestinations: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
     entriesOf: async (of: ledgers.EntryFilter): Promise<readonly ledgers.Entry[]> => {
       const entries: ledgers.Entry[] = [];
       for await (const entry of ledger?.entries(of) ?? []) entries.push(entry);

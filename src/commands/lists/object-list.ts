@@ -17,10 +17,10 @@ const textOf = (value: unknown): string =>
   value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);
 
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
-  Object.entries(keys).map(([name, shown]) => {
-    const { text, heading = name, tag, ...own } = typeof shown === "number" ? { rank: shown } : shown;
+  Object.entries(keys).map(([name, item]) => {
+    const { text, heading = name, tag, ...rest } = typeof item === "number" ? { rank: item } : item;
     const value = text ?? ((row: Row): unknown => Reflect.get(row, name));
-    return { name, heading, ...own, ...(tag && { tag }), cell: (row) => textOf(value(row)), value };
+    return { name, heading, ...rest, ...(tag && { tag }), cell: (row) => textOf(value(row)), value };
   });
 
 /** Prints objects. In JSON, the document has them in `member`. */

@@ -73,10 +73,10 @@ const wordsOption = (about: string, value = "name") =>
   });
 
 const pricesOption = (about: string) =>
-  parsedList(about, "prices", (one, option) => {
-    const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
+  parsedList(about, "prices", (item, option) => {
+    const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
     const price = parseDecimal(amount);
-    if (price === undefined || price.digits < 0n) throw cli.wrongValue(option, one, wantedPrices);
+    if (price === undefined || price.digits < 0n) throw cli.wrongValue(option, item, wantedPrices);
     return [name, amount] as const;
   });
 

@@ -15,9 +15,9 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const { screen } = run.context;
   const { metrics, groups, status } = result;
   const measured = { groups: groups.read - groups.rejected, logged: groups.logged + groups.already_logged };
-  const isOfAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
+  const coversAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
   if (screen.isForProgram)
-    return await printRaw(screen, Buffer.from(documentText(result, isOfAll ? undefined : measured, target)));
+    return await printRaw(screen, Buffer.from(documentText(result, coversAll ? undefined : measured, target)));
   const ofInput =
     measured.groups === 1
       ? "the only valid group of the input, which was not logged"
@@ -25,7 +25,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   await printFacts(screen, {
     facts: [...resultFacts(result), ...plannedFacts(result, target)],
     metrics,
-    metricsScope: isOfAll ? undefined : ofInput,
+    metricsScope: coversAll ? undefined : ofInput,
     next: nextCommandFacts(run, result),
   });
 };
@@ -93,11 +93,11 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget): readonly Fact
   const only = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
   const keys = planned.some(({ key }) => key === null) ? "differs in every run" : only;
   const headers = [...(target?.headers ?? []), ...(target?.hasKeys === true ? [`Idempotency-Key: ${keys}`] : [])];
-  const shown = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
+  const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
     return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
   });
   const more = left > 0 ? toFacts({ more: pluralize(left, "request") }) : [];
-  return [...shown, ...more, ...headers.map((value) => ({ name: "header", value }))];
+  return [...requests, ...more, ...headers.map((value) => ({ name: "header", value }))];
 };
 
 const nextCommandFacts = (
@@ -139,9 +139,9 @@ const serviceArgs = (flags: GlobalFlags): readonly string[] => [
 const toOptions = (options: Readonly<Record<string, string | boolean | undefined>>): readonly string[] =>
   Object.entries(options).flatMap(([name, value]) => (typeof value === "string" ? [name, value] : []));
 
-/** Prints outcomes of requests, and retries. @param isEvent true if the meter prints both */
+/** Prints outcomes of requests, and retries. @param printsEvents true if the meter prints both */
 export const openReporter =
-  (screen: Screen, meter: Meter, isEvent: boolean) =>
+  (screen: Screen, meter: Meter, printsEvents: boolean) =>
   ({ requests, of, change }: SendProgress): void => {
     if (change === undefined) return;
     const { outcome, retry, groups, bytes, reason, failure } = change;
@@ -158,7 +158,7 @@ export const openReporter =
       text: `${which}: ${name} (${reason})${next}`,
       facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
     });
-    if (retry && failure !== undefined && !isEvent) screen.notice(`${failure.message}${next}`);
+    if (retry && failure !== undefined && !printsEvents) screen.notice(`${failure.message}${next}`);
   };
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {

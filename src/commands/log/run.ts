@@ -36,8 +36,8 @@ export interface LogRun {
 
 export const log = async (context: Context, typed: LogOptions): Promise<void> => {
   const { split, batch, maxRequestSize, modelId, receipt, progress } = typed;
-  const own = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
-  const settings = await connect.effectiveSettings(context, own);
+  const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
+  const settings = await connect.effectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
   const ledger = await selectLedger(context, typed, settings);
   if (modelId === "") throw wrongValue("<model-id>", "", "a model id");

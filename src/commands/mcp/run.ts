@@ -103,12 +103,12 @@ const checkInside = async (open: mcp.OpenRootFile, run: RunVerb, values: readonl
     const ran = await run(files.map(({ path }) => path));
     const { printed, failure } = ran;
     if (failure !== undefined && !isFailure(failure, "invalid-input")) return ran;
-    const found: Readonly<Record<string, unknown>> & { readonly problems?: readonly Problem[] } =
+    const checked: Readonly<Record<string, unknown>> & { readonly problems?: readonly Problem[] } =
       printed !== ""
         ? JSON.parse(printed)
         : { status: "invalid", problems: (failure?.details.problems ?? []).map(toProblemDocument) };
-    const { status, split, groups, trajectories, metrics, problems_left_out } = found;
-    const problems = found.problems?.map(({ file, line, column, path, rule, severity, message }) => {
+    const { status, split, groups, trajectories, metrics, problems_left_out } = checked;
+    const problems = checked.problems?.map(({ file, line, column, path, rule, severity, message }) => {
       const name = file && (files.find((one) => one.path === file)?.name ?? "");
       return { file: name, line, column, path, rule, severity, message: redactMessage({ rule, message }) };
     });
@@ -132,16 +132,16 @@ const paging: Schemas = {
 const toParameterName = (name: string): string => name.replaceAll("-", "_");
 
 /** Ids, names and paths are shorter than the maximum. */
-const text = { type: "string", minLength: 1, maxLength: 1024 };
+const textSchema = { type: "string", minLength: 1, maxLength: 1024 };
 
 const toSchema = (
   { about: description, placeholder, choices, repeatable }: Kind<unknown>,
   isArgument: boolean,
 ): object => {
   if (placeholder === undefined) return { type: "boolean", description };
-  const one = choices === undefined ? text : { type: "string", enum: choices };
-  if (repeatable) return { type: "array", items: one, minItems: isArgument ? 1 : 0, maxItems: 100, description };
-  return { ...one, ...(isArgument || choices !== undefined ? {} : { type: ["string", "number"] }), description };
+  const itemSchema = choices === undefined ? textSchema : { type: "string", enum: choices };
+  if (repeatable) return { type: "array", items: itemSchema, minItems: isArgument ? 1 : 0, maxItems: 100, description };
+  return { ...itemSchema, ...(isArgument || choices !== undefined ? {} : { type: ["string", "number"] }), description };
 };
 
 /** Joins option and value with `=`, so that no value is parsed as an option. */
@@ -163,10 +163,10 @@ const createTool = async (offer: ToolOffer, server: Server): Promise<mcp.Tool> =
   const choice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
   // Stdin is the client's, so arguments cannot default to it.
   const needed = args.filter(([, { required, repeatable }]) => required || repeatable);
-  const own = { ...choice, ...toSchemas(args, true), ...toSchemas(options, false) };
+  const parameters = { ...choice, ...toSchemas(args, true), ...toSchemas(options, false) };
   const inputSchema: mcp.Tool["inputSchema"] = {
     type: "object",
-    properties: { ...own, ...(canShowContent ? includeContent : {}), ...paging },
+    properties: { ...parameters, ...(canShowContent ? includeContent : {}), ...paging },
     required: [...Object.keys(choice), ...needed.map(([key]) => toParameterName(key))],
     additionalProperties: false,
   };
@@ -205,19 +205,19 @@ const defaults = { max_wait: "10s" };
 const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false };
 
 const runVerb = async (
-  { context: server, program }: Server,
+  { context: given, program }: Server,
   argv: readonly string[],
   signal: AbortSignal,
 ): Promise<VerbResult> => {
   const printed: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void printed.push(chunk)) });
   // A separate stream, because a screen never removes its listeners.
-  const stderr = new Writable({ write: (chunk, _, done) => void server.host.stderr.write(chunk, done) });
+  const stderr = new Writable({ write: (chunk, _, done) => void given.host.stderr.write(chunk, done) });
   // Stdin is the client's, so no verb reads it.
-  const host = { ...withSignal(server.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };
+  const host = { ...withSignal(given.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };
   const screen = openScreen({ host, options: parseScreenOptions({ json: true }) });
   // A tool only reads, so it runs nothing at the end.
-  const context = { ...openContext({ host, screen, flags: server.flags }), runAtEnd: () => undefined, defaults };
+  const context = { ...openContext({ host, screen, flags: given.flags }), runAtEnd: () => undefined, defaults };
   const failure = await parseArgv(program, argv)
     .then(async (typed) => await runCommand(program, typed, () => context))
     .then(() => undefined, toFailure)

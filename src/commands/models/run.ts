@@ -17,12 +17,12 @@ export const listModels = async (context: Context, { pattern, limit, sort }: Typ
   const progress = screen.startProgress("listing the models");
   const { bytes, entries } = await readModels(context, await effectiveSettings(context)).finally(progress.stop);
   const matches = compilePattern(pattern ?? "");
-  const all = entries
+  const matching = entries
     .filter(({ value }) => matches({ id: typedValue(value.id) ?? "", name: "" }))
     .map((model) => ({ model }));
-  const rows = sortRows(all, order).slice(0, limit);
+  const rows = sortRows(matching, order).slice(0, limit);
   noteSelection(screen, {
-    ...{ of: entries.length, matching: all.length, shown: rows.length, noun: "models" },
+    ...{ of: entries.length, matching: matching.length, shown: rows.length, noun: "models" },
     ...{ pattern, emptyText: "the service lists no models" },
   });
   const shownPositions = rows.map(({ model }) => model.position);

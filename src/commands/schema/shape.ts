@@ -68,7 +68,7 @@ export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLeng
 
 /** Returns the JSON Schema (draft 2020-12) without `$schema`. */
 export const toJsonSchema = (schema: Schema): JsonObject => {
-  const { $schema: _, ...own }: JsonObject = z.toJSONSchema(schema, {
+  const { $schema: _, ...document }: JsonObject = z.toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
     override({ jsonSchema }) {
@@ -78,5 +78,5 @@ export const toJsonSchema = (schema: Schema): JsonObject => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
-  return own;
+  return document;
 };

@@ -27,13 +27,13 @@ const writePage = async (context: Context, typed: ViewOptions, file: string): Pr
   const { host, screen } = context;
   const { update, stop } = screen.startProgress("reading");
   const readInput = await openInput(context, typed, (bytes, of) => update(formatPercent("reading", bytes, of)));
-  const shown = await readInput();
-  const { dataset, logged } = shown;
+  const input = await readInput();
+  const { dataset, logged } = input;
   keepReading(context, dataset);
   const { groups, trajectories, failure } = checkResult(dataset);
   if (failure !== undefined && groups.read === groups.rejected) throw failure;
   update("writing the page");
-  const page = await pages.exportPage(shown, { at: host.now(), safe: screen.safe.json, signal: host.signal });
+  const page = await pages.exportPage(input, { at: host.now(), safe: screen.safe.json, signal: host.signal });
   // Data of the local service is private.
   const mode = logged === undefined ? combineModes(dataset.sources) : 0o600;
   const bytes = pages.writePageFile(file, page.pieces, mode);
@@ -139,9 +139,9 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
 
 /** Opens the groups in the local service. @throws Failure `conflicting-options` */
 const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
-  const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...others } = typed;
-  const other = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
-  if (other !== undefined) throw contradiction("--local without files", toOptionName(other), "it applies to files");
+  const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...fileOptions } = typed;
+  const given = Object.entries(fileOptions).find(([, value]) => value !== undefined && value !== false)?.[0];
+  if (given !== undefined) throw contradiction("--local without files", toOptionName(given), "it applies to files");
   const { host, screen } = context;
   const settings = await effectiveSettings(context);
   const project = settings.require("project");
