@@ -50,8 +50,8 @@ const openRows = (run: FormatRun): Converter => {
     if (json !== last.json) last = { json, digest: hash("sha256", json) };
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
-    const none = { positions: new Map<number, number>(), empty: 0 };
-    const group = groups.get(groupIndex) ?? { digest: last.digest, first: position, ...none };
+    const newGroup = { digest: last.digest, first: position, positions: new Map<number, number>(), empty: 0 };
+    const group = groups.get(groupIndex) ?? newGroup;
     groups.set(groupIndex, group);
     const { positions } = group;
     const fault = (wrong: string) => faults.push({ file, position, group: String(groupIndex), wrong });
@@ -65,12 +65,12 @@ const openRows = (run: FormatRun): Converter => {
     if (group.digest !== last.digest) fault(`group_json differs from that of another row of group ${groupIndex}`);
   };
 
-  /** Reports the rows of a file before which rows are missing. */
+  /** Reports missing rows of a file, each at the row after the gap. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string): void => {
     for (const [at, [groupIndex, { positions, first }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
       const ordered = sortByKey(positions);
-      const rank = ordered.findIndex(([index], own) => index !== own);
+      const rank = ordered.findIndex(([index], expected) => index !== expected);
       const [, position] = ordered[rank] ?? [];
       const wrong = `group ${groupIndex} has no row with trajectory_index ${rank}`;
       if (position !== undefined) faults.push({ file, position, group, wrong });
@@ -88,8 +88,8 @@ const openRows = (run: FormatRun): Converter => {
         // Only the first row of a file is reported.
         if (unsupportedFiles.has(file)) return [];
         unsupportedFiles.add(file);
-        const isFirst = version === undefined || version.number === 1;
-        const found = isFirst ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
+        const isVersion1 = version === undefined || version.number === 1;
+        const found = isVersion1 ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
         throw new ConversionError(`expected version ${supportedVersion}, found ${found}`, version ?? row);
       }
       const groupIndex = row.require("group_index");
@@ -98,10 +98,10 @@ const openRows = (run: FormatRun): Converter => {
       if (number === undefined || !Number.isInteger(number))
         throw new ConversionError("group_index is not an integer", groupIndex);
       addRow(row, record, number);
-      const own = requireObject(row.require("group_json"));
-      const inside = own.get("trajectories");
-      if (inside !== undefined) throw new ConversionError("group_json contains trajectories", inside);
-      return [{ members: own.members(), ...rolloutOf(run, row, own) }];
+      const groupJson = requireObject(row.require("group_json"));
+      const trajectories = groupJson.get("trajectories");
+      if (trajectories !== undefined) throw new ConversionError("group_json contains trajectories", trajectories);
+      return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
     },
     findFaults: () => {
       for (const [file, groups] of files) reportMissing(groups, file);
@@ -135,30 +135,30 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
 const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
 
 const requireObject = (value: Value): Value => {
-  const own = value.embeddedJson;
-  if (own?.isObject !== true) throw new ConversionError("the string is not a JSON object", value);
-  return own;
+  const object = value.embeddedJson;
+  if (object?.isObject !== true) throw new ConversionError("the string is not a JSON object", value);
+  return object;
 };
 
 /** Newer writers can record exchanges with the model instead of messages. @throws ConversionError */
 const refuseExchanges = (trajectory: Value): void => {
   const exchanges = trajectory.get("exchanges");
   if (exchanges === undefined) return;
-  const lists = [exchanges, ...exchanges.members().map(([, one]) => one)];
-  if (!lists.some((one) => one.items().length > 0)) return;
+  const lists = [exchanges, ...exchanges.members().map(([, list]) => list)];
+  if (!lists.some((list) => list.items().length > 0)) return;
   throw new ConversionError("exchanges are not supported, only messages_and_choices", exchanges);
 };
 
-/** Keeps the bytes of a trajectory, except replaced members. Its writer omits empty messages_and_choices. */
-const completeTrajectory = (trajectory: Value, own: Readonly<Record<string, OutputJson>>): OutputJson => {
+/** Replaces members of a trajectory, and adds the empty messages_and_choices that ART's writer omits. */
+const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, OutputJson>>): OutputJson => {
   const lacks = (holder: Value): boolean => holder.isObject && holder.get("messages_and_choices") === undefined;
-  const none = { messages_and_choices: [] };
+  const noMessages = { messages_and_choices: [] };
   const histories = trajectory.items("additional_histories");
-  const made: Record<string, OutputJson> = { ...own, ...(lacks(trajectory) ? none : {}) };
+  const changes: Record<string, OutputJson> = { ...replaced, ...(lacks(trajectory) ? noMessages : {}) };
   if (histories.some(lacks)) {
-    made.additional_histories = histories.map((one) => (lacks(one) ? replaceMembers(one, none) : one));
+    changes.additional_histories = histories.map((item) => (lacks(item) ? replaceMembers(item, noMessages) : item));
   }
-  return Object.keys(made).length === 0 ? trajectory : replaceMembers(trajectory, made);
+  return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
 /** Columns that identify rows, and the messages without choices, each with its target. */

@@ -20,7 +20,7 @@ const idsOf = (value: Value): readonly string[] =>
 /** Returns the path of the file that continues a document. */
 export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
 
-/** Returns the documents of subagents within another. */
+/** Returns the documents of subagents within a document. */
 export const listEmbedded = (document: Value): readonly Value[] =>
   document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
@@ -46,7 +46,7 @@ const listReferences = (document: Value): readonly Reference[] => [
 
 export type Links = ReturnType<typeof openLinks>;
 
-/** Finds documents that others refer to, among the inputs and next to them. */
+/** Finds documents that other documents refer to, among the inputs and next to them. */
 export const openLinks = (run: FormatRun) => {
   const documents = new Map<string, { readonly ids: readonly string[]; readonly references: readonly Reference[] }>();
   const filesById = new Map<string, string[]>();
@@ -55,27 +55,27 @@ export const openLinks = (run: FormatRun) => {
 
   /** Returns the files that a reference can mean: by its path, or by an id of one file in its folder or below. */
   const filesOf = ({ path, ids }: Reference, from: string): readonly string[] => {
-    const own = join(from);
-    const folder = dirname(own);
-    const isBelow = (file: string) => file !== own && !relative(folder, file).startsWith("..");
+    const fromFile = join(from);
+    const folder = dirname(fromFile);
+    const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
     const files = path === undefined ? [] : [join(folder, toLocalPath(path))];
     for (const id of ids) {
       // In newer documents, all documents of a run have the same session.
-      if (id.startsWith("session_id") && documents.get(own)?.ids.includes(id)) continue;
-      const found = filesById.get(id)?.filter(isBelow) ?? [];
-      if (found.length === 1) files.push(...found);
+      if (id.startsWith("session_id") && documents.get(fromFile)?.ids.includes(id)) continue;
+      const matches = filesById.get(id)?.filter(isBelow) ?? [];
+      if (matches.length === 1) files.push(...matches);
     }
     return files;
   };
   const findOwners = (): Map<string, string> => {
-    const found = new Map<string, string>();
+    const ownersByFile = new Map<string, string>();
     for (const [from, { references }] of documents) {
       for (const reference of references) {
-        const file = filesOf(reference, from).find((one) => documents.has(one));
-        if (file !== undefined && !found.has(file)) found.set(file, from);
+        const file = filesOf(reference, from).find((candidate) => documents.has(candidate));
+        if (file !== undefined && !ownersByFile.has(file)) ownersByFile.set(file, from);
       }
     }
-    return found;
+    return ownersByFile;
   };
 
   return {
@@ -87,7 +87,7 @@ export const openLinks = (run: FormatRun) => {
       documents.set(file, { ids, references: listReferences(value) });
     },
 
-    /** True if another document refers to a file, which is then a part of it. @throws ConversionError for a circle */
+    /** True if another document refers to a file, which is then a part of it. @throws ConversionError if circular */
     isPart({ file, value }: LocatedDocument): boolean {
       owners ??= findOwners();
       const seen = new Set<string>();

@@ -65,14 +65,14 @@ export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links)
   requireVersion(run, value);
   const { documents, partsOf, historiesOf, subagentHistories } = openAtifReader(run, links, modelOf(value));
   const parts = partsOf(located);
-  const [main = { turns: [], tools: undefined }, ...more] = historiesOf(parts);
-  const others = [...more, ...parts.flatMap(subagentHistories)];
+  const [main = { turns: [], tools: undefined }, ...laterHistories] = historiesOf(parts);
+  const histories = [...laterHistories, ...parts.flatMap(subagentHistories)];
   const agent = value.members("agent").filter(([, { isScalar }]) => isScalar);
   return {
     ...main,
-    histories: others.map(({ turns, tools }) => ({ messages_and_choices: turns, tools })),
+    histories: histories.map(({ turns, tools }) => ({ messages_and_choices: turns, tools })),
     metrics: (parts.at(-1)?.value ?? value).metricMembers("final_metrics"),
-    metadata: [...value.flatMembers(), ...agent.map(([key, own]) => [`agent.${key}`, own] as const)],
+    metadata: [...value.flatMembers(), ...agent.map(([key, member]) => [`agent.${key}`, member] as const)],
     startTime: readStartTime(value),
     /** A part of the dedup key that distinguishes joined parts from histories. */
     identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
@@ -104,18 +104,18 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
 
   /** Reads a referenced document; undefined if it is missing, or was read before. */
   const readReference = (reference: Reference, from: string, missing: string): LocatedDocument | undefined => {
-    const found = links.find(reference, from);
-    if (found === undefined) run.note(missing);
-    if (found === undefined || seen.has(found.file)) return undefined;
-    seen.add(found.file);
-    documents.push(found.value);
-    return found;
+    const document = links.find(reference, from);
+    if (document === undefined) run.note(missing);
+    if (document === undefined || seen.has(document.file)) return undefined;
+    seen.add(document.file);
+    documents.push(document.value);
+    return document;
   };
   const readContinuation = ({ value, file }: LocatedDocument): LocatedDocument | undefined => {
     const path = continuationOf(value);
     if (path === undefined) return undefined;
-    const place = join(dirname(file), path);
-    const missing = `${file} continues in ${place}, which is missing, so the trajectory ends early`;
+    const nextFile = join(dirname(file), path);
+    const missing = `${file} continues in ${nextFile}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
   };
   const partsOf = (located: LocatedDocument): readonly LocatedDocument[] => {
@@ -139,23 +139,23 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   /** Converts the parts of a trajectory to one history, or to one each. @throws ConversionError */
   const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
-    const own = modelOf(first) ?? model;
-    const isSampled = model === undefined || own === model;
+    const partsModel = modelOf(first) ?? model;
+    const isSampled = model === undefined || partsModel === model;
     if (!isSampled) run.note("converted the turns of a subagent with another model to plain messages");
-    const isOne = parts.length > 1 && !run.options.keepsHistories;
-    if (isOne) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
+    const isJoined = parts.length > 1 && !run.options.keepsHistories;
+    if (isJoined) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
     const histories = parts.map(({ value }, at) => {
-      const all = stepsOf(value);
-      if (all.some(replacesContext)) {
+      const allSteps = stepsOf(value);
+      if (allSteps.some(replacesContext)) {
         run.note(
           "a summary or an edit replaced the context, so later turns follow messages that the model did not see",
         );
       }
-      const steps = isOne && at > 0 ? withoutCopies(all, first?.items("steps") ?? []) : all;
+      const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
       const turns = steps.flatMap((step) => [...ownTurn(run, step, isSampled), ...resultsOf(step)]);
       return { turns, tools: toFunctionTools(value.get("agent", "tool_definitions")) };
     });
-    return isOne ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
+    return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
   const subagentHistories = ({ value, file }: LocatedDocument): readonly History[] => {
     const embedded = listEmbedded(value).map((document) => ({ value: document, file }));
@@ -185,7 +185,7 @@ const roles: Readonly<Record<string, string>> = { system: "system", user: "user"
 
 /**
  * Returns the message of a step; nothing if it has only results.
- * @param isSampled true if the steps of the agent are of the trained model; others are plain messages
+ * @param isSampled true if the trained model wrote the agent's steps. Otherwise, they become plain messages.
  * @throws ConversionError
  */
 const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly OutputJson[] => {
@@ -204,8 +204,8 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly Outp
     reasoning_content: step.get("reasoning_content"),
     tool_calls: calls,
   };
-  const isGiven = step.get("is_copied_context")?.isTrue === true || step.get("llm_call_count")?.number === 0;
-  if (role !== "assistant" || isGiven || !isSampled) return [turn];
+  const isUnsampled = step.get("is_copied_context")?.isTrue === true || step.get("llm_call_count")?.number === 0;
+  if (role !== "assistant" || isUnsampled || !isSampled) return [turn];
   return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(step))];
 };
 
@@ -228,8 +228,8 @@ const resultsOf = (step: Value): readonly OutputJson[] => {
   const observation = step.get("observation");
   if (observation === undefined) return [];
   return observation.requireItems("results").flatMap((result) => {
-    const [id, own] = [result.get("source_call_id"), result.get("content")];
-    const content = own && contentOf(own);
+    const [id, output] = [result.get("source_call_id"), result.get("content")];
+    const content = output && contentOf(output);
     if (id !== undefined) return { role: "tool", tool_call_id: id, content: content ?? "" };
     return content === undefined ? [] : { role: "user", content };
   });

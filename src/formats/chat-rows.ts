@@ -85,15 +85,15 @@ const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
 const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
-/** The members of a trajectory that do not depend on its turns. @param more members of one of its completions */
-const valuesOf = (row: Value, { usedKeys, hasTools }: ChatRows, more: Members = []) => {
+/** The members of a trajectory that do not depend on its turns. @param completionMembers those of a completion */
+const valuesOf = (row: Value, { usedKeys, hasTools }: ChatRows, completionMembers: Members = []) => {
   const top = row.members().filter(([key]) => !usedKeys.includes(key));
-  const metadata = [...top, ...more, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
+  const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
   const tools = hasTools ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
   return { tools, metrics: hasTools ? row.metricMembers("metrics") : [], metadata: new Map(metadata) };
 };
 
-const isTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
+const canBeTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
 
 const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
   const first = messages.findIndex(isAnswer);
@@ -101,7 +101,7 @@ const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => bo
 };
 
 /** Keys of rows with messages in other formats. */
-const otherKeys =
+const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
@@ -125,7 +125,7 @@ export const messageRows = (path: Path): Format => {
     recognizes: (row) => {
       const messages = unwrapJson(row.get(...path))?.items() ?? [];
       const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
-      return haveRoles && !otherKeys.some((key) => row.get(key) !== undefined);
+      return haveRoles && !foreignKeys.some((key) => row.get(key) !== undefined);
     },
     readPrompt: (row) => takeBefore(requireMessages(row).items(), isAssistantMessage),
     readTurns: (run, row) => toTurns(run, requireMessages(row), { name, isSampled: true }),
@@ -150,9 +150,9 @@ const trlRows: ChatRows = {
   sampled: "the assistant's turns of completion",
   hasTools: true,
   recognizes: (row) =>
-    isTurns(row.get("prompt")) &&
+    canBeTurns(row.get("prompt")) &&
     (row.get("completions")?.isList === true ||
-      (isTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
+      (canBeTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
   readPrompt: (row) => [row.require("prompt")],
   readTurns: (run, row) => readCompletion(run, row, ["completion", row.require("completion")]),
   readGroup: (run, record) => {
@@ -187,11 +187,11 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
-    const ofOne = { ...run, options: { ...options, rewardFrom: options.rewardFrom && [...options.rewardFrom, at] } };
-    const reward = findReward(ofOne, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
-    const more = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
+    const runAt = { ...run, options: { ...options, rewardFrom: options.rewardFrom && [...options.rewardFrom, at] } };
+    const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
+    const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const turns = readCompletion(run, row, [`completions[${at}]`, completion]);
-    return buildTrajectory({ reward, turns, ...valuesOf(row, trlRows, more) });
+    return buildTrajectory({ reward, turns, ...valuesOf(row, trlRows, itemMembers) });
   });
 };
 
@@ -229,12 +229,12 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
   return row.requireItems("conversations").map((turn, at) => {
     const from = turn.require("from");
     const value = turn.require("value");
-    const known = roles.get(from.text ?? "");
-    if (known === undefined) throw new ConversionError(`from is not one of ${[...roles.keys()].join(", ")}`, from);
-    const id = known === "tool" ? open.shift() : undefined;
+    const knownRole = roles.get(from.text ?? "");
+    if (knownRole === undefined) throw new ConversionError(`from is not one of ${[...roles.keys()].join(", ")}`, from);
+    const id = knownRole === "tool" ? open.shift() : undefined;
     // Without an open call, the call is a part of a text.
-    const role = known === "tool" && id === undefined ? "user" : known;
-    if (role !== known) run.note("converted results of calls within texts to messages of the user");
+    const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
+    if (role !== knownRole) run.note("converted results of calls within texts to messages of the user");
     if (from.text === "function_call") {
       if (value.embeddedJson?.get("name") === undefined)
         throw new ConversionError("value is not a call with a function name", value);
@@ -244,11 +244,7 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
       const calling = { role: literal("assistant", from), content: null, tool_calls };
       return choice(calling, deriveFinish(run, true));
     }
-    const message = {
-      role: literal(role, from),
-      tool_call_id: id === undefined ? id : id,
-      content: value,
-    };
+    const message = { role: literal(role, from), tool_call_id: id, content: value };
     return role === "assistant" ? choice(message, deriveFinish(run, false)) : message;
   });
 };
@@ -339,7 +335,7 @@ export const nemoRl = chatRows({
   filePattern: /(?:^|[./])train_data_step\d+\.jsonl(?:\.gz|\.zst)?$/,
   isLossy: true,
   recognizes: (row) =>
-    isTurns(row.get("content")) &&
+    canBeTurns(row.get("content")) &&
     row.get("rewards")?.canBeMetric === true &&
     (row.get("input_lengths") ?? row.get("generation_logprobs")) !== undefined,
   readPrompt: (row) => {
@@ -350,8 +346,8 @@ export const nemoRl = chatRows({
   },
   readTurns: (run, row) => {
     const turns = row.requireItems("content");
-    const other = turns.find(({ isText }) => !isText);
-    if (other !== undefined) throw new ConversionError("content contains a value that is not a string", other);
+    const nonText = turns.find(({ isText }) => !isText);
+    if (nonText !== undefined) throw new ConversionError("content contains a value that is not a string", nonText);
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
     return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : textChoice(run, turn)));
   },

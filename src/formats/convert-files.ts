@@ -42,8 +42,8 @@ interface BrokenRecord {
  */
 export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: Run) => {
   const { host, receipt, problems } = run;
-  const what = files.length === 1 ? files[0]?.name : `${files.length} files${run.isMixed ? ` of ${format.name}` : ""}`;
-  const name = `${what} (as groups)`;
+  const title = files.length === 1 ? files[0]?.name : `${files.length} files${run.isMixed ? ` of ${format.name}` : ""}`;
+  const name = `${title} (as groups)`;
   const formatRun = openFormatRun(files, run);
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host));
@@ -59,48 +59,48 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     at: RolloutPosition,
     { wrong, location, keys }: BrokenRecord,
   ): void => {
-    const own = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
-    const group = lines.addBroken(own, at, part?.span);
+    const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
+    const group = lines.addBroken(groupKey, at, part?.span);
     if (key === undefined) ungrouped.set(group, keys);
     const readAt = `${name}:${group.position + 1}`;
     problems.report("record-invalid", { format: format.name, wrong }, () => ({ ...location, readAt }));
   };
 
   /** Breaks the groups of a record that is not JSON, as far as the record is readable. */
-  const breakUnreadable = (cut: RawRecord, at: RolloutPosition): void => {
-    const { bytes, member } = cut;
-    const fault = cut.wrong === undefined ? requireFault(bytes) : undefined;
+  const breakUnreadable = (raw: RawRecord, at: RolloutPosition): void => {
+    const { bytes, member } = raw;
+    const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
     // If only NaN is wrong, the groups are known.
-    const whole = fault && Value.parsePython(bytes);
-    const start = fault && closeTruncated(bytes.subarray(0, fault.at));
-    const value = whole ?? (start && Value.parse(start));
-    let wrong = fault?.fault === "end" ? "it is cut off" : cut.wrong;
-    if (fault !== undefined && whole !== undefined) {
+    const lenient = fault && Value.parsePython(bytes);
+    const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
+    const value = lenient ?? (completeStart && Value.parse(completeStart));
+    let wrong = fault?.fault === "end" ? "it is cut off" : raw.wrong;
+    if (fault !== undefined && lenient !== undefined) {
       const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + 9)) ?? [];
       wrong = `${word} is not JSON`;
     }
-    const rollouts = value && convertRecord(converter, toSourceRecord(value, cut, at));
+    const rollouts = value && convertRecord(converter, toSourceRecord(value, raw, at));
     const keys = rollouts?.map(({ group }) => group) ?? [];
     if (value === undefined && member !== undefined) keys.push(converter.groupOfMember?.(member));
-    const location = locateByte(cut, fault?.at ?? 0);
+    const location = locateByte(raw, fault?.at ?? 0);
     for (const group of new Set(keys.length === 0 ? [undefined] : keys)) breakGroup({ group }, at, { wrong, location });
-    if (whole !== undefined) receipt?.addRecord({ format, file: at.file.name, value: whole, rollouts: undefined });
+    if (lenient !== undefined) receipt?.addRecord({ format, file: at.file.name, value: lenient, rollouts: undefined });
   };
 
-  const convertCut = (cut: RawRecord, at: RolloutPosition): void => {
-    const value = parseRecord(format, cut);
+  const convertRaw = (raw: RawRecord, at: RolloutPosition): void => {
+    const value = parseRecord(format, raw);
     if (value === undefined) {
-      breakUnreadable(cut, at);
+      breakUnreadable(raw, at);
       return;
     }
-    const rollouts = convertRecord(converter, toSourceRecord(value, cut, at));
+    const rollouts = convertRecord(converter, toSourceRecord(value, raw, at));
     if (rollouts === undefined) return;
     const keys = value.isText ? undefined : value.members().map(([key]) => key);
     for (const [position, rollout] of rollouts.entries()) {
       const { error, exception } = rollout;
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
       if (error === undefined) lines.add(rollout, value, { ...at, position });
-      else breakGroup(rollout, at, { wrong: error.message, location: locateInRecord(cut, error.value), keys });
+      else breakGroup(rollout, at, { wrong: error.message, location: locateInRecord(raw, error.value), keys });
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
     if (isConverted && knownKeys.length === 0) knownKeys = keys ?? [];
@@ -114,10 +114,15 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const possible = new Map([...ungrouped].filter(([, keys]) => keys === undefined || !isForeign(keys)));
     if (possible.size === 0) return;
     const members = groups.flatMap((group) =>
-      group.rollouts.map(({ file, record, span }) => {
-        const membership = { scope: file.scope, group: group.position, isUnknown: possible.has(group) };
-        return { ...membership, file, record, start: span?.start ?? 0, isJson: possible.get(group) !== undefined };
-      }),
+      group.rollouts.map(({ file, record, span }) => ({
+        scope: file.scope,
+        group: group.position,
+        isUnknown: possible.has(group),
+        file,
+        record,
+        start: span?.start ?? 0,
+        isJson: possible.get(group) !== undefined,
+      })),
     );
     members.sort((a, b) => a.file.position - b.file.position || a.record - b.record || a.start - b.start);
     for (const [position, by] of findAmbiguousGroups(members, true)) {
@@ -132,24 +137,24 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 
   try {
     if (converter.preview !== undefined) {
-      for await (const [cut, at] of readRecords(files, host)) {
-        const value = parseRecord(format, cut);
-        if (value !== undefined) converter.preview(toSourceRecord(value, cut, at));
+      for await (const [raw, at] of readRecords(files, host)) {
+        const value = parseRecord(format, raw);
+        if (value !== undefined) converter.preview(toSourceRecord(value, raw, at));
       }
     }
     const folderScopes = new Map<string, number>();
-    for await (const [cut, at] of readRecords(files, host)) {
+    for await (const [raw, at] of readRecords(files, host)) {
       // Documents of one record each share groups in their folder, as lines do in their file.
-      if (cut.isDocument === true) {
+      if (raw.isDocument === true) {
         const folder = dirname(at.file.name);
         at.file.scope = folderScopes.get(folder) ?? at.file.scope;
         folderScopes.set(folder, at.file.scope);
       }
-      convertCut(cut, at);
+      convertRaw(raw, at);
       if (lines.isFull()) await lines.flush();
     }
-    for (const { file: own, position, group, wrong } of converter.findFaults?.() ?? []) {
-      const file = files.find((one) => one.name === own);
+    for (const { file: fileName, position, group, wrong } of converter.findFaults?.() ?? []) {
+      const file = files.find((converted) => converted.name === fileName);
       if (file === undefined) continue;
       const location = { file: file.records.positionOf(position).label, path: [] };
       breakGroup({ group }, { file, record: position, position: -1 }, { wrong, location });
@@ -175,7 +180,7 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
     files: files.map((file) => file.name),
     readDocument: ({ file, member }, path) => {
       if (member === undefined) return documents.documentAt(file, path);
-      const records = files.find((one) => one.name === file)?.records;
+      const records = files.find(({ name }) => name === file)?.records;
       return documents.load(`${file}!${path}`, () => records?.readSibling?.(path));
     },
     usedRewards,
@@ -193,19 +198,19 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
 async function* readRecords(
   files: readonly ConvertedFile[],
   { signal }: Host,
-): AsyncGenerator<readonly [cut: RawRecord, at: RolloutPosition], void> {
+): AsyncGenerator<readonly [raw: RawRecord, at: RolloutPosition], void> {
   for (const file of files) {
     let record = 0;
     for await (const batch of file.records.batches()) {
-      for (const cut of batch) {
+      for (const raw of batch) {
         signal.throwIfAborted();
-        yield [cut, { file, record: record++, position: -1 }];
+        yield [raw, { file, record: record++, position: -1 }];
       }
     }
   }
 }
 
-/** Opens documents next to inputs and keeps the latest. Next to a remote file, only other inputs can be read. */
+/** Opens documents next to inputs, and caches the latest. Next to a remote file, only other inputs can be read. */
 export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();

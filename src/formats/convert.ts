@@ -57,18 +57,18 @@ export const convertInputs = async (
   const { rewards, hasReceipt } = options;
   const { byFormat, others } = await recognizeInputs(inputs, options);
   reportEmptyFolders(folders, { others, problems: inputs.problems });
-  const own = byFormat.get(ownFormat) ?? [];
+  const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
   // A remote file can be a document next to another, so unused files stay open, too.
-  const rest = sources.filter((source) => !own.includes(source));
+  const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
     const opened = await openFiles(files, format, { ...inputs, hasReceipt });
     if (opened.length > 0) formats.push({ format, files: opened });
   }
   if (formats.length === 0) {
-    await closeSources(rest);
-    return { sources: own, others };
+    await closeSources(otherSources);
+    return { sources: ownSources, others };
   }
   const groups: ConvertedGroup[] = [];
   const run: Run = {
@@ -79,28 +79,28 @@ export const convertInputs = async (
     receipt: hasReceipt ? openReceipt(() => listRecordMappings(groups)) : undefined,
     notes: new Map(),
     usedRewards: new Set(),
-    isMixed: formats.length + own.length > 1,
+    isMixed: formats.length + ownSources.length > 1,
   };
   const converted: Source[] = [];
   let unreadableRecords = 0;
   for (const { format, files } of formats) {
-    const { source, unreadable, ...one } = await convertFiles(files, format, run);
+    const { source, unreadable, groups: newGroups } = await convertFiles(files, format, run);
     converted.push(source);
-    for (const group of one.groups) groups.push(group);
+    for (const group of newGroups) groups.push(group);
     unreadableRecords += unreadable;
   }
-  // Their file may belong to another run.
+  // Only a note, because the file of rewards may be that of several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewards.has(id));
-  const named = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
-  const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${named}`;
+  const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
+  const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
   const [first] = converted;
   if (first !== undefined) {
-    const close = async (): Promise<void> => await closeSources([first, ...rest]);
+    const close = async (): Promise<void> => await closeSources([first, ...otherSources]);
     converted[0] = { ...first, bytes: { ...first.bytes, close } };
   }
   return {
-    sources: [...converted, ...own],
+    sources: [...converted, ...ownSources],
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       rewardFrom: rewards === undefined ? options.rewardFrom?.join(".") : "--rewards",

@@ -43,7 +43,7 @@ export interface Rollout {
   readonly index?: number | undefined;
   readonly trajectory?: OutputJson | undefined;
   readonly exception?: OutputJson | undefined;
-  /** Set if it cannot be converted. */
+  /** Why it cannot be converted. */
   readonly error?: ConversionError | undefined;
   /** Members of the group next to its trajectories. Those of the first rollout count. */
   readonly members?: readonly (readonly [key: string, value: OutputJson])[] | undefined;
@@ -114,8 +114,8 @@ export interface Format {
   recognizes(first: SourceRecord): boolean;
   open(run: FormatRun): Converter;
   /**
-   * Reasons why values are left out, each with paths that blanks separate; positions are `[]`. A path includes all below
-   * it, except what a longer path includes.
+   * Reasons why values are left out, each with paths that blanks separate; positions are `[]`. A path includes all
+   * below it, except what a longer path includes.
    */
   readonly leftOutReasons?: readonly (readonly [reason: string, paths: string])[];
   /** A list of rollouts in a record, such as `samples[]`. In its elements, the same reasons apply. */

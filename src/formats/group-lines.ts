@@ -57,7 +57,7 @@ const lineEnd = ({ exceptions, members }: ConvertedGroup): string =>
 const digestOf = ({ bytes, span: { start, end } }: Value): string =>
   hash("sha256", bytes.subarray(start, end), "binary");
 
-/** Opens lines, which are written in the order of the rollouts. At the end, separated rollouts of a group are joined. */
+/** Writes groups as lines, in the order of their rollouts. At the end, joins the separated rollouts of a group. */
 export const openGroupLines = (spool: Spool) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
@@ -69,13 +69,13 @@ export const openGroupLines = (spool: Spool) => {
   let isInOrder = true;
 
   const groupOf = (key: string, { scope }: ConvertedFile): ConvertedGroup => {
-    const own = `${scope} ${key}`;
-    const known = byKey.get(own);
-    if (known !== undefined) return known;
+    const scopedKey = `${scope} ${key}`;
+    const existing = byKey.get(scopedKey);
+    if (existing !== undefined) return existing;
     const empty = { isBroken: false, trajectories: 0, exceptions: "", members: "" };
     const group: ConvertedGroup = { position: groups.length, rollouts: [], ...empty };
     groups.push(group);
-    byKey.set(own, group);
+    byKey.set(scopedKey, group);
     return group;
   };
   const isFull = (): boolean => pending.length >= maxBufferedBytes;
@@ -87,8 +87,8 @@ export const openGroupLines = (spool: Spool) => {
   };
   const writeLine = async (group: ConvertedGroup, texts: Bytes): Promise<void> => {
     const trajectories: string[] = [];
-    for (const one of group.isBroken ? [] : group.rollouts) {
-      if (one.length > 0) trajectories.push((await readRange(texts, one)).toString("latin1"));
+    for (const rollout of group.isBroken ? [] : group.rollouts) {
+      if (rollout.length > 0) trajectories.push((await readRange(texts, rollout)).toString("latin1"));
     }
     pending += group.isBroken ? "!\n" : `${lineStart}${trajectories.join(",")}${lineEnd(group)}`;
   };
@@ -112,7 +112,7 @@ export const openGroupLines = (spool: Spool) => {
       pending += text;
       const digest = (rollout.identityValues ?? [part ?? record, ...documents]).map(digestOf).join("") + identity;
       const span = part === undefined || part.isWhole ? undefined : part.span;
-      // Without a spread, which needs twice the memory. There can be a million.
+      // Without a spread, because it needs twice the memory, and there can be a million rollouts.
       group.rollouts.push({ file, record: at, position, start, length: text.length, span, digest, index });
     },
 

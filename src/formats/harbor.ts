@@ -82,10 +82,10 @@ const trajectoryOf = (run: FormatRun, record: SourceRecord, rewards: Members): R
 
 /** Returns the reward with the key `reward`. @throws ConversionError if there are rewards, but all with other keys */
 const rewardIn = (value: Value, rewards: Members): Value | undefined => {
-  const own = rewards.find(([key]) => key === "reward")?.[1];
-  const [other] = rewards;
-  if (own !== undefined || other === undefined) return own;
+  const reward = rewards.find(([key]) => key === "reward")?.[1];
+  const [first] = rewards;
+  if (reward !== undefined || first === undefined) return reward;
   const names = rewards.map(([key]) => key).join(", ");
-  const wrong = `rewards contains ${names}, but not reward (pass --reward-from verifier_result.rewards.${other[0]})`;
+  const wrong = `rewards contains ${names}, but not reward (pass --reward-from verifier_result.rewards.${first[0]})`;
   throw new ConversionError(wrong, value.get("verifier_result", "rewards") ?? value);
 };

@@ -17,12 +17,12 @@ export const readMessages = (
   run: FormatRun,
   sample: Value,
 ): { readonly turns: readonly OutputJson[]; readonly tools: OutputJson | undefined } => {
-  const all = sample.requireItems("messages");
+  const messages = sample.requireItems("messages");
   const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));
   const attachments = openAttachments(sample);
   const outputOf = openOutputs(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
-  const turns = all.map((message) => toTurn(run, message, { attachments, outputOf }));
-  return { turns, tools: toolsOf(attachments, events, new Set(all.map(idOf))) };
+  const turns = messages.map((message) => toTurn(run, message, { attachments, outputOf }));
+  return { turns, tools: toolsOf(attachments, events, new Set(messages.map(idOf))) };
 };
 
 const idOf = (message: Value | undefined): string | undefined => message?.textAt("id");
@@ -41,11 +41,11 @@ const openOutputs = ({ find }: Attachments, outputs: readonly (Value | undefined
     const content = message?.get("content");
     return JSON.stringify([(content && (find(content) ?? content))?.data, message?.get("tool_calls")?.data]);
   };
-  for (const one of outputs.flatMap((output) => output?.items("choices") ?? [])) {
-    const message = one.get("message");
+  for (const sampledChoice of outputs.flatMap((output) => output?.items("choices") ?? [])) {
+    const message = sampledChoice.get("message");
     const id = idOf(message);
-    if (id === undefined) byContent.set(contentKey(message), one);
-    else if (!byId.has(id)) byId.set(id, one);
+    if (id === undefined) byContent.set(contentKey(message), sampledChoice);
+    else if (!byId.has(id)) byId.set(id, sampledChoice);
   }
   return (message: Value): Value | undefined => {
     const id = idOf(message);
@@ -135,8 +135,8 @@ const contentOf = (
     return thought === undefined ? [] : [{ part, thought, attachment: find(thought) }];
   });
   const thought = thoughts.map(({ thought, attachment }) => (attachment ?? thought).text ?? thought.raw).join("\n");
-  const of = thoughts.flatMap(({ part, thought, attachment }) => [thought, attachment, part.get("type")]);
-  const reasoning = thoughts.length === 0 ? given : literal(thought, ...of);
+  const origins = thoughts.flatMap(({ part, thought, attachment }) => [thought, attachment, part.get("type")]);
+  const reasoning = thoughts.length === 0 ? given : literal(thought, ...origins);
   const [first] = parts;
   const type = first?.get("type");
   const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
@@ -170,9 +170,9 @@ const maxReferenceBytes = 64;
 /** Replaces references by attachments; in older logs, by contents of the transcript. @throws ConversionError */
 const openAttachments = (sample: Value) => {
   const attachment = (id: string, at: Value): Value => {
-    const found = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
-    if (found?.isText !== true) throw new ConversionError(`the attachment ${id} is missing`, at);
-    return found;
+    const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
+    if (content?.isText !== true) throw new ConversionError(`the attachment ${id} is missing`, at);
+    return content;
   };
   const isLong = ({ span: { start, end } }: Value): boolean => end - start > maxReferenceBytes;
   const find = (value: Value): Value | undefined => {
@@ -187,9 +187,9 @@ const openAttachments = (sample: Value) => {
     const sources = [value];
     if (value.isScalar) return { raw: value.raw, sources };
     const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {
-      const found = attachment(id, value);
-      sources.push(found);
-      return found.raw;
+      const attached = attachment(id, value);
+      sources.push(attached);
+      return attached.raw;
     });
     return { raw, sources };
   };
@@ -209,13 +209,13 @@ const toolsOf = (
 ): OutputJson | undefined => {
   const tools = new Map<string, OutputJson>();
   for (const event of events) {
-    const isOwn = event.items("output", "choices").some((one) => ids.has(idOf(one.get("message"))));
+    const isOwn = event.items("output", "choices").some((item) => ids.has(idOf(item.get("message"))));
     for (const tool of isOwn ? event.items("tools") : []) {
       const name = tool.get("name");
       if (name?.text === undefined || tools.has(name.text)) continue;
       const [description, parameters] = ["description", "parameters"].map((key) => {
-        const own = tool.get(key);
-        return own && resolved(own);
+        const value = tool.get(key);
+        return value && resolved(value);
       });
       tools.set(name.text, { type: "function", function: { name, description, parameters } });
     }

@@ -109,8 +109,8 @@ const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0,
 
 const metricsOf = (run: FormatRun, scores: Scores): readonly Member[] => {
   const metricOf = (value: Value) => (value.canBeMetric ? value : numberOf(run, value));
-  return [...scores].flatMap(([name, own]): readonly Member[] => {
-    const value = own.get("value");
+  return [...scores].flatMap(([name, score]): readonly Member[] => {
+    const value = score.get("value");
     if (value?.isObject === true) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
     return value === undefined ? [] : [[`scores.${name}`, metricOf(value)]];
   });
@@ -118,9 +118,9 @@ const metricsOf = (run: FormatRun, scores: Scores): readonly Member[] => {
 
 /** Returns the scores by name. Older logs have one score, with its name in the results. */
 const scoresOf = (sample: Value, log: Value | undefined): Scores => {
-  const own = sample.get("scores");
+  const scores = sample.get("scores");
   const older = sample.get("score");
-  if (own !== undefined || older === undefined) return new Map(own?.members());
+  if (scores !== undefined || older === undefined) return new Map(scores?.members());
   const name = log?.get("results", "scorer", "name") ?? log?.get("results", "scores", 0, "name");
   return new Map([[name?.text ?? "score", older]]);
 };
@@ -137,8 +137,8 @@ const metadataOf = (
   };
   add("limit", sample.get("limit", "type"), "limit.type");
   for (const [key, value] of sample.flatMembers("metadata")) add(key, value, `metadata.${key}`);
-  for (const [name, own] of scores) {
-    const value = own.get("value");
+  for (const [name, score] of scores) {
+    const value = score.get("value");
     if (value?.text !== undefined && !grades.has(value.text)) add(`scores.${name}`, value, `scores.${name}.value`);
   }
   add("task", log?.get("eval", "task"), "eval.task");

@@ -45,11 +45,11 @@ export const toTurns = (
   let open: readonly string[] = [];
   return messages.map((message, at) => {
     if (message.textAt("role") === "tool") {
-      const own = message.textAt("tool_call_id");
-      const id = own ?? open[0];
+      const recordedId = message.textAt("tool_call_id");
+      const id = recordedId ?? open[0];
       if (id === undefined) throw new ConversionError("tool_call_id is missing, and no call is unanswered", message);
-      open = open.filter((one) => one !== id);
-      if (own !== undefined) return toChatMessage(message, false);
+      open = open.filter((openId) => openId !== id);
+      if (recordedId !== undefined) return toChatMessage(message, false);
       run.note("assigned results without tool_call_id to the calls in order");
       const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
       return replaceMembers(message, { tool_call_id: id, ...nullCalls });
@@ -76,9 +76,9 @@ export const toChatMessage = (message: Value, isSampled: boolean): OutputJson =>
 
 /** Returns the calls of a message: its own list if they are complete; undefined if it has none. */
 export const toToolCalls = (message: Value): OutputJson | undefined => {
-  const own = message.items("tool_calls");
-  const calls = own.map((call) => toToolCall(call));
-  return calls.every((call, at) => call === own[at]) && own.length > 0
+  const items = message.items("tool_calls");
+  const calls = items.map((call) => toToolCall(call));
+  return calls.every((call, at) => call === items[at]) && items.length > 0
     ? message.get("tool_calls")
     : listUnlessEmpty(calls);
 };
@@ -87,23 +87,24 @@ export const toToolCalls = (message: Value): OutputJson | undefined => {
 export const unwrapJson = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
 /**
- * Returns a call unchanged if it is `{id, type, function: {name, arguments}}`. Completes a flat `{id, name, arguments}`,
- * a call without a type, and a string that contains either. Arguments that are an object become a string.
+ * Returns a call unchanged if it is `{id, type, function: {name, arguments}}`. Completes a flat
+ * `{id, name, arguments}`, a call without a type, and a string that contains either. Arguments that are an object
+ * become a string.
  * @param id replaces the id of the call
  */
 export const toToolCall = (call: Value, id?: OutputJson): OutputJson => {
-  const own = unwrapJson(call);
-  const fn = own.get("function");
+  const unwrapped = unwrapJson(call);
+  const fn = unwrapped.get("function");
   const isNested = fn?.isObject === true;
-  const name = isNested ? fn.get("name") : (own.get("name") ?? fn);
-  const args = (isNested ? fn : own).get("arguments");
-  const isComplete = own === call && isNested && own.get("type") !== undefined && args?.isText === true;
+  const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
+  const args = (isNested ? fn : unwrapped).get("arguments");
+  const isComplete = unwrapped === call && isNested && unwrapped.get("type") !== undefined && args?.isText === true;
   if (isComplete || name === undefined) return call;
   return {
-    id: id ?? own.get("id"),
-    type: own.get("type") ?? "function",
+    id: id ?? unwrapped.get("id"),
+    type: unwrapped.get("type") ?? "function",
     function: { name, arguments: toArguments(args), ...omitKeys(fn, ["name", "arguments"]) },
-    ...omitKeys(own, ["id", "type", "function", "name", "arguments"]),
+    ...omitKeys(unwrapped, ["id", "type", "function", "name", "arguments"]),
   };
 };
 
@@ -133,15 +134,16 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
 };
 
 /**
- * Converts logprobs with token ids to those of a choice, and keeps their digits. Trainers read the id in `token_id:<n>`.
+ * Converts logprobs with token ids to those of a choice, and keeps their digits. Trainers read the id in
+ * `token_id:<n>`.
  * @throws ConversionError if an id is missing, or a value is not a number
  */
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): OutputJson => {
-  const own = logprobs.items();
-  if (own.length !== ids.length) {
-    throw new ConversionError(`${own.length} logprobs do not match ${ids.length} sampled tokens`, logprobs);
+  const values = logprobs.items();
+  if (values.length !== ids.length) {
+    throw new ConversionError(`${values.length} logprobs do not match ${ids.length} sampled tokens`, logprobs);
   }
-  const tokens = own.map((logprob, at) => {
+  const tokens = values.map((logprob, at) => {
     const id = ids[at];
     if (!logprob.isNumber) throw new ConversionError("a logprob is not a number", logprob);
     if (id?.isNumber !== true) throw new ConversionError("a token id is not a number", id ?? logprob);

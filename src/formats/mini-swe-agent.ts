@@ -26,9 +26,10 @@ export const miniSweAgent: Format = {
   ],
 };
 
-/** The prompts of all versions match this. */
+/** A command that the prompts of all versions contain. */
 const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
 
+/** Messages at the start that can be prompts. */
 const maxPrompts = 2;
 
 export const miniSweAgentMessages: Format = {
@@ -72,8 +73,8 @@ const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
   const role = message.require("role").text;
   if (role === "assistant") return sampledTurn(run, message);
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
-  const refused = message.get("extra", "response");
-  if (refused !== undefined) run.skip(refused, "a response with a format error, which the agent did not see again");
+  const rejected = message.get("extra", "response");
+  if (rejected !== undefined) run.skip(rejected, "a response with a format error, which the agent did not see again");
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 

@@ -49,9 +49,9 @@ const openRows = (run: FormatRun): Converter => {
         firstResults.set(id, place);
         return [trajectoryOf(run, value)];
       }
-      const settled = firstResults.get(id) ?? place;
-      firstResults.set(id, settled);
-      if (settled !== place) return run.skip(value, "a failed attempt at a rollout that succeeded, or failed before");
+      const first = firstResults.get(id) ?? place;
+      firstResults.set(id, first);
+      if (first !== place) return run.skip(value, "a failed attempt at a rollout that succeeded, or failed before");
       return [{ exception: buildFailure(value) }];
     },
   };

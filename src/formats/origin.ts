@@ -50,13 +50,13 @@ export const openFiles = async (
 };
 
 /** Parses a record; undefined if it is not JSON. The bytes of a row are composed only if `jsonColumns` needs them. */
-export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, cut: RawRecord): Value | undefined => {
-  if (cut.wrong !== undefined) return undefined;
-  if (cut.columns !== undefined && jsonColumns !== undefined) {
-    const { bytes, texts } = extractTexts(cut.columns, jsonColumns);
+export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: RawRecord): Value | undefined => {
+  if (raw.wrong !== undefined) return undefined;
+  if (raw.columns !== undefined && jsonColumns !== undefined) {
+    const { bytes, texts } = extractTexts(raw.columns, jsonColumns);
     return Value.parse(bytes, { texts });
   }
-  return hasNonFinite === true ? Value.parsePython(cut.bytes) : Value.parse(cut.bytes);
+  return hasNonFinite === true ? Value.parsePython(raw.bytes) : Value.parse(raw.bytes);
 };
 
 export const toSourceRecord = (
@@ -82,18 +82,18 @@ export const createOrigin = (input: ConvertedInput): Origin => {
     files: files.map(({ name }) => name),
     isBroken: (line) => groups[line - 1]?.isBroken === true,
     digestOf: (line, kept) => {
-      const all = rolloutsOf(line);
-      const trajectories = all.filter(({ length }) => length > 0);
+      const rollouts = rolloutsOf(line);
+      const trajectories = rollouts.filter(({ length }) => length > 0);
       const selected = new Set(kept?.map((at) => trajectories[at]));
-      const own = kept === undefined ? all : all.filter((one) => one.length === 0 || selected.has(one));
+      const chosen = kept === undefined ? rollouts : rollouts.filter((item) => item.length === 0 || selected.has(item));
       // Sorted, because the order of the records does not change the group.
-      const digests = own.map(({ digest }) => digest).sort();
+      const digests = chosen.map(({ digest }) => digest).sort();
       return hash("sha256", digests.join("\n"), "buffer");
     },
     positionOf: (line) => {
       const [first] = rolloutsOf(line);
-      const { label, line: own } = first?.file.records.positionOf(first.record) ?? { label: "the input", line: 1 };
-      return { file: label, line: own };
+      const record = first?.file.records.positionOf(first.record) ?? { label: "the input", line: 1 };
+      return { file: record.label, line: record.line };
     },
     locationOf: async (line, path) => await locateValue(input, rolloutsOf(line), path),
     recordsOf: async (line) => await readRecords(input, rolloutsOf(line)),
@@ -118,31 +118,31 @@ const locateValue = async (
 ): Promise<ProblemLocation> => {
   const [key, position] = path;
   const isException = key === "exceptions";
-  const candidates = rollouts.filter((one) => (one.length === 0) === isException && one.position >= 0);
-  const one = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
-  const { cut, value, rollout } = await convertAgain(input, one);
-  if (cut === undefined || value === undefined) return {};
+  const candidates = rollouts.filter((written) => (written.length === 0) === isException && written.position >= 0);
+  const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
+  const { raw, value, rollout } = await convertAgain(input, written);
+  if (raw === undefined || value === undefined) return {};
   const json = rollout?.trajectory ?? rollout?.exception;
-  const found = json === undefined || path.length < 2 ? undefined : findSource(json, path.slice(2));
-  return locateInRecord(cut, found?.value ?? rollout?.part ?? value, found?.rest);
+  const source = json === undefined || path.length < 2 ? undefined : findSource(json, path.slice(2));
+  return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
 };
 
 const convertAgain = async ({ format, converter }: ConvertedInput, written: WrittenRollout | undefined) => {
-  const cut = await written?.file.records.reread(written.record);
-  const value = cut && parseRecord(format, cut);
-  const rollouts = written && value && convertRecord(converter, toSourceRecord(value, cut, written));
-  return { cut, value, rollout: rollouts?.[written?.position ?? 0] };
+  const raw = await written?.file.records.reread(written.record);
+  const value = raw && parseRecord(format, raw);
+  const rollouts = written && value && convertRecord(converter, toSourceRecord(value, raw, written));
+  return { raw, value, rollout: rollouts?.[written?.position ?? 0] };
 };
 
-/** Returns the records of a group, or their parts, and the documents next to them: one line each, each once. */
+/** Returns the records of a group, or their parts, and the documents next to them, each once and on one line. */
 const readRecords = async (input: ConvertedInput, rollouts: readonly WrittenRollout[]): Promise<readonly Buffer[]> => {
   const byPart = new Map(rollouts.map((one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one]));
   const lines: Buffer[] = [];
   const documents = new Set<string>();
-  for (const one of byPart.values()) {
-    const { cut, rollout } = await convertAgain(input, one);
-    if (cut === undefined || cut.wrong !== undefined) continue;
-    lines.push(replaceLineEnds(Buffer.from(cut.bytes.subarray(one.span?.start, one.span?.end))));
+  for (const item of byPart.values()) {
+    const { raw, rollout } = await convertAgain(input, item);
+    if (raw === undefined || raw.wrong !== undefined) continue;
+    lines.push(replaceLineEnds(Buffer.from(raw.bytes.subarray(item.span?.start, item.span?.end))));
     for (const { document = "", bytes } of rollout?.documents ?? []) {
       if (!documents.has(document)) lines.push(replaceLineEnds(Buffer.from(bytes)));
       documents.add(document);
@@ -152,11 +152,11 @@ const readRecords = async (input: ConvertedInput, rollouts: readonly WrittenRoll
 };
 
 /** Locates a value in a record. @param rest the path from the value */
-export const locateInRecord = (cut: RawRecord, value: Value, rest: Path = []): ProblemLocation => {
+export const locateInRecord = (raw: RawRecord, value: Value, rest: Path = []): ProblemLocation => {
   const { document } = value;
   const path = [...value.path, ...rest];
   if (document !== undefined) return { file: document, line: 1, path };
-  return { file: cut.label, ...(cut.isComposed === true ? {} : { line: cut.line }), path };
+  return { file: raw.label, ...(raw.isComposed === true ? {} : { line: raw.line }), path };
 };
 
 /** Locates a byte of a record that is not JSON. */

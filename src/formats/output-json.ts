@@ -13,7 +13,7 @@ class JsonLiteral {
   }
 }
 
-/** A member of an object, unless it is undefined. */
+/** A member of an object; absent if its value is undefined. */
 export type Member = readonly [key: string, value: OutputJson | undefined];
 
 /** An object with keys of a record, in their order. A JavaScript object sorts keys that are numbers. */
@@ -56,13 +56,13 @@ export const unindentJson = (json: string): string =>
 export const objectFrom = (members: Iterable<Member>): OutputJson => new RecordObject([...members]);
 
 export const objectUnlessEmpty = (members: Iterable<Member>): OutputJson | undefined => {
-  const own = [...members].filter(([, value]) => value !== undefined);
-  return own.length === 0 ? undefined : new RecordObject(own);
+  const present = [...members].filter(([, value]) => value !== undefined);
+  return present.length === 0 ? undefined : new RecordObject(present);
 };
 
 /** Replaces or adds members of an object; undefined removes a member. */
-export const replaceMembers = (value: Value, own: PlainObject): OutputJson =>
-  objectFrom(new Map<string, OutputJson | undefined>([...value.members(), ...Object.entries(own)]));
+export const replaceMembers = (value: Value, replacements: PlainObject): OutputJson =>
+  objectFrom(new Map<string, OutputJson | undefined>([...value.members(), ...Object.entries(replacements)]));
 
 export const listUnlessEmpty = (values: readonly OutputJson[]): OutputJson | undefined =>
   values.length === 0 ? undefined : values;
@@ -90,12 +90,12 @@ export const findSource = (
   if (source !== undefined) return { value: source, rest: [] };
   const [key, ...rest] = path;
   const children = childrenOf(json);
-  const child = children.find(([own]) => own === key);
+  const child = children.find(([childKey]) => childKey === key);
   if (child !== undefined) return findSource(child[1], rest);
   // For a missing member, the first source of the object.
-  for (const [, other] of children) {
-    const found = findSource(other, []);
-    if (found !== undefined) return found;
+  for (const [, descendant] of children) {
+    const childSource = findSource(descendant, []);
+    if (childSource !== undefined) return childSource;
   }
   return undefined;
 };
@@ -105,7 +105,7 @@ export const toLine = (json: OutputJson): string => compose(json).replaceAll("\n
 
 const compose = (json: OutputJson): string => {
   if (json instanceof Value) return json.bytes.toString("latin1", json.span.start, json.span.end);
-  if (json instanceof JsonLiteral) return toBytes(json.json);
+  if (json instanceof JsonLiteral) return toByteText(json.json);
   if (typeof json === "string") return quoteText(json);
   if (json === null || typeof json === "number") return String(json);
   if (isList(json)) return `[${json.map(compose).join(",")}]`;
@@ -117,16 +117,16 @@ const compose = (json: OutputJson): string => {
   return `{${members}}`;
 };
 
-/** Keys and texts of formats as JSON, because each trajectory repeats them. */
+/** Cached JSON of keys and texts of formats, because each trajectory repeats them. */
 const quotedTexts = new Map<string, string>();
 const maxQuotedTexts = 2 ** 10;
 
 const quoteText = (text: string): string => {
-  const json = quotedTexts.get(text) ?? toBytes(JSON.stringify(text));
+  const json = quotedTexts.get(text) ?? toByteText(JSON.stringify(text));
   if (quotedTexts.size < maxQuotedTexts) quotedTexts.set(text, json);
   return json;
 };
 
 /** Returns a text with one character for each byte of its UTF-8. */
-const toBytes = (text: string): string =>
+const toByteText = (text: string): string =>
   Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString("latin1");

@@ -74,9 +74,9 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
   };
   const countLeaf = (file: string, path: string, { list, text }: Outcome): void => {
     const key = `${file} ${path} ${text}`;
-    const known = lists[list].get(key);
-    if (known === undefined) lists[list].set(key, { file, path, text, count: 1 });
-    else known.count++;
+    const existing = lists[list].get(key);
+    if (existing === undefined) lists[list].set(key, { file, path, text, count: 1 });
+    else existing.count++;
   };
 
   return {
@@ -99,18 +99,18 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
         if (rollouts === undefined) return unconverted;
         return rollouts.length === 0 ? "the record is not a rollout" : findReason(format, path);
       };
-      const countAll = (file: string, own: Value, path: string, inherited: Outcome | undefined): void => {
-        const outcome = outcomes.get(own.id) ?? inherited;
-        const children = [...own.items().entries(), ...own.members()];
+      const countAll = (file: string, current: Value, path: string, inherited: Outcome | undefined): void => {
+        const outcome = outcomes.get(current.id) ?? inherited;
+        const children = [...current.items().entries(), ...current.members()];
         for (const [key, child] of children) {
           const below = outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
           countAll(file, child, joinPath(path, key), below);
         }
         if (children.length > 0) return;
         // The values in a string with parsed JSON count, unless the string itself has a target.
-        const inner = outcome === undefined || outcome.list === "left_out" ? own.cachedEmbeddedJson : undefined;
+        const inner = outcome === undefined || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
         if (inner !== undefined) countAll(file, inner, path, outcome);
-        else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, own) });
+        else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, current) });
       };
       countAll(file, value, "", undefined);
       for (const document of rollouts?.flatMap((rollout) => rollout.documents ?? []) ?? []) {
@@ -149,13 +149,13 @@ const joinPath = (path: string, key: string | number): string => {
 
 /** Returns the reason of the longest path that includes a value. */
 const findReason = ({ leftOutReasons = [], rolloutList }: Format, path: string): string => {
-  const inside = rolloutList !== undefined && path.startsWith(rolloutList) ? path.slice(rolloutList.length + 1) : path;
-  let found = { reason: "the interface has no field for it", length: 0 };
+  const tail = rolloutList !== undefined && path.startsWith(rolloutList) ? path.slice(rolloutList.length + 1) : path;
+  let best = { reason: "the interface has no field for it", length: 0 };
   for (const [reason, paths] of leftOutReasons) {
-    for (const own of paths.split(" ")) {
-      const includes = inside.startsWith(own) && ["", ".", "["].includes(inside.charAt(own.length));
-      if (includes && own.length > found.length) found = { reason, length: own.length };
+    for (const prefix of paths.split(" ")) {
+      const isIncluded = tail.startsWith(prefix) && ["", ".", "["].includes(tail.charAt(prefix.length));
+      if (isIncluded && prefix.length > best.length) best = { reason, length: prefix.length };
     }
   }
-  return found.reason;
+  return best.reason;
 };

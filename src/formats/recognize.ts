@@ -89,11 +89,11 @@ const recognizeInput = async (
   const candidates = given === undefined ? await loadFormats() : [given];
   const { formats, unreadable } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
   // A file in rollcall's format does not have another one.
-  const own = given === undefined ? formats : formats.filter((one) => one === given);
+  const matching = given === undefined ? formats : formats.filter((format) => format === given);
   const kind = `${data?.kind} that cannot be read (${unreadable})`;
   const broken = data && unreadable !== undefined ? { kind, instead: "write or copy the file again" } : data;
   const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
-  return { source, formats: own, rejection: own.length === 0 ? broken : undefined, damagedKind };
+  return { source, formats: matching, rejection: matching.length === 0 ? broken : undefined, damagedKind };
 };
 
 const hasName = ({ filePattern }: Format, { name }: Source): boolean => filePattern?.test(name) === true;
@@ -106,21 +106,21 @@ const addFormatsByName = (
   inputs: readonly RecognizedInput[],
   given: Format | undefined,
 ): readonly RecognizedInput[] => {
-  const found = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
+  const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
   return inputs.map((input) => {
     const { source, damagedKind: kind, rejection } = input;
     if (input.formats.length > 0 || (kind === undefined && rejection !== undefined)) return input;
-    const formats = [...found].filter((one) => (kind === undefined ? hasName(one, source) : one.records[kind]));
+    const formats = [...known].filter((one) => (kind === undefined ? hasName(one, source) : one.records[kind]));
     return formats.length === 1 ? { source, formats } : input;
   });
 };
 
 /** Drops the files in folders that are parts of other inputs. */
 const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput[] => {
-  const found = inputs.flatMap(({ formats }) => formats);
+  const known = inputs.flatMap(({ formats }) => formats);
   const parts = new Set(
-    inputs.flatMap(({ source, formats: [own] }) => {
-      const format = own ?? found.find((one) => hasName(one, source));
+    inputs.flatMap(({ source, formats: [firstFormat] }) => {
+      const format = firstFormat ?? known.find((candidate) => hasName(candidate, source));
       return (format?.partFolders ?? []).map((folder) => join(dirname(source.name), folder));
     }),
   );
@@ -149,17 +149,17 @@ const matchFormats = async (
       container === undefined
         ? readFirstRecords(source, maxUnpackedBytes)
         : // All formats have the same records in such a file.
-          readFirstCuts(source, formats[0]?.records ?? {}, maxUnpackedBytes);
-    for await (const cut of first) {
-      const { member, wrong, kind, value = wrong === undefined ? Value.parse(cut.bytes) : undefined } = cut;
+          readRawRecords(source, formats[0]?.records ?? {}, maxUnpackedBytes);
+    for await (const raw of first) {
+      const { member, wrong, kind, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
       unreadable = value === undefined ? (wrong ?? noJson) : undefined;
       if (value === undefined) continue;
-      const found = formats.filter(
+      const matching = formats.filter(
         (format) =>
           (kind === undefined || kind === format.records.text) &&
           format.recognizes({ value, file, position: 0, member }),
       );
-      if (found.length > 0 || container !== undefined) return { formats: found };
+      if (matching.length > 0 || container !== undefined) return { formats: matching };
     }
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput) || container === undefined) throw thrown;
@@ -190,33 +190,33 @@ async function* readFirstRecords(source: Source, maxUnpackedBytes: number): Asyn
   const { bytes } = source;
   const isList = /^[\s\ufeff]*\[/.test(readHead(bytes, sniffedBytes).toString("utf8"));
   let count = 0;
-  let isLines = false;
-  for await (const cut of readFirstCuts(source, { text: "lines" }, maxUnpackedBytes)) {
-    const value = Value.parsePython(Buffer.from(cut.bytes));
-    const isWhole = cut.isDocument === true || (count === 0 && cut.start + cut.bytes.length >= bytes.size - 2);
+  let hasLines = false;
+  for await (const raw of readRawRecords(source, { text: "lines" }, maxUnpackedBytes)) {
+    const value = Value.parsePython(Buffer.from(raw.bytes));
+    const isWhole = raw.isDocument === true || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
     if (value?.isObject === true || (value !== undefined && isWhole)) {
-      yield isWhole ? { ...cut, value } : { ...cut, value, kind: "lines" };
+      yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
       // An indented document can have an object on a line, and a list is a document too.
-      isLines ||= count === 0 && !isList;
+      hasLines ||= count === 0 && !isList;
     }
     if (isWhole || ++count === maxFirstLines) break;
   }
-  if (isLines || bytes.size > maxDocumentBytes) return;
-  for await (const cut of readFirstCuts(source, { text: "document" }, maxUnpackedBytes)) {
-    const value = Value.parsePython(cut.bytes);
-    if (value !== undefined) yield { ...cut, value, kind: "document" };
+  if (hasLines || bytes.size > maxDocumentBytes) return;
+  for await (const raw of readRawRecords(source, { text: "document" }, maxUnpackedBytes)) {
+    const value = Value.parsePython(raw.bytes);
+    if (value !== undefined) yield { ...raw, value, kind: "document" };
   }
 }
 
 /** Returns the records of a source, which stays open. */
-async function* readFirstCuts(
+async function* readRawRecords(
   source: Source,
   records: RecordKinds,
   maxUnpackedBytes: number,
 ): AsyncGenerator<FirstRecord, void> {
   const unclosed = { ...source, bytes: { ...source.bytes, close: async () => undefined } };
-  const own = await openRecords(unclosed, { records }, maxUnpackedBytes);
-  const first = await own.readFirst?.();
+  const opened = await openRecords(unclosed, { records }, maxUnpackedBytes);
+  const first = await opened.readFirst?.();
   if (first !== undefined) yield first;
-  if (own.readFirst === undefined) for await (const batch of own.batches()) yield* batch;
+  if (opened.readFirst === undefined) for await (const batch of opened.batches()) yield* batch;
 }

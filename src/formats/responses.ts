@@ -20,11 +20,11 @@ export const convertInput = (run: FormatRun, input: Value): readonly OutputJson[
 export const convertOutput = (run: FormatRun, response: Value): readonly OutputJson[] => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
-  const cut = response.get("incomplete_details", "reason");
+  const cutReason = response.get("incomplete_details", "reason");
   return parts.map((part) => {
     if (!isTurn(part)) return convertItem(part);
-    const isCut = part === last && cut?.text === "max_output_tokens";
-    const finish = isCut ? literal("length", cut) : deriveFinish(run, callsIn(part).length > 0);
+    const isCut = part === last && cutReason?.text === "max_output_tokens";
+    const finish = isCut ? literal("length", cutReason) : deriveFinish(run, callsIn(part).length > 0);
     return choice(mergeTurn(part), finish, logprobsIn(part));
   });
 };
@@ -54,7 +54,7 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
     } else if (["message", "reasoning", "function_call"].includes(type)) {
       // Reasoning before a second message belongs to its turn.
       if (type === "message" && turn.some(isMessage)) {
-        end(turn.length - 1 - turn.findLastIndex((one) => !isReasoning(one)));
+        end(turn.length - 1 - turn.findLastIndex((part) => !isReasoning(part)));
       }
       turn.push(item);
       if (item.get("generation_token_ids") !== undefined) end();
@@ -91,8 +91,8 @@ const textsIn = (parts: Value | undefined): readonly Value[] =>
   (parts?.items() ?? []).flatMap((part) => part.get("text") ?? []);
 
 const reasoningIn = (item: Value): readonly Value[] => {
-  const own = textsIn(item.get("content"));
-  return own.length > 0 ? own : textsIn(item.get("summary"));
+  const texts = textsIn(item.get("content"));
+  return texts.length > 0 ? texts : textsIn(item.get("summary"));
 };
 
 const callOf = (call: Value): OutputJson =>

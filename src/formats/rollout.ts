@@ -75,7 +75,7 @@ interface RewardQuery {
   readonly own?: () => OutputJson | undefined;
 }
 
-/** Finds the reward of a rollout: by the user's option, else its own. @throws ConversionError */
+/** Finds the reward of a rollout: by the user's option, otherwise in the record. @throws ConversionError */
 export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom !== undefined) {
@@ -84,17 +84,17 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
     const reward = value && (toReward(run, value) ?? toNumber(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
     const found = value === undefined ? "nothing" : "no number";
-    const others = describeNumbers(record, rewardFrom);
-    throw new ConversionError(`--reward-from finds ${found} at ${path} (${others})`, value ?? record);
+    const alternatives = describeNumbers(record, rewardFrom);
+    throw new ConversionError(`--reward-from finds ${found} at ${path} (${alternatives})`, value ?? record);
   }
   if (rewards !== undefined) {
     const names = ids.flatMap((id) => (id === undefined ? [] : typeof id === "string" ? id : (id.text ?? id.raw)));
-    const found = names.find((name) => rewards.has(name));
-    const json = found === undefined ? undefined : rewards.get(found);
-    if (found === undefined || json === undefined) {
+    const usedName = names.find((name) => rewards.has(name));
+    const json = usedName === undefined ? undefined : rewards.get(usedName);
+    if (usedName === undefined || json === undefined) {
       throw new ConversionError(`--rewards has no reward for ${names.join(" or ") || "this rollout"}`, record);
     }
-    run.usedRewards.add(found);
+    run.usedRewards.add(usedName);
     return { reward: rawLiteral(json, []), identity: `reward ${json}` };
   }
   const reward = own?.();
@@ -121,7 +121,7 @@ const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
 export const requireReward = (record: Value, key: string): Value | undefined => {
   const value = record.get(key);
   if (value === undefined || value.canBeMetric) return value;
-  const [path] = listPaths(value, (one) => one.canBeMetric);
+  const [path] = listPaths(value, ({ canBeMetric }) => canBeMetric);
   if (path !== undefined)
     throw new ConversionError(`${key} is an object, not a number (pass --reward-from ${key}.${path})`, value);
   if (value.isList)
@@ -133,28 +133,29 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
 export const missingReward = (record: Value, path = "<path>"): ConversionError =>
   new ConversionError(`the reward is missing (pass --reward-from ${path}, or --rewards <file>)`, record);
 
+/** Limits of the search for numbers that an error names. */
 const maxSearchDepth = 4;
 const maxSearchedValues = 200;
 const maxNamedPaths = 4;
 
 const listPaths = (record: Value, matches: (value: Value) => boolean): readonly string[] => {
-  const found: string[] = [];
+  const paths: string[] = [];
   let level = record.members();
   for (let depth = 0; depth < maxSearchDepth; depth++) {
-    found.push(...level.filter(([, value]) => matches(value)).map(([path]) => path));
+    paths.push(...level.filter(([, value]) => matches(value)).map(([path]) => path));
     const searched = level.slice(0, maxSearchedValues);
     level = searched.flatMap(([path, value]) => value.members().map(([key, one]) => [`${path}.${key}`, one] as const));
   }
-  return found;
+  return paths;
 };
 
 /** Names the numbers of a record, or its lists of numbers if the path ends with a position, the most similar first. */
 const describeNumbers = (record: Value, path: Path): string => {
   const isOfList = typeof path.at(-1) === "number";
-  const found = listPaths(record, (value) => (isOfList ? value.get(0) : value)?.isNumber === true);
-  const near = findNearest(path.slice(0, isOfList ? -1 : undefined).join("."), found);
-  const named = [...new Set([near ?? [], found].flat())].slice(0, maxNamedPaths).map(shortName);
+  const paths = listPaths(record, (value) => (isOfList ? value.get(0) : value)?.isNumber === true);
+  const near = findNearest(path.slice(0, isOfList ? -1 : undefined).join("."), paths);
+  const named = [...new Set([near ?? [], paths].flat())].slice(0, maxNamedPaths).map(shortName);
   if (named.length === 0) return "the record has no numbers";
-  const more = found.length > named.length ? ` and ${found.length - named.length} more` : "";
+  const more = paths.length > named.length ? ` and ${paths.length - named.length} more` : "";
   return `${isOfList ? "lists of numbers" : "numbers"}: ${named.join(", ")}${more}`;
 };

@@ -112,12 +112,12 @@ const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
 
 const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
   const messages = simulation.requireItems("messages");
-  const all = messages.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
-  const opening = all.findIndex((message) => message.textAt("role") !== "system");
-  if (all[0]?.textAt("role") !== "system") {
+  const singleMessages = messages.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
+  const opening = singleMessages.findIndex((message) => message.textAt("role") !== "system");
+  if (singleMessages[0]?.textAt("role") !== "system") {
     run.note("the agent's system prompt is not recorded, so the messages begin without it");
   }
-  return all.flatMap((message, at) => turnOf(run, message, at === opening));
+  return singleMessages.flatMap((message, at) => turnOf(run, message, at === opening));
 };
 
 const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly OutputJson[] => {
@@ -138,15 +138,15 @@ const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJs
   const raw = message.get("raw_data");
   const calls = toToolCalls(message);
   const content = message.get("content") ?? null;
-  const whole = { role: message.get("role"), content, tool_calls: calls };
-  if (raw === undefined && isOpening && calls === undefined) return whole;
-  const given = [raw, raw?.get("choices", 0)].find(isChoice);
-  if (given !== undefined) {
+  const turn = { role: message.get("role"), content, tool_calls: calls };
+  if (raw === undefined && isOpening && calls === undefined) return turn;
+  const providerChoice = [raw, raw?.get("choices", 0)].find(isChoice);
+  if (providerChoice !== undefined) {
     run.leaveOut(message, "the choice in raw_data repeats it");
-    return given;
+    return providerChoice;
   }
   const finish = raw?.get("choices", 0, "finish_reason");
-  return choice(whole, finish?.isText === true ? finish : deriveFinish(run, calls !== undefined));
+  return choice(turn, finish?.isText === true ? finish : deriveFinish(run, calls !== undefined));
 };
 
 const isChoice = (value: Value | undefined): boolean =>

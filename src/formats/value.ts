@@ -26,7 +26,7 @@ interface JsonText {
   readonly nested: Map<number, Value | undefined>;
 }
 
-/** Limits the ids of texts, so that ids of values are exact. */
+/** Limits the ids of texts, so that ids of values are exact (below 2^53). */
 const maxTexts = 2 ** 20;
 let textCount = 0;
 
@@ -63,9 +63,9 @@ export class Value {
   ): Value | undefined {
     const table = readTable(bytes);
     if (table === undefined) return undefined;
-    const own = newText(table, document);
-    for (const [key, text] of texts ?? []) own.texts.set(findMemberNode(table, 0, key) ?? 0, text);
-    return new Value(own, 0);
+    const jsonText = newText(table, document);
+    for (const [key, text] of texts ?? []) jsonText.texts.set(findMemberNode(table, 0, key) ?? 0, text);
+    return new Value(jsonText, 0);
   }
 
   /** Parses JSON of Python, in which NaN and Infinity become empty objects. */
@@ -170,9 +170,9 @@ export class Value {
 
   /** The value at a path; undefined if it is missing or null. The last of duplicate keys counts. */
   get(...path: Path): Value | undefined {
-    let found: Value | undefined = this;
-    for (const step of path) if (found !== undefined) found = found.#child(step);
-    return found;
+    let value: Value | undefined = this;
+    for (const step of path) if (value !== undefined) value = value.#child(step);
+    return value;
   }
 
   /** @throws ConversionError */
@@ -252,10 +252,10 @@ export class Value {
   /** Its path from the record, through strings that contain JSON. */
   get path(): Path {
     const { table, holder } = this.#in;
-    const own = holder?.isList
+    const innerPath = holder?.isList
       ? [this.#node / nodeSize - 1]
       : findInnermost(table, { from: 0, byte: startOf(table, this.#node) }).path;
-    return [...(holder?.path ?? []), ...own];
+    return [...(holder?.path ?? []), ...innerPath];
   }
 
   get #first(): number {
@@ -297,12 +297,12 @@ export class ConversionError extends Error {
 
 /** Replaces NaN and Infinity by empty objects of as many bytes, so that all positions stay valid. */
 const replaceNonFinite = (bytes: Buffer): Buffer => {
-  const own = Buffer.from(bytes);
+  const replaced = Buffer.from(bytes);
   const text = bytes.toString("latin1");
   const words = /"|NaN|-?Infinity/g;
   for (let word = words.exec(text); word !== null; word = words.exec(text)) {
-    if (word[0] === '"') words.lastIndex = endOfValue(own, word.index);
-    else own.write("{}".padEnd(word[0].length), word.index);
+    if (word[0] === '"') words.lastIndex = endOfValue(replaced, word.index);
+    else replaced.write("{}".padEnd(word[0].length), word.index);
   }
-  return own;
+  return replaced;
 };

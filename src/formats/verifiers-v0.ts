@@ -71,19 +71,19 @@ const usedKeys: ReadonlySet<string> = new Set(["prompt", "completion", "reward",
 
 /** Returns `metrics`, otherwise the numbers at the top of a row, except ids and durations. */
 const metricsOf = (row: Value): Members => {
-  const own = row.get("metrics");
-  if (own?.isObject === true) return own.metricMembers();
+  const metrics = row.get("metrics");
+  if (metrics?.isObject === true) return metrics.metricMembers();
   return row.members().filter(([key, { isNumber }]) => isNumber && !usedKeys.has(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 
 const metadataOf = (row: Value, metrics: Members, settings: Value | undefined): Members => {
-  const isFree = (key: string, { isNull, isFlat }: Value): boolean =>
+  const isMetadata = (key: string, { isNull, isFlat }: Value): boolean =>
     isNull || (isFlat && !usedKeys.has(key) && !metrics.some(([name]) => name === key));
-  const own = row.members().filter(([key, value]) => isFree(key, value));
-  if (settings === undefined) return own;
+  const rowMembers = row.members().filter(([key, value]) => isMetadata(key, value));
+  if (settings === undefined) return rowMembers;
   const ofRun = ["env_id", "model"].flatMap((key) => {
     const value = settings.get(key);
     return value === undefined || row.get(key) !== undefined ? [] : [[key, value] as const];
   });
-  return [...own, ...ofRun];
+  return [...rowMembers, ...ofRun];
 };

@@ -48,8 +48,8 @@ const openEpisodes = (run: FormatRun): Converter => {
     agents.set(key, first);
     const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
     record.group = group;
-    const own = isFailed(trace) ? { exception: buildFailure(run, trace) } : trajectoryOf(run, trace, record.value);
-    return [{ group, part: trace, ...own }];
+    const result = isFailed(trace) ? { exception: buildFailure(run, trace) } : trajectoryOf(run, trace, record.value);
+    return [{ group, part: trace, ...result }];
   };
   return {
     convert: (record) => {
@@ -102,7 +102,7 @@ const keyOf = ({ value, file }: SourceRecord): string => {
   if (task === undefined)
     throw new ConversionError("group.id, task.key and task.hash are missing, so the group is unknown", value);
   const within = [run?.get("work", "type"), run?.get("work", "step"), value.get("env", "id")];
-  return JSON.stringify([scope, ...within.map((one) => one?.raw ?? null), task.raw]);
+  return JSON.stringify([scope, ...within.map((part) => part?.raw ?? null), task.raw]);
 };
 
 const isFailed = (holder: Value): boolean => {
@@ -130,11 +130,11 @@ const rewardIn = (trace: Value): OutputJson | undefined => {
   });
   const [only] = scored;
   if (only === undefined) return undefined;
-  const of = scored.flatMap(({ score, weight }) => [score, ...(weight === undefined ? [] : [weight])]);
+  const sources = scored.flatMap(({ score, weight }) => [score, ...(weight === undefined ? [] : [weight])]);
   // A single score with the weight 1 keeps its digits.
-  if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return rawLiteral(only.score.raw, of);
+  if (scored.length === 1 && (only.weight?.number ?? 1) === 1) return rawLiteral(only.score.raw, sources);
   const sum = scored.reduce((total, { value }) => total + value, 0);
-  return literal(sum, ...of);
+  return literal(sum, ...sources);
 };
 
 const metricsOf = (trace: Value): readonly Member[] => [
@@ -170,20 +170,20 @@ const readStart = (trace: Value): OutputJson | undefined => {
 const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);
-  const inner = new Set(parents);
-  const leaves = nodes.flatMap((_, at) => (inner.has(at) ? [] : [at]));
+  const innerNodes = new Set(parents);
+  const leaves = nodes.flatMap((_, at) => (innerNodes.has(at) ? [] : [at]));
   const calls = new Map(trace.items("calls").map((call) => [call.get("node")?.number, call]));
   const seen = new Set<number>();
   const turn = (at: number): OutputJson => {
     const node = nodes[at] ?? trace;
     const message = node.require("message");
     const isSampled = node.get("sampled")?.isTrue === true && !seen.has(at);
-    const whole = toChatMessage(message, isSampled);
-    if (!isSampled) return whole;
+    const chatMessage = toChatMessage(message, isSampled);
+    if (!isSampled) return chatMessage;
     seen.add(at);
     const finish = calls.get(at)?.get("finish_reason") ?? node.get("finish_reason");
     const logprobs = sampledLogprobs(run, node);
-    return choice(whole, finish ?? deriveFinish(run, hasCalls(message)), logprobs);
+    return choice(chatMessage, finish ?? deriveFinish(run, hasCalls(message)), logprobs);
   };
   return [...leaves.slice(-1), ...leaves.slice(0, -1)].map((leaf) => {
     const path: number[] = [];

@@ -18,7 +18,7 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
 
 /**
  * Returns a function that is true if the size or time of a file changed, or a folder has a new file. URLs, and files
- * that are missing or empty now, count as unchanged. With standard input, which cannot be read again, nothing changes.
+ * that are missing or empty now, count as unchanged. With standard input, which cannot be read again, all inputs do.
  */
 export const createChangeDetector = (names: readonly string[], host: Host): (() => boolean) => {
   if (names.length === 0 || names.includes("-")) return () => false;
