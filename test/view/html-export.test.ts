@@ -137,4 +137,12 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     const { troubles } = await openedFile(file);
     expect(troubles).toEqual([expect.stringContaining("Content Security Policy")]);
   });
+
+  it("counts the problems that are not listed", async () => {
+    const file = newPageFile();
+    const invalid = '{"trajectories":[{"messages_and_choices":[],"reward":"1"}]}\n';
+    const input = fileOf("invalid.jsonl", `${groupLine([0, 1])}\n${invalid.repeat(1100)}`);
+    await runRollcall(["view", input, "--html", file]);
+    expect(readFileSync(file, "utf8")).toContain('"others":100}');
+  });
 });
