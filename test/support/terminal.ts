@@ -46,9 +46,12 @@ export const seeLine = async (
   const waiting = [...typed];
   let seen = 0;
   let isEnded = false;
+  let tail = "";
   terminal.onData((text) => {
     printed += text;
-    if (!isEnded && printed.slice(-text.length - endMark.length).includes(endMark)) {
+    const recent = tail + text;
+    tail = recent.slice(-endMark.length);
+    if (!isEnded && recent.includes(endMark)) {
       isEnded = true;
       terminal.write("\n");
     }
@@ -101,4 +104,5 @@ export const screenOf = (printed: string): readonly string[] => {
     .split("\n");
 };
 
-const controlOrText = /\x1b\[([0-9;?]*)([A-Za-z])|\x1b\][^\x07]*\x07|\r|\n|[^\x1b\r\n]+|\x1b/g;
+// Text in pieces, because a match of 5 MB can exceed the stack of the regular expression.
+const controlOrText = /\x1b\[([0-9;?]*)([A-Za-z])|\x1b\][^\x07]*\x07|\r|\n|[^\x1b\r\n]{1,100000}|\x1b/g;
