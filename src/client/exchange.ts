@@ -130,7 +130,7 @@ export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody 
 export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
   proxy !== undefined && !to.isSecure && !proxy.isSecure;
 
-/** Largest piece of a body. A reply that has arrived is read between two pieces. */
+/** Maximum bytes of a piece of a body. A reply that has arrived is read between two pieces. */
 const pieceBytes = 64 * 1024;
 
 /** Yields the last byte separately. undici requests it only when all bytes before it have left the process. */

@@ -92,9 +92,9 @@ const shownHeaderNames = new Set(
 /** Formats the headers that can be shown, one per line. `Authorization` shows only its scheme. */
 export const toShownHeaders = (headers: Headers, project: string | undefined): readonly string[] =>
   headers.flatMap(([name, value]) => {
-    const lower = name.toLowerCase();
-    if (lower === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];
-    return shownHeaderNames.has(lower) || lower === project?.toLowerCase() ? [`${name}: ${value}`] : [];
+    const lowerName = name.toLowerCase();
+    if (lowerName === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];
+    return shownHeaderNames.has(lowerName) || lowerName === project?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
 /** Prints a request with `--debug`; the result prints its reply: listed headers, never bodies or credentials. */

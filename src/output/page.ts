@@ -118,7 +118,7 @@ function* blockLines(
   indent: string,
   { clean, fold, paint, rail, isBounded }: Layout,
 ): Generator<readonly string[], void> {
-  const taken = indent.length + (isQuoted ? 2 : 0);
+  const takenColumns = indent.length + (isQuoted ? 2 : 0);
   const formatLine = (line: string): string => {
     if (isQuoted) return `${indent}${paint("faint", rail)} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
@@ -126,7 +126,7 @@ function* blockLines(
   const linesOf = (text: string): readonly string[] =>
     text.split("\n").flatMap((line) => {
       const spaces = leadingSpaces(line);
-      return fold(line.slice(spaces.length), taken + spaces.length).map((part) => formatLine(spaces + part));
+      return fold(line.slice(spaces.length), takenColumns + spaces.length).map((part) => formatLine(spaces + part));
     });
   const text = block.replace(/\n$/, "");
   if (!isBounded) {

@@ -43,8 +43,8 @@ const checksumLine = (form: ReportFormat, text: string): string => {
 /** Checks that a report may be written to a file. @throws Failure `report-exists`, `report-unwritable` */
 export const requireReportFile = (file: string): void =>
   wrapWriteErrors(file, () => {
-    const facts = statSync(file, { throwIfNoEntry: false });
-    if (facts?.isFile() !== true || facts.size === 0) return;
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats?.isFile() !== true || stats.size === 0) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
     if (!reportFormats.some((form) => text === `${body}${checksumLine(form, body)}`)) throw reportExists(file);

@@ -7,7 +7,7 @@ export type Pieces = Iterable<string> | AsyncIterable<string>;
 
 export type Sink = ReturnType<typeof openSink>;
 
-/** Bytes of one write, so that a slow reader costs little memory. */
+/** Maximum bytes of one write, so that output for a slow reader takes little memory. */
 const pieceBytes = 1 << 18;
 
 /** Error codes if the other end of a pipe or socket is closed. A terminal that is closed sends SIGHUP. */
@@ -48,7 +48,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
     ignoreSignal() {
       signal = undefined;
     },
-    /** Resolves when the text was handed over or the reader left. @throws Failure `output-failed`; the signal's reason */
+    /** Resolves when the text is written or the reader left. @throws Failure `output-failed`; the signal's reason */
     async write(text: string | Uint8Array): Promise<void> {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       for (let at = 0; at < bytes.length && !isReaderGone; at += pieceBytes) {

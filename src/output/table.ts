@@ -136,7 +136,7 @@ const alignPoints = (cells: readonly string[]): readonly string[] => {
   const fractions = cells.map((cell) =>
     /^-?\d+(\.\d+)?$/.test(cell) ? cell.length - `${cell}.`.indexOf(".") : undefined,
   );
-  const longest = fractions.reduce<number>((most, own = 0) => Math.max(most, own), 0);
+  const longest = fractions.reduce<number>((most, length = 0) => Math.max(most, length), 0);
   return cells.map((cell, at) => cell + " ".repeat(longest - (fractions[at] ?? longest)));
 };
 
@@ -179,8 +179,8 @@ const dropColumns = (columns: readonly MeasuredColumn[], width: number): readonl
 const shrinkWidths = (columns: readonly MeasuredColumn[], width: number): readonly number[] => {
   const widths = columns.map(({ full }) => Math.min(full, width));
   for (let over = sumWidths(widths) - width; over > 0; over--) {
-    const most = Math.max(...widths.filter((own, at) => own > (columns[at]?.min ?? 0)));
-    const widest = widths.findIndex((own, at) => own === most && own > (columns[at]?.min ?? 0));
+    const most = Math.max(...widths.filter((size, at) => size > (columns[at]?.min ?? 0)));
+    const widest = widths.findIndex((size, at) => size === most && size > (columns[at]?.min ?? 0));
     if (widest < 0) break;
     widths[widest] = most - 1;
   }

@@ -5,7 +5,7 @@ import stringWidth from "string-width";
 const singleWidthText =
   /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
-/** Code units that are measured, more than any terminal is wide. */
+/** Maximum code units that are measured: more than any terminal has columns. */
 const maxMeasured = 4096;
 
 export const measureWidth = (line: string): number => {
@@ -66,7 +66,7 @@ export const foldLine = (line: string, width: number): readonly string[] => {
   }
 };
 
-/** Indent of all lines of a sentence but the first, and the minimum width of the text after it. */
+/** Indent of all lines of a folded sentence but the first, and the minimum width of the text after it. */
 const sentenceIndent = 2;
 const minIndentedWidth = 8;
 

@@ -65,8 +65,8 @@ export function* callSections(call: RawJson, options: CallViewOptions): Generato
   yield* lineSection("Details", fieldLines(call, detailLabels, prefix));
   yield* treeSection("Attributes", findValue(call, "attributes"));
   yield* treeSection("Summary", summaryOf(call, options));
-  const others = omitMembers(call, [...listFieldNames(prefix), ...(noContent ? [omittedKey] : [])]);
-  const stated = withoutAbsent(membersOf(others));
+  const otherFields = omitMembers(call, [...listFieldNames(prefix), ...(noContent ? [omittedKey] : [])]);
+  const stated = withoutAbsent(membersOf(otherFields));
   yield* treeSection("Other", stated.length === 0 ? undefined : toObject(stated));
   const sizes = noContent ? membersOf(findValue(call, omittedKey)) : [];
   yield* lineSection(
@@ -240,8 +240,8 @@ const partSections = (part: Part): readonly Section[] => {
   if (part.kind === "media") return [titled(mediaText(part))];
   if (part.kind === "also") return [titled("other fields", formatTree(toObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
-  const { name, id, callArguments: given, result } = part;
-  const parsed = given?.kind === "text" ? (tryParseRawJson(given.text) ?? given) : given;
+  const { name, id, callArguments, result } = part;
+  const parsed = (callArguments?.kind === "text" ? tryParseRawJson(callArguments.text) : undefined) ?? callArguments;
   const text = isAbsent(parsed) ? "{}" : formatTree(parsed);
   const call = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
   const ofTool = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
