@@ -50,8 +50,8 @@ export const loadLocalKey = async (
   requireSafeOwnership(path);
   try {
     const key = readKey(path) ?? (await createLocalKey(path, host));
-    const loose = checkFileMode(path, "600");
-    if (loose !== undefined) warn(loose);
+    const looseMode = checkFileMode(path, "600");
+    if (looseMode !== undefined) warn(looseMode);
     return { key, path };
   } catch (thrown) {
     throw toFileFailure(thrown, { path, title: keyTitle });

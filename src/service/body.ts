@@ -42,11 +42,11 @@ export const openBodyReader = (maxBytes: number): BodyReader => {
     requests.add(incoming);
     try {
       if (/^100-continue$/i.test(headers.expect ?? "")) outgoing.writeContinue();
-      const sent = await read().catch((thrown: unknown) => {
+      const received = await read().catch((thrown: unknown) => {
         throw thrown instanceof Refusal ? thrown : new Refusal(400, "the body was cut off");
       });
-      const bytes = decompress === undefined ? sent : await decompressBody(sent, decompress, maxBytes);
-      if (bytes !== sent) reserve(bytes.length);
+      const bytes = decompress === undefined ? received : await decompressBody(received, decompress, maxBytes);
+      if (bytes !== received) reserve(bytes.length);
       return await use(bytes);
     } finally {
       bytesInMemory -= ownBytes;

@@ -52,8 +52,8 @@ export const openService = async (options: ServiceOptions) => {
   }
   const ownKey = options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : undefined;
   const key = ownKey?.key ?? options.key ?? "";
-  const loose = checkDatabaseMode(storePath(options));
-  if (loose !== undefined) warn(loose);
+  const looseMode = checkDatabaseMode(storePath(options));
+  if (looseMode !== undefined) warn(looseMode);
   // Requests in flight when the service is stopped are still stored. The answer reports a failure of the store.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;

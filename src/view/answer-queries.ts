@@ -104,11 +104,11 @@ export const compareNumbers = (a: number, b: number, isDescending: boolean): num
 };
 
 const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, file }: Query): boolean =>
-  (reward === undefined || facts.rewards.some((one) => isWithin(one, reward))) &&
+  (reward === undefined || facts.rewards.some((each) => isWithin(each, reward))) &&
   (mean === undefined || isWithin(facts.mean, mean)) &&
   (spread === undefined || isWithin(facts.spread, spread)) &&
   (trainable === undefined || (facts.untrainable === null) === trainable) &&
-  (rule === undefined || facts.rules.some((one) => rule === "any" || one === rule)) &&
+  (rule === undefined || facts.rules.some((each) => rule === "any" || each === rule)) &&
   (file === undefined || facts.file === file);
 
 const isWithin = (value: number | null, [from, to, end]: Range): boolean =>

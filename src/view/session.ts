@@ -38,7 +38,7 @@ export const openSession = (input: ViewInput) => {
   const store: GroupStore<GroupFacts> = {
     count,
     groups,
-    findings: { findings, others: problems.counts.reduce((sum, own) => sum + own.count, 0) - findings.length },
+    findings: { findings, others: problems.counts.reduce((sum, rule) => sum + rule.count, 0) - findings.length },
     state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
     charts: () => drawCharts(groups),
     search: searches.search,
@@ -94,9 +94,9 @@ const listGroups = (dataset: Dataset, findings: readonly Finding[], measures: Me
   const { groups } = dataset;
   const rules = new Map<number | null, string[]>();
   for (const { group, rule } of findings) {
-    const own = rules.get(group);
-    if (own === undefined) rules.set(group, [rule]);
-    else own.push(rule);
+    const groupRules = rules.get(group);
+    if (groupRules === undefined) rules.set(group, [rule]);
+    else groupRules.push(rule);
   }
   class Facts implements GroupFacts {
     readonly group: number;

@@ -19,7 +19,7 @@ const parseTrajectory = (json = "") => {
   const others = value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward");
   return {
     turns: (from: number, to?: number): readonly Turn[] => toTurns(items.slice(0, to), from),
-    others: others.map(({ key, value: own }) => ({ name: key, text: formatIndented(own) })),
+    others: others.map(({ key, value: field }) => ({ name: key, text: formatIndented(field) })),
     indented: () => formatIndented(value),
   };
 };
@@ -165,7 +165,7 @@ const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElem
   if (event.key !== "Enter" || event.target !== event.currentTarget) return;
   const folded = [...event.currentTarget.querySelectorAll("details")];
   const isAnyClosed = folded.some(({ open }) => !open);
-  for (const one of folded) one.open = isAnyClosed;
+  for (const details of folded) details.open = isAnyClosed;
 };
 
 interface MessageProps extends Omit<ConversationProps, "turns" | "compared"> {

@@ -79,13 +79,13 @@ const renderInline = (text: string): readonly ComponentChildren[] => {
   const parts: ComponentChildren[] = [];
   let end = 0;
   for (const found of text.matchAll(spans)) {
-    const [all, , code, , strong, , weak = ""] = found;
+    const [match, , code, , strong, , weak = ""] = found;
     parts.push(<MarkedText key={end} text={text.slice(end, found.index)} />);
     const key = `${found.index} span`;
     if (code !== undefined) parts.push(<code key={key}>{<MarkedText text={code} />}</code>);
     else if (strong !== undefined) parts.push(<b key={key}>{renderInline(strong)}</b>);
     else parts.push(<em key={key}>{renderInline(weak)}</em>);
-    end = found.index + all.length;
+    end = found.index + match.length;
   }
   return [...parts, <MarkedText key="end" text={text.slice(end)} />];
 };
