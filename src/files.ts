@@ -45,8 +45,8 @@ export const requireSafeOwnership = (path: string): void => {
     if (!trusted.includes(owner)) {
       const effect = part === path ? "" : `, so rollcall does not use ${path}`;
       // A folder that may contain more than rollcall's files should keep its owner.
-      const isOwn = part === path || (part === dirname(path) && basename(part) === "rollcall");
-      const fix = isOwn
+      const isOfRollcall = part === path || (part === dirname(path) && basename(part) === "rollcall");
+      const fix = isOfRollcall
         ? `check its contents, then take ownership: ${format("chown", String(user), part)}`
         : `run rollcall as user ${owner}`;
       throw unsafeOwnership(part, `${part} belongs to another user (uid ${owner})${effect}`, fix);

@@ -17,7 +17,7 @@ export interface FieldColumn {
   readonly heading: string;
   readonly rank: number;
   readonly align?: "right" | "decimal";
-  /** `spelled` returns the text in the reply. */
+  /** `spelled` returns the value as the reply spells it. */
   readonly cell: (row: FieldRow, spelled: () => string) => string;
   readonly value: (row: FieldRow) => unknown;
   /** The `change` of `catalog diff` for another value; undefined if the field is not compared. */

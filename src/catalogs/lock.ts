@@ -72,16 +72,16 @@ const lockKey = "rollcall_lock";
 export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
   if (bytes === undefined) return undefined;
-  const broken = (reason: string, at = 0, isLock = true): Failure =>
+  const toFailure = (reason: string, at = 0, isLock = true): Failure =>
     invalidLock({ file, reason, isLock, ...locateOffset(bytes, at) });
   const value = parseJson(bytes.toString("utf8"))?.value;
-  if (value === undefined) throw broken("it is not JSON", requireFault(bytes).at, false);
+  if (value === undefined) throw toFailure("it is not JSON", requireFault(bytes).at, false);
   const version = getMember(value, lockKey);
-  if (version === undefined) throw broken("it is not a lock file", findSpan(bytes, [])?.start, false);
-  if (version !== lockVersion) throw broken("a newer rollcall wrote it", findSpan(bytes, [lockKey])?.start);
+  if (version === undefined) throw toFailure("it is not a lock file", findSpan(bytes, [])?.start, false);
+  if (version !== lockVersion) throw toFailure("a newer rollcall wrote it", findSpan(bytes, [lockKey])?.start);
   const [list, listSpan] = [getMember(value, "models"), findSpan(bytes, ["models"])];
   if (!Array.isArray(list) || listSpan === undefined) {
-    throw broken("invalid models", (listSpan ?? findSpan(bytes, []))?.start);
+    throw toFailure("invalid models", (listSpan ?? findSpan(bytes, []))?.start);
   }
   // A lock file may have thousands of models.
   const spans = [...walkElements(bytes, listSpan.start)];
@@ -94,7 +94,7 @@ export const readLock = (file: string) => {
     if (data !== undefined) return data;
     const key = String(error.issues[0]?.path[0]);
     const path = getMember(model, key) === undefined ? [] : [key];
-    throw broken(`invalid ${["models", at, ...path].join(".")}`, factAt(at, path));
+    throw toFailure(`invalid ${["models", at, ...path].join(".")}`, factAt(at, path));
   });
   return { file, models, positionOf: (model: number, path: LockPath) => locateOffset(bytes, factAt(model, path)) };
 };

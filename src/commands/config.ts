@@ -73,8 +73,8 @@ const saveChange = async (
   const { host, screen } = context;
   const { profile, isNew, file, names, overriding } = await save(toSettingsSources(context), async (failure) => {
     if (!typed.create && !saved.canAsk(host)) throw failure;
-    const what = `create the profile ${failure.details.subject}`;
-    await requireConfirmation(context, { what, option: "--create", yes: typed.create });
+    const action = `create the profile ${failure.details.subject}`;
+    await requireConfirmation(context, { action, option: "--create", yes: typed.create });
   });
   screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
   if (overriding.length > 0) screen.notice(`overridden by the environment: ${overriding.join(", ")}`);

@@ -56,8 +56,8 @@ const remove = command({
     const parts: string[] = [];
     if (settings.length > 0) parts.push(`its settings (${settings.join(", ")})`);
     if (keys.length > 0) parts.push(`its keys for ${keys.join(", ")}`);
-    const what = [`delete the profile ${name}`, parts.join(" and ")].filter((part) => part !== "").join(" with ");
-    await requireConfirmation(context, { what, option: "--yes", yes });
+    const action = [`delete the profile ${name}`, parts.join(" and ")].filter((part) => part !== "").join(" with ");
+    await requireConfirmation(context, { action, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(sources, name);
     screen.notice(`deleted the profile ${name}`);
     if (wasInUse) screen.notice("default is the default profile again");

@@ -51,8 +51,8 @@ const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 
 const descriptorFolder = "/proc/self/fd";
 
-const openInside = (folder: string, asked: string): RootFile => {
-  const real = realpathSync(asked);
+const openInside = (folder: string, candidate: string): RootFile => {
+  const real = realpathSync(candidate);
   if (!isInside(folder, real)) throw new Error("outside");
   const descriptor = openSync(real, openFlags);
   try {

@@ -32,9 +32,9 @@ export const showSetting = (sources: ChangeSources, typed: string) => {
 };
 
 const toSettingRow = (layers: lookup.Layers, name: values.SettingName) => {
-  const found = lookup.resolveSetting(layers, name);
-  if (found === undefined) return { name, value: null, source: null, from: null, problem: null };
-  const { text, source, where } = found;
+  const resolved = lookup.resolveSetting(layers, name);
+  if (resolved === undefined) return { name, value: null, source: null, from: null, problem: null };
+  const { text, source, where } = resolved;
   const invalid = findSettingProblem(name, text, layers);
   const position = source === "profile" ? layers.where(name) : {};
   const problem: Problem | null = invalid ? { ...position, ...invalid, severity: "warning" } : null;

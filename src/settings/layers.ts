@@ -141,9 +141,9 @@ export const findValue = <Name extends values.SettingName>(
   layers: Layers,
   name: Name,
 ): values.SettingValues[Name] | undefined => {
-  const found = resolveSetting(layers, name);
-  if (found === undefined) return undefined;
-  const { text, source, where } = found;
+  const resolved = resolveSetting(layers, name);
+  if (resolved === undefined) return undefined;
+  const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
   // A derived default is invalid only if the setting behind it is invalid. The failure then names that setting.
   if (source === "default" && derivedFrom !== undefined) findValue(layers, derivedFrom);

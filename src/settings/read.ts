@@ -143,9 +143,9 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
     if (typed !== undefined && parsed.secret !== "") {
       throw invalidDatabaseUrl({ path, title, wanted: "a URL without its password" });
     }
-    const known = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
-    const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
-    const password = known || (inFile?.isReadableByOthers === false ? inFile.password : undefined);
+    const knownPassword = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
+    const inFile = knownPassword ? undefined : findInPasswordFile(host, parsed.url);
+    const password = knownPassword || (inFile?.isReadableByOthers === false ? inFile.password : undefined);
     hide(password ?? "");
     if (password !== undefined) return { path, password };
     const line = findValue(layers, "credential_command");

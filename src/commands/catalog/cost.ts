@@ -24,8 +24,8 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const matches = catalogs.createMatcher(typed, host.now());
   const today = catalogs.utcDay(host.now());
   const areUnitsGiven = typed.images !== undefined || typed.requests !== undefined;
-  const named = typed.model.map((text) => ({ text }));
-  const { selected, missing } = source.selectNamed(listed, named);
+  const modelNames = typed.model.map((text) => ({ text }));
+  const { selected, missing } = source.selectNamed(listed, modelNames);
   const rows = selected
     .filter(({ entry }) => matches(entry))
     .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, areUnitsGiven }), today));
