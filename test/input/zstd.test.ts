@@ -33,12 +33,12 @@ describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
   });
 
   it.each([
-    ["if it ends in its first frame header", two.subarray(0, 5), "ends before"],
-    ["if it ends in the data of a frame", two.subarray(0, firstFrame.length - 1), "ends before"],
-    ["if it ends before its checksum", two.subarray(0, -2), "ends before"],
+    ["if it ends in its first frame header", two.subarray(0, 5), "is truncated"],
+    ["if it ends in the data of a frame", two.subarray(0, firstFrame.length - 1), "is truncated"],
+    ["if it ends before its checksum", two.subarray(0, -2), "is truncated"],
     ["if other bytes follow", Buffer.concat([two, Buffer.from("more")]), "other bytes follow"],
     ["if other bytes follow padding", Buffer.concat([two, Buffer.from("\0\0\0\0\0more")]), "other bytes follow"],
-    ["if its checksum is wrong", Buffer.concat([two.subarray(0, -1), Buffer.from([0x11])]), "is damaged"],
+    ["if its checksum is wrong", Buffer.concat([two.subarray(0, -1), Buffer.from([0x11])]), "is corrupt"],
   ])("is corrupt %s", async (_, bytes, says) => {
     const [problem] = await problemsOf(bytes);
     expect([problem?.rule, problem?.message.includes(says)]).toEqual(["zstd-corrupt", true]);

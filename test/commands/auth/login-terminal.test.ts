@@ -33,7 +33,7 @@ describe("rollcall auth login on a terminal", () => {
       ["base_url (", "not an address\r"],
       ["expected a URL", "\r"],
       ["inference_base_url (", `${server.url}/v1\r`],
-      [`key for inference at ${server.url}: `, `wrong\x15wk-123x\x7f\x1b[D456\x1b[200~7890\x1b[201~\r`],
+      [`key for inference at ${server.url}: `, `wrong\x15wk-123x\x7f456\x1b[200~7890\x1b[201~\r`],
     ]);
     expect(code).toBe(0);
     expect(seen).toContain("next: rollcall models");
