@@ -57,13 +57,13 @@ const requestType = defineObjectType(
     messages: anyValue,
     reward: anyValue,
   },
-  ({ trajectory_groups: groups, split, trajectories, ...others }) => {
+  ({ trajectory_groups: groups, split, trajectories, ...fieldKinds }) => {
     // An object with only a split lacks its groups, not the fields of a trajectory.
-    const isBare =
+    const hasOnlySplit =
       split !== Kind.absent &&
       trajectories === Kind.absent &&
-      Object.values(others).every((kind) => kind === Kind.absent);
-    if (groups !== Kind.absent || isBare) return "requests";
+      Object.values(fieldKinds).every((kind) => kind === Kind.absent);
+    if (groups !== Kind.absent || hasOnlySplit) return "requests";
     return trajectories === Kind.absent ? "trajectories" : "groups";
   },
 );
@@ -74,7 +74,7 @@ const groupType = defineObjectType({ trajectories: required(Kind.array), excepti
 
 const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
-/** `trajectories`: the number of a part that is a group. `facts`: those of a valid part. */
+/** `trajectories`: the size of a group. `facts`: those of each trajectory, undefined for an invalid part. */
 interface CheckedPart {
   readonly kind: Part["kind"];
   readonly trajectories?: number;
@@ -108,11 +108,11 @@ export class Checker {
     const { text } = block;
     if (position !== undefined) this.#checkRecord({ text, node, path: [position] });
     else if (kindAt(text, node) !== Kind.array) this.#checkRecord({ text, node, path: [] });
-    else for (const [at, own] of json.childrenOf({ text, node })) this.#checkRecord({ ...own, path: [at] });
+    else for (const [at, element] of json.childrenOf({ text, node })) this.#checkRecord({ ...element, path: [at] });
   }
 
   /**
-   * Adds bytes that are not JSON: a trajectory of a group if they begin with its key, otherwise a group of its own.
+   * Adds bytes that are not JSON: a trajectory if a group key precedes the fault, otherwise an unreadable part.
    * @param faultAt offset in the span of the first byte that is not JSON
    */
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
@@ -160,8 +160,8 @@ export class Checker {
       this.#addPart(text, json.spanOf(value), { kind: "group" });
       return;
     }
-    for (const [at, own] of json.childrenOf({ text, node: list })) {
-      this.#checkGroup({ ...own, path: [...path, "trajectory_groups", at] });
+    for (const [at, group] of json.childrenOf({ text, node: list })) {
+      this.#checkGroup({ ...group, path: [...path, "trajectory_groups", at] });
     }
   }
 
@@ -175,8 +175,8 @@ export class Checker {
       keys.set(name, { name: formatSource(text, key), value: formatSource(text, key + nodeSize) });
     }
     this.result.requests.add({ split, keys }, (key) => {
-      const own = key === undefined ? node : nodes.get(key);
-      return this.#locate(own ?? node, own === undefined ? ["split"] : []);
+      const valueNode = key === undefined ? node : nodes.get(key);
+      return this.#locate(valueNode ?? node, valueNode === undefined ? ["split"] : []);
     });
   }
 
@@ -194,11 +194,11 @@ export class Checker {
     if (facts?.length === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
     this.#compareVersions(node, facts ?? []);
     this.#reportSecrets();
-    const measured = this.#isInvalid ? undefined : facts;
-    if (measured !== undefined)
-      this.result.tally.addGroup({ rewards: measured.map(({ reward }) => reward), exceptions });
+    const validFacts = this.#isInvalid ? undefined : facts;
+    if (validFacts !== undefined)
+      this.result.tally.addGroup({ rewards: validFacts.map(({ reward }) => reward), exceptions });
     const count = facts?.length ?? countElements(text, list);
-    this.#addPart(text, json.spanOf(value), { kind: "group", trajectories: count, facts: measured });
+    this.#addPart(text, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
   }
 
   /** Inspects a list of trajectories; returns their facts, or undefined if one has wrong types. */
@@ -223,6 +223,7 @@ export class Checker {
     if (least < most) this.#report("mixed-policy-versions", { least, most }, group);
   }
 
+  /** Returns an object that the trajectory at this position in each group overwrites. */
   #factsAt(position: number): TrajectoryFacts {
     this.#facts[position] ??= newTrajectoryFacts();
     return this.#facts[position];
@@ -230,12 +231,12 @@ export class Checker {
 
   #checkTrajectory(value: CheckedValue): void {
     const { text, node } = value;
-    const own = this.#factsAt(0);
-    const facts = inspectTrajectory(text, node, own, this.#report) ? own : undefined;
+    const reusedFacts = this.#factsAt(0);
+    const facts = inspectTrajectory(text, node, reusedFacts, this.#report) ? reusedFacts : undefined;
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
-    const measured = facts === undefined || this.#isInvalid ? undefined : [facts];
-    this.#addPart(text, json.spanOf(value), { kind: "trajectory", facts: measured });
+    const validFacts = facts === undefined || this.#isInvalid ? undefined : [facts];
+    this.#addPart(text, json.spanOf(value), { kind: "trajectory", facts: validFacts });
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
@@ -246,13 +247,13 @@ export class Checker {
     let training = 0;
     let version = Number.NaN;
     let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (const own of facts ?? []) {
-      const { reward, node } = own;
-      tally.addMeasured(own);
+    for (const trajectory of facts ?? []) {
+      const { reward, node } = trajectory;
+      tally.addMeasured(trajectory);
       if (Number.isFinite(reward)) addToSketch(rewards, reward);
       parts.fingerprints.push(this.#block.reader.fingerprintOf(json.startOf(text, node), json.endOf(text, node)));
-      training |= own.training;
-      if (Number.isNaN(version) || own.version > version) version = own.version;
+      training |= trajectory.training;
+      if (Number.isNaN(version) || trajectory.version > version) version = trajectory.version;
       least = Math.min(least, reward);
       most = Math.max(most, reward);
     }
@@ -260,7 +261,7 @@ export class Checker {
     const bytes = parts.hasDigests ? text.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
-        // No spread: its objects have another layout for each line, which V8 compiles again.
+        // Not a spread, because V8 would compile the code again for each layout of the spread objects.
         kind,
         valid,
         trajectories: count,
@@ -286,10 +287,10 @@ export class Checker {
 
   #locate(node: number, steps: Path): ProblemLocation {
     const { text, node: value, path } = this.#value;
-    const at = json.findDeepest({ text, node }, steps);
+    const deepest = json.findDeepest({ text, node }, steps);
     return {
       file: this.#file,
-      ...this.#block.places.of(json.startOf(at.text, at.node)),
+      ...this.#block.places.of(json.startOf(deepest.text, deepest.node)),
       path: [...path, ...findInnermost(text, { from: value, byte: json.startOf(text, node) }).path, ...steps],
     };
   }

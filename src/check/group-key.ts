@@ -16,7 +16,10 @@ const toPaths = (name: string): readonly (readonly string[])[] => {
 /** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
 export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
+/** Maximum objects of a trajectory that are searched for group keys. */
 const maxObjects = 16;
+
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
 /** Finds group keys of a trajectory, of its metadata and of objects in both, named as for `--group-by`. */
 export const findGroupKeys = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
@@ -29,8 +32,8 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
     groupKeyCandidates.flatMap((key) => {
       const name = `${holder}${key}`;
       const values = toPaths(name).map((path) => getValue(value, path));
-      const found = values.find((one) => one !== undefined && one !== null);
-      return found === undefined ? [] : [{ name, text: JSON.stringify(found) }];
+      const keyValue = values.find(isPresent);
+      return keyValue === undefined ? [] : [{ name, text: JSON.stringify(keyValue) }];
     }),
   );
 };
@@ -39,7 +42,7 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
   const values = groupBy === undefined ? [] : toPaths(groupBy).map((path) => getValue(trajectory, path));
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
-  const value = values.find((one) => one !== undefined && one !== null);
+  const value = values.find(isPresent);
   const json = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
   return json?.startsWith('"') === true ? String(JSON.parse(json)) : json;
 };
@@ -65,8 +68,8 @@ export const openGroupKeyReader = (
   };
 };
 
-const enterStep = (given: JsonValue | undefined, step: string): JsonValue | undefined => {
-  const holder = given && json.expandLeaf(given);
+const enterStep = (value: JsonValue | undefined, step: string): JsonValue | undefined => {
+  const holder = value && json.expandLeaf(value);
   if (holder === undefined || kindAt(holder.text, holder.node) !== Kind.array) return json.memberAt(holder, step);
   return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
 };

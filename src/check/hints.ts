@@ -40,8 +40,8 @@ export const hintForMissingField = (field: string, holder: unknown): string | un
   // The Responses API and Anthropic store in a tool what the interface stores in its function.
   const isFlatTool = (field === "function" || field === "type") && typeof holder.name === "string";
   if (!isFlatTool || hasAny(holder, "function")) return undefined;
-  const more = hasAny(holder, "input_schema") ? ", and rename input_schema to parameters" : "";
-  return `move the members of the tool into its function: {"type": "function", "function": {"name": …}}${more}`;
+  const schemaHint = hasAny(holder, "input_schema") ? ", and rename input_schema to parameters" : "";
+  return `move the members of the tool into its function: {"type": "function", "function": {"name": …}}${schemaHint}`;
 };
 
 /** True if an object at the position of a trajectory is not a trajectory, so its missing reward is not reported. */
@@ -58,8 +58,8 @@ export const isNotTrajectory = (holder: unknown): boolean =>
 const findAlias = (field: string, holder: JsonObject): string | undefined => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
   if (known !== undefined) return known;
-  const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "");
-  const key = Object.keys(holder).find((name) => name.length <= maxNameLength && plain(name) === plain(field));
+  const normalize = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "");
+  const key = Object.keys(holder).find((name) => name.length <= maxNameLength && normalize(name) === normalize(field));
   return key === undefined ? undefined : shortName(key);
 };
 
@@ -74,8 +74,8 @@ const hintForMessages = (holder: JsonObject, alias: string | undefined): string 
   const format = detectFormat(holder);
   if (format !== undefined) return `read the file with --from ${format}, or convert it first with rollcall convert`;
   if (alias === undefined) return undefined;
-  const sampled = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";
-  return `rename ${alias} to messages_and_choices${sampled}`;
+  const choiceHint = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";
+  return `rename ${alias} to messages_and_choices${choiceHint}`;
 };
 
 const hasAssistant = (value: unknown): boolean => areObjects(value) && value.some(({ role }) => role === "assistant");
@@ -126,7 +126,7 @@ export const hintForWrongType = (
   }
   if (Array.isArray(found)) return undefined;
   const list = wanted === "an array" ? listFields[field] : undefined;
-  if (list !== undefined && hasAny(found, ...list.keys)) return `write an array of one ${list.one}: "${field}": [{…}]`;
+  if (list !== undefined && hasAny(found, ...list.keys)) return `write an array of one ${list.item}: "${field}": [{…}]`;
   if (typeof found === "boolean" && isNumber) return `write ${Number(found)}`;
   if (typeof found !== "string") return undefined;
   if (isNumber && found.trim() !== "" && Number.isFinite(Number(found))) {
@@ -138,10 +138,10 @@ export const hintForWrongType = (
 };
 
 /** The name of a list's element, and the keys that such an element has. */
-const listFields: Readonly<Record<string, { readonly one: string; readonly keys: readonly string[] }>> = {
-  trajectory_groups: { one: "group", keys: ["trajectories"] },
-  trajectories: { one: "trajectory", keys: ["messages_and_choices"] },
-  messages_and_choices: { one: "message", keys: ["role", "message"] },
+const listFields: Readonly<Record<string, { readonly item: string; readonly keys: readonly string[] }>> = {
+  trajectory_groups: { item: "group", keys: ["trajectories"] },
+  trajectories: { item: "trajectory", keys: ["messages_and_choices"] },
+  messages_and_choices: { item: "message", keys: ["role", "message"] },
 };
 
 /** Roles of messages. Assumed: deployed services accept these. */

@@ -20,7 +20,7 @@ export const newMessageFacts = () => ({
    * that is empty or not a string, -1 for the name of a result.
    */
   events: [0],
-  /** Numbers in use: emptying an array frees its memory. */
+  /** The used length of `events`, which is never emptied, because that would free its memory. */
   eventCount: 0,
   /** Index of the first event of the last message. */
   lastEvents: 0,
@@ -31,13 +31,13 @@ type MessageFacts = ReturnType<typeof newMessageFacts>;
 type MessageCheck = (text: JsonTable, message: number, report: Report) => void;
 
 interface MessageShape {
-  /** True if the message is inside, in `message`. */
+  /** True for a choice, whose message is in `message`. */
   readonly isChoice: boolean;
   readonly hasLogprobs: boolean;
   /** Index in `roleNames`; -1 for an unknown role. */
   readonly role: number;
   readonly calls: number;
-  /** Report the problems of the message, in a choice or not. */
+  /** The checks that fail for the message. Each reports its problem. */
   readonly reports: readonly MessageCheck[];
 }
 
@@ -69,37 +69,37 @@ const functionShape = new Shape(["name"], onlyKinds);
 
 const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 
-export const inspectMessages = (text: JsonTable, list: number, turns: MessageFacts, report: Report): void => {
+export const inspectMessages = (text: JsonTable, list: number, facts: MessageFacts, report: Report): void => {
   checkElements(text, list, messages, report);
-  turns.choices = 0;
-  turns.choicesWithLogprobs = 0;
-  turns.speaks = false;
-  turns.callsTools = false;
-  turns.eventCount = 0;
-  turns.lastEvents = -1;
+  facts.choices = 0;
+  facts.choicesWithLogprobs = 0;
+  facts.speaks = false;
+  facts.callsTools = false;
+  facts.eventCount = 0;
+  facts.lastEvents = -1;
   const end = nodeAfter(text, list);
   for (let entry = list + nodeSize; entry < end; entry = nodeAfter(text, entry)) {
     if (kindAt(text, entry) !== Kind.object) continue;
-    let facts = messageShape.read(text, entry);
-    const { isChoice, hasLogprobs } = facts;
+    let shape = messageShape.read(text, entry);
+    const { isChoice, hasLogprobs } = shape;
     const message = isChoice ? messageShape.at(text, slots.message) : entry;
-    if (isChoice) facts = messageShape.read(text, message);
-    const { role, calls, reports } = facts;
+    if (isChoice) shape = messageShape.read(text, message);
+    const { role, calls, reports } = shape;
     for (let at = 0; at < reports.length; at++) reports[at]?.(text, message, report);
     // In a choice, null is usual.
     if (calls === Kind.null && !isChoice) report("tool-calls-null", undefined, messageShape.at(text, slots.tool_calls));
-    if (isChoice) turns.choices++;
-    if (isChoice && hasLogprobs) turns.choicesWithLogprobs++;
-    if (role === assistant) turns.speaks = true;
+    if (isChoice) facts.choices++;
+    if (isChoice && hasLogprobs) facts.choicesWithLogprobs++;
+    if (role === assistant) facts.speaks = true;
     if (role === tool) {
       const id = messageShape.at(text, slots.tool_call_id);
-      addEvent(turns, id, kindOf(text, id) === Kind.string ? id : 0, resultMark);
+      addEvent(facts, id, kindOf(text, id) === Kind.string ? id : 0, resultMark);
     }
     if (calls !== Kind.array) continue;
-    if (nodeAfter(text, entry) === end) turns.lastEvents = turns.eventCount;
-    addCalls(text, messageShape.at(text, slots.tool_calls), turns);
+    if (nodeAfter(text, entry) === end) facts.lastEvents = facts.eventCount;
+    addCalls(text, messageShape.at(text, slots.tool_calls), facts);
   }
-  if (turns.lastEvents < 0) turns.lastEvents = turns.eventCount;
+  if (facts.lastEvents < 0) facts.lastEvents = facts.eventCount;
 };
 
 const reportRole: MessageCheck = (text, message, report) => {
@@ -127,15 +127,15 @@ const reportCalls: MessageCheck = (text, _, report) => {
 
 const [eventSize, resultMark] = [3, -1];
 
-const addEvent = (turns: MessageFacts, node: number, id: number, name: number): void => {
-  const { events, eventCount } = turns;
+const addEvent = (facts: MessageFacts, node: number, id: number, name: number): void => {
+  const { events, eventCount } = facts;
   events[eventCount] = node;
   events[eventCount + 1] = id;
   events[eventCount + 2] = name;
-  turns.eventCount += eventSize;
+  facts.eventCount += eventSize;
 };
 
-const addCalls = (text: JsonTable, list: number, turns: MessageFacts): void => {
+const addCalls = (text: JsonTable, list: number, facts: MessageFacts): void => {
   const end = nodeAfter(text, list);
   for (let node = list + nodeSize; node < end; node = nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
@@ -146,35 +146,36 @@ const addCalls = (text: JsonTable, list: number, turns: MessageFacts): void => {
       const called = functionShape.read(text, callShape.at(text, 2));
       if (called.name === Kind.string) name = nonEmptyNode(text, functionShape.at(text, 1));
     }
-    if (name > 0) turns.callsTools = true;
-    addEvent(turns, node, id, name);
+    if (name > 0) facts.callsTools = true;
+    addEvent(facts, node, id, name);
   }
 };
 
 const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, node) > 0 ? node : 0);
 
+/** Maximum offered tools whose names are compared to suggest one. */
 const maxComparedTools = 200;
 
 /**
  * Reports calls of undeclared tools and calls without a result.
- * @param listed names of the offered tools; undefined if unknown
+ * @param offered names of the offered tools; undefined if unknown
  */
 export const inspectCalls = (
   text: JsonTable,
-  found: MessageFacts,
-  listed: ReadonlySet<string> | undefined,
+  facts: MessageFacts,
+  offered: ReadonlySet<string> | undefined,
   report: Report,
 ): void => {
-  const { events, eventCount, lastEvents: last } = found;
-  for (let at = 0; listed !== undefined && at < eventCount; at += eventSize) {
+  const { events, eventCount, lastEvents: last } = facts;
+  for (let at = 0; offered !== undefined && at < eventCount; at += eventSize) {
     const node = events[at + 2] ?? 0;
     const name = node > 0 ? readString(text, node) : undefined;
-    if (name === undefined || listed.has(name)) continue;
+    if (name === undefined || offered.has(name)) continue;
     const suggestion = () =>
-      listed.size > maxComparedTools ? undefined : findNearest(name.slice(0, maxNameLength), listed);
+      offered.size > maxComparedTools ? undefined : findNearest(name.slice(0, maxNameLength), offered);
     report("undeclared-tool", { name: shortName(name), suggestion }, node);
   }
-  if (last === eventCount && areAllAnswered(text, found)) return;
+  if (last === eventCount && areAllAnswered(text, facts)) return;
   const { waiting, answered } = matchCalls(text, events, last);
   for (const at of waiting) {
     const [node = 0, , name = 0] = events.slice(at, at + eventSize);
@@ -188,7 +189,7 @@ export const inspectCalls = (
   }
 };
 
-/** True if each result has the id of the oldest waiting call and no call waits at the end, as nearly always. */
+/** True if each result has the id of the oldest waiting call, and no call waits at the end. This is usual. */
 const areAllAnswered = (text: JsonTable, { events, eventCount }: MessageFacts): boolean => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
@@ -211,14 +212,14 @@ const matchCalls = (text: JsonTable, events: readonly number[], end: number) => 
   const answered = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {
     const [, id = 0, name] = events.slice(at, at + eventSize);
-    const own = id > 0 ? readString(text, id) : undefined;
+    const idText = id > 0 ? readString(text, id) : undefined;
     if (name !== resultMark) {
-      if (own !== undefined && waiting.get(own)?.push(at) === undefined) waiting.set(own, [at]);
+      if (idText !== undefined && waiting.get(idText)?.push(at) === undefined) waiting.set(idText, [at]);
       continue;
     }
-    const key = own ?? waiting.keys().next().value ?? "";
+    const key = idText ?? waiting.keys().next().value ?? "";
     const calls = waiting.get(key) ?? [];
-    for (const call of own === undefined ? calls.splice(0, 1) : calls.splice(0)) {
+    for (const call of idText === undefined ? calls.splice(0, 1) : calls.splice(0)) {
       const called = events[call + 2] ?? 0;
       if (called > 0) answered.add(readString(text, called));
     }

@@ -75,25 +75,25 @@ export class Scan {
 
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.places.mark(start);
-    const own = block.text.bytes.subarray(start, end);
+    const bytes = block.text.bytes.subarray(start, end);
     // The origin has already reported records that it could not convert.
     const isBroken = this.#source.origin?.isBroken(line) === true;
-    const isUnclean = !isUtf8(own);
+    const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) {
       this.#checker.check(block, node);
       return;
     }
     let faultAt = 0;
     if (!isBroken && isUnclean) {
-      faultAt = findInvalidByte(own);
+      faultAt = findInvalidByte(bytes);
       this.#reportAt(block, start + faultAt)("not-utf-8", undefined);
     } else if (!isBroken) {
-      const found = fault();
-      faultAt = found.at - start;
+      const syntaxFault = fault();
+      faultAt = syntaxFault.at - start;
       // If the text starts with a key, the brace before the key is missing.
-      const report = this.#reportAt(block, hasLeadingKey(own, faultAt) ? start : found.at);
-      if (found.fault === "end") report("json-truncated", { last: isLast, isDocument: this.#isDocument });
-      else reportFault(own, { fault: found.fault, at: faultAt }, report);
+      const report = this.#reportAt(block, hasLeadingKey(bytes, faultAt) ? start : syntaxFault.at);
+      if (syntaxFault.fault === "end") report("json-truncated", { last: isLast, isDocument: this.#isDocument });
+      else reportFault(bytes, { fault: syntaxFault.fault, at: faultAt }, report);
     }
     this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
@@ -112,19 +112,19 @@ export class Scan {
 
   async #scanWhole({ start, end, last }: Omit<input.LongText, "kind">): Promise<void> {
     const reader = new JsonReader(keyUses);
-    const all = reader.reserve(end - start);
-    if (this.#source.bytes.read(all, start) < all.length) throw new input.ShrunkSourceError();
-    const mark = bomLength(all);
-    const length = trimmedEnd(all, all.length);
-    const own = all.subarray(mark, length);
-    const span = { start: skipWhite(own, 0), end: own.length };
+    const buffer = reader.reserve(end - start);
+    if (this.#source.bytes.read(buffer, start) < buffer.length) throw new input.ShrunkSourceError();
+    const bom = bomLength(buffer);
+    const length = trimmedEnd(buffer, buffer.length);
+    const content = buffer.subarray(bom, length);
+    const span = { start: skipWhite(content, 0), end: content.length };
     if (span.start >= span.end) return;
-    const isClean = isUtf8(own);
-    const isJson = isClean && reader.read(own, { skipsLeaves: true });
+    const isClean = isUtf8(content);
+    const isJson = isClean && reader.read(content, { skipsLeaves: true });
     // The reader has moved the text to the start of its memory, which can have grown.
-    const text = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : own };
-    const place = { start: start + mark, line: this.#line, unitsBefore: () => Math.min(1, mark) };
-    const block = { text, reader, start: place.start, places: new PositionCounter({ ...place, bytes: text.bytes }) };
+    const text = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
+    const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
+    const block = { text, reader, start: origin.start, places: new PositionCounter({ ...origin, bytes: text.bytes }) };
     this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast: last });
   }
 
@@ -156,8 +156,8 @@ export const scanSource = async (source: input.Source, options: SourceOptions): 
 const byteOrderMark = Buffer.from("\ufeff");
 
 /** Copies bytes, with blanks in place of byte order marks. Rejects are copied from the original bytes. */
-const blankOutByteOrderMarks = (own: Buffer): Buffer => {
-  const bytes = Buffer.from(own);
+const blankOutByteOrderMarks = (original: Buffer): Buffer => {
+  const bytes = Buffer.from(original);
   for (let at = bytes.indexOf(byteOrderMark); at >= 0; at = bytes.indexOf(byteOrderMark, at + 1)) {
     if (at === 0 || bytes[at - 1] === newline) bytes.fill(" ", at, at + byteOrderMark.length);
   }
@@ -171,24 +171,24 @@ const reportFault = (
   { at, fault }: { at: number; fault: Exclude<Fault, "end"> },
   report: ReportFault,
 ): void => {
-  const ahead = bytes.toString("latin1", Math.max(0, at - maxAheadBytes), at).trimEnd();
+  const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
   /** The word at the fault, with its sign: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
   /** The key of the value at the fault. */
-  const key = /"([^"\\]*)"\s*:$/.exec(ahead)?.[1];
+  const key = /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1];
   if (fault === "more") report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at) });
   else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });
   else if (fault === "word" && /^(?:True|False|None)$/.test(word)) report("json-python", { word });
-  else report("json-syntax", { fault, word, text: formatCharacter(bytes, at), before: ahead.at(-1) });
+  else report("json-syntax", { fault, word, text: formatCharacter(bytes, at), before: textBefore.at(-1) });
 };
 
 const maxWordLength = 40;
 
 /** Bytes before a fault that are searched for its key and the character before it. */
-const maxAheadBytes = 2 ** 12;
+const maxBytesBefore = 2 ** 12;
 
 const formatCharacter = (bytes: Buffer, at: number): string => {
   const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
@@ -205,7 +205,7 @@ const findInvalidByte = (bytes: Buffer): number => {
   return end;
 };
 
-/** White space and the bracket before the elements of a long array, and white space after them. */
+/** Maximum bytes before the elements of a long array (white space and the bracket), and after them (white space). */
 const maxAroundBytes = 2 ** 16;
 
 /**
@@ -224,8 +224,8 @@ const scanArray = async (
   const found = newScanResult(problems.strictness, parts.hasDigests);
   const checker = new Checker(name, { ...options, result: found });
   const reader = new JsonReader(keyUses);
-  const first = new PositionCounter({ bytes: head, start, line }).mark(bracket);
-  const range = { start: start + bracket + 1, end, line: first };
+  const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);
+  const range = { start: start + bracket + 1, end, line: firstLine };
   let count = 0;
   for await (const part of input.readElements(bytes, range, { reader, isTolerant: false, signal })) {
     const { text, length, fault, isEnd, places } = part;

@@ -8,8 +8,8 @@ import { openBracket } from "../json/walk.ts";
 export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
 
 const kinds = new Uint8Array(256).fill(Kind.number);
-const firsts = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
-for (const [character, kind] of Object.entries(firsts)) kinds[character.charCodeAt(0)] = kind;
+const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
+for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
 
 /** Returns the kind of a member; node 0 is absent. */
 export const kindOf = (text: JsonTable, node: number): number => (node === 0 ? Kind.absent : kindAt(text, node));
@@ -41,7 +41,7 @@ export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 /** Computes facts from the keys and kinds of an object, and from strings that are part of its shape. */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, text: JsonTable, object: number) => Facts;
 
-export const onlyKinds = <Own>(own: Own): Own => own;
+export const onlyKinds = <Value>(value: Value): Value => value;
 
 interface ValueLayout {
   /**
@@ -128,8 +128,8 @@ export class Shape<Name extends string, Facts> {
     const layout = { distances, after, open, repeated };
     this.#object = object;
     this.#layout = layout;
-    const own = toRecord(this.names, (at) => kindOf(text, this.at(text, at + 1)));
-    const facts = this.#deriveFacts(own, text, object);
+    const kindsByName = toRecord(this.names, (at) => kindOf(text, this.at(text, at + 1)));
+    const facts = this.#deriveFacts(kindsByName, text, object);
     const shape = json.detailOf(text, object);
     if (shape === 0 || text.shapes === undefined) return facts;
     if (text.shapes !== this.#shapes) {

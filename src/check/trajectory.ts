@@ -93,9 +93,9 @@ const trajectoryType = defineObjectType(
     exception: anyValue,
     exceptions: anyValue,
   },
-  (kinds, text): { readonly isFailedCandidate: boolean; readonly isNested: boolean } => ({
-    isFailedCandidate: failureKeys.some((key) => kinds[key] !== Kind.absent),
-    isNested: kinds.metadata === Kind.object && listNestedMembers(text, shape.at(text, slots.metadata)).length > 0,
+  (kinds, text): { readonly hasFailureKey: boolean; readonly hasNested: boolean } => ({
+    hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
+    hasNested: kinds.metadata === Kind.object && listNestedMembers(text, shape.at(text, slots.metadata)).length > 0,
   }),
 );
 const { shape } = trajectoryType;
@@ -106,7 +106,7 @@ export const isTrajectory = ({ text, node }: JsonValue): boolean =>
 
 export const trajectoryFields: readonly string[] = shape.names.filter((name) => !/^exceptions?$/.test(name));
 
-/** Reports problems of a trajectory, and returns its facts; undefined if a field has a wrong type. */
+/** Reports problems of a trajectory, and sets its facts; false if a field has a wrong type. */
 export const inspectTrajectory = (text: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(text, node, report)) return false;
   facts.node = node;
@@ -115,19 +115,19 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   const reward = json.readNumber(text, rewardNode);
   for (const field of nulls) report("null-field", { field }, shape.at(text, slots[field]));
   if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);
-  if (more.isFailedCandidate) inspectExceptions(text, report);
-  const listed = kinds.tools === Kind.array ? inspectTools(text, shape.at(text, slots.tools), report) : undefined;
+  if (more.hasFailureKey) inspectExceptions(text, report);
+  const offered = kinds.tools === Kind.array ? inspectTools(text, shape.at(text, slots.tools), report) : undefined;
   const list = shape.at(text, slots.messages_and_choices);
   inspectMessages(text, list, facts, report);
   const { choices, choicesWithLogprobs, speaks, callsTools } = facts;
-  inspectCalls(text, facts, listed, report);
+  inspectCalls(text, facts, offered, report);
   if (!speaks && choices === 0) report("no-assistant-turn", undefined, list);
   if (kinds.additional_histories === Kind.array) {
     inspectHistories(text, shape.at(text, slots.additional_histories), report);
   }
   facts.names = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(text, shape.at(text, slots.metrics), facts, report);
-  if (more.isNested) inspectMetadata(text, shape.at(text, slots.metadata), report);
+  if (more.hasNested) inspectMetadata(text, shape.at(text, slots.metadata), report);
   if (kinds.logs === Kind.array) checkElements(text, shape.at(text, slots.logs), logs, report);
   const initial = readVersion(text, slots.initial_policy_version);
   const final = readVersion(text, slots.final_policy_version);
@@ -166,11 +166,11 @@ const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySe
   const end = json.nodeAfter(text, list);
   for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(text, tool)) {
     const { kinds } = toolType.shape.read(text, tool);
-    const own = toolType.shape.at(text, toolType.shape.slots.function);
+    const functionNode = toolType.shape.at(text, toolType.shape.slots.function);
     if (kinds.type !== Kind.string) report("tool-incomplete", { field: "type" }, tool);
-    const isNamed = functionType.shape.read(text, own).kinds.name === Kind.string;
+    const isNamed = functionType.shape.read(text, functionNode).kinds.name === Kind.string;
     if (isNamed) names.add(json.readString(text, functionType.shape.at(text, functionType.shape.slots.name)));
-    else report("tool-incomplete", { field: "function.name" }, own);
+    else report("tool-incomplete", { field: "function.name" }, functionNode);
     areNamed &&= isNamed;
   }
   return areNamed ? names : undefined;
@@ -183,8 +183,8 @@ const inspectHistories = (text: JsonTable, list: number, report: Report): void =
   const end = json.nodeAfter(text, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
-    const own = json.findMemberNode(text, node, "messages_and_choices") ?? 0;
-    if (kindOf(text, own) === Kind.array) inspectMessages(text, own, newMessageFacts(), report);
+    const messagesNode = json.findMemberNode(text, node, "messages_and_choices") ?? 0;
+    if (kindOf(text, messagesNode) === Kind.array) inspectMessages(text, messagesNode, newMessageFacts(), report);
     else report("history-type", { found: describeValue(text, node) }, node);
   }
 };
@@ -209,12 +209,12 @@ const inspectMetadata = (text: JsonTable, object: number, report: Report): void 
   }
 };
 
-/** The names of the metrics if all have a mean when finite; otherwise undefined. */
+/** The names of the metrics if none is repeated, reserved or of a wrong type; otherwise undefined. */
 const metricsShape = new Shape([], (_, text, object): readonly string[] | undefined => {
   const members = mapMembers(text, object);
-  const isEach = members.size === (json.nodeAfter(text, object) - object - nodeSize) / (2 * nodeSize);
+  const areUnique = members.size === (json.nodeAfter(text, object) - object - nodeSize) / (2 * nodeSize);
   const areMetrics = Array.from(members).every(([name, node]) => isMetric(name, readMetric(text, node)));
-  return isEach && areMetrics ? [...members.keys()] : undefined;
+  return areUnique && areMetrics ? [...members.keys()] : undefined;
 });
 
 const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts, report: Report): void => {
@@ -230,18 +230,19 @@ const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts,
     if (areFinite) return;
   }
   facts.metrics.length = 0;
-  const own: string[] = [];
+  const metricNames: string[] = [];
   for (const [name, node] of mapMembers(text, object)) {
     const value = readMetric(text, node);
     const key = shortName(name);
     if (value === undefined) report("metric-type", { key, found: describeValue(text, node) }, node);
     else if (isCalculated(name)) report("metric-name", { key: name }, node);
     else if (!Number.isFinite(value)) report("metric-not-finite", { key }, node);
-    else facts.metrics[own.push(name) - 1] = value;
+    else facts.metrics[metricNames.push(name) - 1] = value;
   }
-  facts.names = own;
+  facts.names = metricNames;
 };
 
+/** The first byte of `true`. */
 const letterT = 0x74;
 
 const isMetric = (name: string, value: number | undefined): boolean => value !== undefined && !isCalculated(name);

@@ -74,10 +74,10 @@ export const defineObjectType = <Name extends string, More>(
     report("missing-field", { field, instead }, object, field);
   };
   const check: Check = (text, object, report) => {
-    const { isTyped, fieldChecks: further } = shape.read(text, object);
+    const { isTyped, fieldChecks } = shape.read(text, object);
     let fits = isTyped;
     if (!isTyped) for (const name of names) checkField(text, object, name, report);
-    else for (const own of further) fits = own.check(text, shape.at(text, own.slot), report) && fits;
+    else for (const field of fieldChecks) fits = field.check(text, shape.at(text, field.slot), report) && fits;
     return fits;
   };
   return { shape, check };
@@ -106,11 +106,11 @@ export const checkElements = (text: JsonTable, list: number, { kind, of }: Eleme
   const end = nodeAfter(text, list);
   for (let node = list + nodeSize; node < end && fits; node = nodeAfter(text, node)) fits = kindAt(text, node) === kind;
   if (fits) return true;
-  for (const [at, { text: own, node }] of childrenOf({ text, node: list })) {
-    if (kindAt(own, node) === kind) continue;
-    const found = describeValue(own, node);
+  for (const [at, { text: elementText, node }] of childrenOf({ text, node: list })) {
+    if (kindAt(elementText, node) === kind) continue;
+    const found = describeValue(elementText, node);
     const [field, wanted] = ["field" in of ? `${of.field}[${at}]` : "", "an object"];
-    const instead = () => hintForWrongType(parseNode(own, node), { field, wanted });
+    const instead = () => hintForWrongType(parseNode(elementText, node), { field, wanted });
     if ("rule" in of) report(of.rule, { found }, list, at);
     else report("wrong-type", { field, wanted, found, instead }, list, at);
   }

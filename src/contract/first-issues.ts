@@ -6,9 +6,9 @@ export type Issue = z.core.$ZodIssue;
 
 /** Returns the first issues, in the order of the value. */
 export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
-  const found: Issue[] = [];
-  for (const issue of findIssues(schema, value, [])) if (found.push(issue) >= max) break;
-  return found;
+  const issues: Issue[] = [];
+  for (const issue of findIssues(schema, value, [])) if (issues.push(issue) >= max) break;
+  return issues;
 };
 
 function* findIssues(schema: z.core.$ZodType, value: unknown, path: readonly PropertyKey[]): Generator<Issue, void> {

@@ -48,7 +48,7 @@ const parseServiceObject = <Of extends ObjectSchema>(schema: Of, json: string): 
   const paths = (z.safeParse(schema, value).error?.issues ?? []).map(({ path }) =>
     typeof path.at(-1) === "number" ? path.slice(0, -1) : path,
   );
-  // A part of a mistyped value stays as it is.
+  // Shorter paths first, because a part of a mistyped value is not marked.
   for (const path of paths.sort((a, b) => a.length - b.length)) markMistyped(value, path);
   const isRead = (read: unknown): read is ServiceObject<z.infer<Of>> => isObject(read);
   if (!isRead(value)) throw new TypeError("not an object");
@@ -57,9 +57,9 @@ const parseServiceObject = <Of extends ObjectSchema>(schema: Of, json: string): 
 
 const markMistyped = (value: unknown, [name = "", ...below]: readonly PropertyKey[]): void => {
   if (typeof value !== "object" || value === null || value instanceof MistypedValue) return;
-  const found: unknown = Reflect.get(value, name);
-  if (below.length > 0) markMistyped(found, below);
-  else if (!(found instanceof MistypedValue)) Reflect.set(value, name, new MistypedValue(found));
+  const field: unknown = Reflect.get(value, name);
+  if (below.length > 0) markMistyped(field, below);
+  else if (!(field instanceof MistypedValue)) Reflect.set(value, name, new MistypedValue(field));
 };
 
 /** The value of a reply, or the dotted path of an invalid part; undefined if the bytes are not JSON. */
@@ -102,8 +102,8 @@ export const listReader =
     const entries = elements.flatMap((raw, position) =>
       raw[0] === letterN ? [] : [{ value: parseServiceObject(schema, Buffer.from(raw).toString()), raw, position }],
     );
-    const more = table.memberAt(root, "has_more");
-    const hasMore = more !== undefined && table.parseValue(more) === true;
+    const hasMoreValue = table.memberAt(root, "has_more");
+    const hasMore = hasMoreValue !== undefined && table.parseValue(hasMoreValue) === true;
     return { value: { bytes, entries, nulls: elements.length - entries.length, hasMore } };
   };
 

@@ -58,7 +58,7 @@ export const createFile = (about: failures.TitledFile): void => {
   });
 };
 
-/** By path, because closing a descriptor of the file would release SQLite's locks. */
+/** Reads the identity by path, because closing a descriptor of the file would release SQLite's locks. */
 export const readFileIdentity = (path: string): string | undefined => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;

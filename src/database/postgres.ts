@@ -40,10 +40,13 @@ const hasTables = async (database: Database, { name, title, server }: DatabaseSc
   throw failures.databaseVersion(about, version, server.version);
 };
 
+/** The advisory lock under which a process makes tables, one process at a time. */
+const tablesLock = 1919114311;
+
 const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {
   const { version, tables } = schema.server;
   const statements = [
-    "SELECT 1::bigint AS locked FROM pg_advisory_xact_lock(1919114311)",
+    `SELECT 1::bigint AS locked FROM pg_advisory_xact_lock(${tablesLock})`,
     "CREATE SCHEMA IF NOT EXISTS rollcall",
     "CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL)",
     `INSERT INTO rollcall.version (part, number) VALUES ('${schema.name}', ${version})`,
@@ -72,15 +75,15 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
     const client = await pool.connect();
     // A connection that breaks emits an error in addition to the error of its query.
     client.on("error", () => undefined);
-    let isWhole = true;
+    let isReusable = true;
     try {
       return await work(client);
     } catch (thrown) {
-      isWhole = thrown instanceof pg.DatabaseError && toRetryableError(thrown)?.isConflict !== false;
+      isReusable = thrown instanceof pg.DatabaseError && toRetryableError(thrown)?.isConflict !== false;
       throw thrown;
     } finally {
       client.removeAllListeners("error");
-      client.release(!isWhole);
+      client.release(!isReusable);
     }
   };
   const withRetries = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
@@ -171,16 +174,16 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
   pool.on("error", () => undefined);
   return {
     connect: async (): Promise<pg.PoolClient> => {
-      const used = password;
+      const usedPassword = password;
       try {
         return await pool.connect();
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
         if (!isRefused || passwordCommand === undefined || location.password !== undefined) throw thrown;
         // Another connection may have asked in the meantime.
-        if (password === used) password = passwordCommand();
+        if (password === usedPassword) password = passwordCommand();
         await password.catch((failed: unknown) => {
-          password = used;
+          password = usedPassword;
           throw failed;
         });
         return await pool.connect();
@@ -204,8 +207,8 @@ const parseUrl = (text: string): pg.PoolConfig => {
   const user = decodeURIComponent(url.username);
   const mode = url.searchParams.get("sslmode");
   // Connections to other machines use TLS, unless the URL disables it.
-  const isPlain = mode === "disable" || (mode === null && isLoopback(url.hostname));
-  const ssl = isPlain ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) };
+  const disablesTls = mode === "disable" || (mode === null && isLoopback(url.hostname));
+  const ssl = disablesTls ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) };
   const database = decodeURIComponent(url.pathname.slice(1)) || user;
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
@@ -217,10 +220,10 @@ const toRetryableError = (thrown: unknown): { readonly code: string; readonly is
     const isConflict = code === "40001" || code === "40P01";
     return isConflict || /^(08|57P0|53)/.test(code) ? { code, isConflict } : undefined;
   }
-  const isOfNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
-  const own = getErrorCode(thrown);
-  if (!isOfNetwork || /CERT|TLS|SSL/.test(own)) return undefined;
-  return { code: own === "unknown" ? "ECONNRESET" : own, isConflict: false };
+  const mayBeNetwork = thrown instanceof Error && thrown.constructor === Error && !/^SASL|SSL/.test(thrown.message);
+  const code = getErrorCode(thrown);
+  if (!mayBeNetwork || /CERT|TLS|SSL/.test(code)) return undefined;
+  return { code: code === "unknown" ? "ECONNRESET" : code, isConflict: false };
 };
 
 const toFailure = (thrown: unknown, about: failures.TitledFile): unknown => {

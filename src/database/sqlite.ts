@@ -59,7 +59,7 @@ export const openFile = (
 
 const isWritable = (path: string): boolean => {
   try {
-    for (const needed of [path, dirname(path)]) fs.accessSync(needed, fs.constants.W_OK);
+    for (const neededPath of [path, dirname(path)]) fs.accessSync(neededPath, fs.constants.W_OK);
     return true;
   } catch {
     return false;
@@ -83,9 +83,9 @@ interface OpenFile {
 const prepareTables = (file: OpenFile, schema: DatabaseSchema): void => {
   const { connection } = file;
   const { applicationId, version, tables } = schema.file;
-  const has = hasTables(file, schema);
+  const arePrepared = hasTables(file, schema);
   connection.exec("PRAGMA synchronous = FULL");
-  if (has) return;
+  if (arePrepared) return;
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
   enableWriteAheadLog(connection);
   transaction(connection, () => {
@@ -138,7 +138,7 @@ const transaction = <Result>(connection: Connection.Database, work: () => Result
 
 const createDatabase = ({ connection, about }: OpenFile, isDelayed: boolean): Database => {
   const identity = (): string => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
-  const opened = identity();
+  const identityAtOpen = identity();
   const runStatement = ({ sql, values = [] }: Statement): readonly Row[] => {
     const rows = connection.prepare(stripSchema(sql)).all([...values]);
     return rows.map((row) => toRow(row, about));
@@ -162,7 +162,7 @@ const createDatabase = ({ connection, about }: OpenFile, isDelayed: boolean): Da
         if (isDelayed) checkpoint ??= setTimeout(checkpointLog, checkpointDelayMs).unref();
         return answers;
       }),
-    isUnchanged: () => identity() === opened,
+    isUnchanged: () => identity() === identityAtOpen,
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
@@ -186,7 +186,7 @@ const examineWaitMs = 2000;
 
 const maxDamages = 3;
 
-/** They are checked in about a second. */
+/** Larger files are not checked. A file of this size takes about a second. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
 /** Checks a file, and runs `sql` if it is not damaged; undefined if there is no file. @throws Failure `storage` */

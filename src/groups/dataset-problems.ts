@@ -37,7 +37,7 @@ export const reportDatasetProblems = async (
   signal?: AbortSignal,
 ): Promise<void> => {
   reportStaleGroups(dataset);
-  for (const [source, own] of rewards.entries()) await reportOutliers(dataset, source, own);
+  for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
   for (const feature of missingFeatures) reportMissingFeature(dataset, feature);
   await reportDuplicates(dataset, signal);
 };
@@ -58,6 +58,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
   };
 };
 
+/** Groups that are read to suggest a group key. */
 const maxCheckedGroups = 64;
 
 const findSharedKey = (dataset: IndexedGroups): string | undefined => {
@@ -66,18 +67,18 @@ const findSharedKey = (dataset: IndexedGroups): string | undefined => {
   for (let group = 0, checked = 0; group < groups.count && checked < maxCheckedGroups; group++) {
     if (groups.trajectoriesOf(group) !== 1) continue;
     checked++;
-    const own = getPart(dataset, groups.firstOf(group));
-    if (own.part.kind !== "trajectory" || !own.part.valid) continue;
-    const [trajectory] = readTrajectories(own);
+    const groupPart = getPart(dataset, groups.firstOf(group));
+    if (groupPart.part.kind !== "trajectory" || !groupPart.part.valid) continue;
+    const [trajectory] = readTrajectories(groupPart);
     const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
     for (const { name, text } of findGroupKeys(value)) {
       values.set(name, [...(values.get(name) ?? []), text]);
     }
   }
   // A value that all trajectories share names the task, not the prompt.
-  const isFit = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
-  const fit = [...values].flatMap(([name, texts]) => (isFit(texts) ? [name] : []));
-  return fit.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
+  const isRepeated = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
+  const names = [...values].flatMap(([name, texts]) => (isRepeated(texts) ? [name] : []));
+  return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
 };
 
 const listVersions = ({ found: { parts }, groups }: IndexedGroups, group: number): readonly number[] => {
@@ -150,6 +151,7 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): v
   }
 };
 
+/** With fewer rewards, none is an outlier. */
 const minRewards = 10;
 
 /** Multiple of the median distance from the median that makes an outlier. */
@@ -182,9 +184,12 @@ const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: S
   for (let part = 0; part < parts.count; part++) {
     const group = groups.groupOf(part);
     if (parts.columns.source.at(part) !== source || !groups.isValid(group)) continue;
-    const own = getPart(dataset, part);
-    const all = parseRewards(await window.read(own.source, own.part.start, own.part.length), own.part);
-    for (const [at, reward] of all.entries()) {
+    const groupPart = getPart(dataset, part);
+    const partRewards = parseRewards(
+      await window.read(groupPart.source, groupPart.part.start, groupPart.part.length),
+      groupPart.part,
+    );
+    for (const [at, reward] of partRewards.entries()) {
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
       const path = [...pathOf(parts, part, at), "reward"];
@@ -245,7 +250,7 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature): 
   }
 };
 
-/** Longer parts are not searched, because a thousand parts can be. */
+/** Longer parts are not searched, because up to a thousand parts are searched. */
 const maxSearchedBytes = 2 ** 20;
 
 const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
@@ -262,16 +267,17 @@ const pathOf = (parts: Parts, part: number, at: number): Path =>
   parts.kindOf(part) === "group" ? ["trajectories", at] : [];
 
 /** Reads the trajectories of a part; none if the file has changed. */
-const readTrajectories = (own: positions.GroupPart): readonly Buffer[] => {
+const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => {
   try {
-    const bytes = positions.readPartStart(own);
-    return findTrajectorySpans(bytes, own.part).map(({ start, end }) => bytes.subarray(start, end));
+    const bytes = positions.readPartStart(groupPart);
+    return findTrajectorySpans(bytes, groupPart.part).map(({ start, end }) => bytes.subarray(start, end));
   } catch {
     return [];
   }
 };
 
-const maxReread = 2 ** 26;
+/** Maximum bytes that are read again to find duplicates. */
+const maxRereadBytes = 2 ** 26;
 
 /** Reports duplicates: equal fingerprints, then equal bytes. @throws the signal's reason */
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): Promise<void> => {
@@ -289,12 +295,12 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
     await setImmediate();
     signal?.throwIfAborted();
     bytesRead += length.at(part);
-    if (bytesRead > maxReread) return;
-    const own = getPart(dataset, part);
-    const all = readTrajectories(own);
-    const locate = positions.openPartLocator(own);
+    if (bytesRead > maxRereadBytes) return;
+    const groupPart = getPart(dataset, part);
+    const partTrajectories = readTrajectories(groupPart);
+    const locate = positions.openPartLocator(groupPart);
     for (const at of suspects) {
-      const trajectory = all[at];
+      const trajectory = partTrajectories[at];
       if (trajectory === undefined || !groups.isValid(group)) continue;
       const digest = hash("sha256", trajectory);
       const path = pathOf(parts, part, at);

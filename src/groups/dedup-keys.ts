@@ -68,16 +68,16 @@ const openInputKeys = (keys: Digests) => {
     add(group: number, digest?: Uint8Array): void {
       if (digest !== undefined) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
-        const before = (repeats.get(first) ?? 0) + 1;
-        repeats.set(first, before);
-        keys.set(group, nthDedupKey(keys.at(first), before));
+        const occurrence = (repeats.get(first) ?? 0) + 1;
+        repeats.set(first, occurrence);
+        keys.set(group, nthDedupKey(keys.at(first), occurrence));
       }
     },
   };
 };
 
-const nthDedupKey = (digest: Uint8Array, before: number): Uint8Array =>
-  createHash("sha256").update(digest).update(`#${before}`).digest().subarray(0, dedupKeyBytes);
+const nthDedupKey = (digest: Uint8Array, occurrence: number): Uint8Array =>
+  createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
 
 export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">): DedupKeys => {
   const keys = new DedupKeys(digests());

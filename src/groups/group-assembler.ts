@@ -43,10 +43,10 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     onInvalid();
   };
   /** Rejects a group that an unreadable line can belong to. */
-  const markAmbiguous = (group: number, by: number): void => {
+  const markAmbiguous = (group: number, unreadableLine: number): void => {
     if (!groups.isValid(group)) return;
-    const spot = { file, line: line.at(groups.firstOf(group)) };
-    problems.report("ambiguous-group", { place: `line ${by}` }, () => spot);
+    const location = { file, line: line.at(groups.firstOf(group)) };
+    problems.report("ambiguous-group", { place: `line ${unreadableLine}` }, () => location);
     reject(group);
   };
   /** Reports a key that appears again after its group was complete. The key starts another group. */
@@ -54,8 +54,8 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     const last = completeGroups.get(key);
     if (last === undefined) return;
     const data = { id: key, line: line.at(groups.firstOf(last)) };
-    const spot = { file, line: line.at(part) };
-    const severity = problems.report(isAdjacent ? "group-changed" : "group-scattered", data, () => spot);
+    const location = { file, line: line.at(part) };
+    const severity = problems.report(isAdjacent ? "group-changed" : "group-scattered", data, () => location);
     if (severity === "error") reject(group);
   };
   const finish = (group: number, digest: Uint8Array): void => {
@@ -74,7 +74,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     return groups.isValid(group) && wasSent(keys.next(digest.copy().digest().subarray(0, digestBytes)));
   };
   const completeAll = (): void => {
-    for (const [key, own] of open) complete(key, own);
+    for (const [key, openGroup] of open) complete(key, openGroup);
   };
 
   const grouping = openGrouping(options, {
@@ -86,19 +86,19 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     },
     onGrouped: (grouped) => {
       const { part, group, key, isNew } = grouped;
-      const before = unreadable;
+      const previousUnreadable = unreadable;
       unreadable = parts.kindOf(part) === "unreadable" ? line.at(part) : undefined;
       if (key === undefined) {
         finish(group, groups.digestOf(group));
         return;
       }
       if (isNew) reportRepeatedKey(key, grouped);
-      if (before !== undefined) markAmbiguous(group, before);
+      if (previousUnreadable !== undefined) markAmbiguous(group, previousUnreadable);
       const digest = open.get(key)?.digest ?? openGroupDigest();
-      const own = { group, digest: digest.update(parts.digests.at(part)), at: elapsed() };
+      const openGroup = { group, digest: digest.update(parts.digests.at(part)), at: elapsed() };
       open.delete(key);
-      open.set(key, own);
-      if (isComplete(own)) complete(key, own);
+      open.set(key, openGroup);
+      if (isComplete(openGroup)) complete(key, openGroup);
     },
   });
   return {
@@ -108,13 +108,13 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
       return Array.from(open.values(), ({ group }) => group);
     },
     completeIdle(since: number): void {
-      for (const [key, own] of open) {
-        if (own.at > since) return;
-        complete(key, own);
+      for (const [key, openGroup] of open) {
+        if (openGroup.at > since) return;
+        complete(key, openGroup);
       }
     },
     completeSent(): void {
-      for (const [key, own] of open) if (isComplete(own)) complete(key, own);
+      for (const [key, openGroup] of open) if (isComplete(openGroup)) complete(key, openGroup);
     },
     completeAll,
   };

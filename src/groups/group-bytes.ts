@@ -39,18 +39,18 @@ export class ReadWindow {
   }
 
   /** @throws Failure `input-changed` if the bytes differ from those that were checked */
-  async readPart(own: GroupPart): Promise<Buffer> {
-    return requireUnchanged(await this.read(own.source, own.part.start, own.part.length), own);
+  async readPart(groupPart: GroupPart): Promise<Buffer> {
+    return requireUnchanged(await this.read(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }
 
   /** @throws Failure `input-changed` */
-  readPartNow(own: GroupPart): Buffer {
-    return requireUnchanged(this.readNow(own.source, own.part.start, own.part.length), own);
+  readPartNow(groupPart: GroupPart): Buffer {
+    return requireUnchanged(this.readNow(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }
 
   #has(source: Source, start: number, length: number): boolean {
-    const isAfter = this.#source === source && start >= this.#start;
-    return isAfter && start + length <= this.#start + this.#bytes.length;
+    const startsInside = this.#source === source && start >= this.#start;
+    return startsInside && start + length <= this.#start + this.#bytes.length;
   }
 }
 
@@ -60,9 +60,9 @@ export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Bu
   throw inputChanged(source.name);
 };
 
-export const readPartValue = (own: GroupPart): unknown => {
-  const value = parseJson(readPartStart(own).toString("utf8"));
-  if (value === undefined) throw inputChanged(own.source.name);
+export const readPartValue = (groupPart: GroupPart): unknown => {
+  const value = parseJson(readPartStart(groupPart).toString("utf8"));
+  if (value === undefined) throw inputChanged(groupPart.source.name);
   return value.value;
 };
 
@@ -89,11 +89,11 @@ export const composeGroup = (
   const isBare = dataset.groups.isBare(group);
   const spans = isBare || positions === undefined ? [] : findTrajectorySpans(whole, { kind: "group" });
   const trajectories = isBare ? parts : spans.map(({ start, end }) => whole.subarray(start, end));
-  const wanted = positions?.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
+  const selected = positions?.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
   // Without positions, the opening of a group on one line is the whole group.
   const opening = isBare ? groupOpening : whole.subarray(0, spans[0]?.start);
   const closing = isBare ? groupClosing : whole.subarray(spans.at(-1)?.end ?? whole.length);
-  const joined = wanted.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
+  const joined = selected.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
   return Buffer.concat([replaceLineEnds(Buffer.concat([opening, ...joined, closing])), lineEnd]);
 };
 
@@ -139,11 +139,11 @@ export const readGroupTrajectories = async (
   const trajectories: SourceTrajectory[] = [];
   const window = new ReadWindow();
   for (const at of dataset.groups.partsOf(group)) {
-    const own = getPart(dataset, at);
-    const bytes = await window.readPart(own);
-    for (const [index, { start, end }] of findTrajectorySpans(bytes, own.part).entries()) {
-      const found = await locateValue(own, own.part.kind === "group" ? ["trajectories", index] : []);
-      const { file, line } = { ...locateLine(own.source, own.part.line), ...found };
+    const groupPart = getPart(dataset, at);
+    const bytes = await window.readPart(groupPart);
+    for (const [index, { start, end }] of findTrajectorySpans(bytes, groupPart.part).entries()) {
+      const location = await locateValue(groupPart, groupPart.part.kind === "group" ? ["trajectories", index] : []);
+      const { file, line } = { ...locateLine(groupPart.source, groupPart.part.line), ...location };
       trajectories.push({ bytes: bytes.subarray(start, end), place: { file, line } });
     }
   }
@@ -163,9 +163,9 @@ export async function* readRewards(
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
     if (!groups.isValid(group)) continue;
-    const own = getPart(dataset, groups.firstOf(group));
-    const isIndexed = groups.isBare(group);
-    yield { group, rewards: isIndexed ? groups.rewardsOf(group) : parseRewards(await window.readPart(own), own.part) };
+    const first = getPart(dataset, groups.firstOf(group));
+    const isBare = groups.isBare(group);
+    yield { group, rewards: isBare ? groups.rewardsOf(group) : parseRewards(await window.readPart(first), first.part) };
   }
 }
 

@@ -36,9 +36,9 @@ const subtractParts = async (dataset: IndexedGroups, group: number): Promise<voi
   for (const { source, part } of listParts(dataset, group)) {
     if (!part.valid) continue;
     const bytes = await window.read(source, part.start, part.length);
-    const again = recheckBytes(bytes, dataset.found);
-    if (bytes.length < part.length || !again.parts.isValid(0)) throw inputChanged(source.name);
-    dataset.found.tally.merge(again.tally, -1);
+    const rechecked = recheckBytes(bytes, dataset.found);
+    if (bytes.length < part.length || !rechecked.parts.isValid(0)) throw inputChanged(source.name);
+    dataset.found.tally.merge(rechecked.tally, -1);
   }
 };
 

@@ -63,17 +63,17 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
 };
 
 /** Returns the position of a value of a part, or of the deepest existing value on its path. */
-export const locateValue = async (own: GroupPart, path: Path): Promise<ProblemLocation> => {
-  const { source, part } = own;
-  return source.origin === undefined ? openPartLocator(own)(path) : await locateInRecord(source, part.line, path);
+export const locateValue = async (groupPart: GroupPart, path: Path): Promise<ProblemLocation> => {
+  const { source, part } = groupPart;
+  return source.origin === undefined ? openPartLocator(groupPart)(path) : await locateInRecord(source, part.line, path);
 };
 
 /** Locates a value of a composed line in its record. */
 const locateInRecord = async (source: Source, line: number, path: Path): Promise<ProblemLocation> => {
-  const found = await source.origin?.locationOf(line, path).catch(() => undefined);
+  const recordLocation = await source.origin?.locationOf(line, path).catch(() => undefined);
   // A row of Parquet, or a file that has changed, has no line.
-  const place = found?.file === undefined ? locateLine(source, line) : {};
-  return { ...place, ...found, readAt: `${source.name}:${line}`, readPath: path };
+  const lineLocation = recordLocation?.file === undefined ? locateLine(source, line) : {};
+  return { ...lineLocation, ...recordLocation, readAt: `${source.name}:${line}`, readPath: path };
 };
 
 /** Maps problems of composed lines to the records. */
@@ -157,7 +157,7 @@ export const findProblemSubject = (
   // For converted input, this is the path in the converted group.
   const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
   const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
-  const source = sources.findIndex((one) => one.name === (name ?? file));
+  const source = sources.findIndex((candidate) => candidate.name === (name ?? file));
   const at = lineRead === undefined ? { line, offset } : { line: Number(lineRead) };
   const part = source < 0 ? undefined : findPartAt(found.parts, source, at);
   if (part === undefined) return undefined;

@@ -79,10 +79,10 @@ export const countUnreadable = ({
   conversion,
   unreadable,
 }: Pick<Dataset, "found" | "sources" | "conversion" | "unreadable">): number => {
-  const isOwn = sources.map(({ origin }) => origin === undefined);
+  const isUnconverted = sources.map(({ origin }) => origin === undefined);
   let lines = 0;
   for (let at = 0; at < parts.count; at++)
-    if (parts.kindOf(at) === "unreadable" && isOwn[parts.columns.source.at(at)]) lines++;
+    if (parts.kindOf(at) === "unreadable" && isUnconverted[parts.columns.source.at(at)]) lines++;
   return unreadable ?? lines + (conversion?.unreadableRecords ?? 0);
 };
 
@@ -130,7 +130,7 @@ export const readSources = async (
   /** By source. */
   const rewards: Sketch[] = [];
   const unsorted: UnsortedPart[] = [];
-  let before = 0;
+  let bytesBefore = 0;
   let grouping = openGrouping({ found, groups, byKey });
   for (const [index, source] of sources.entries()) {
     if (!byKey) grouping = openGrouping({ found, groups, byKey });
@@ -140,19 +140,19 @@ export const readSources = async (
       requireSplit(given !== undefined || hasOnlyRequests(found));
       grouping.groupParts(grouped);
       grouped = parts.count;
-      options.onProgress({ bytes: before + bytes, of });
+      options.onProgress({ bytes: bytesBefore + bytes, of });
     };
     problems.setInput(source.name);
-    const own = { ...found, rewards: newSketch() };
-    await scanSource(source, { index, result: own, groupBy, signal, onRead }).catch((thrown: unknown) => {
+    const sourceResult = { ...found, rewards: newSketch() };
+    await scanSource(source, { index, result: sourceResult, groupBy, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });
     if (hasDigests) setOriginDigests(parts, source, first);
     if (parts.count === first) problems.report("input-empty", undefined, () => ({ file: source.name }));
-    rewards.push(own.rewards);
-    mergeSketch(found.rewards, own.rewards);
+    rewards.push(sourceResult.rewards);
+    mergeSketch(found.rewards, sourceResult.rewards);
     if (!byKey) unsorted.push(...grouping.unsorted);
-    before += source.bytes.size;
+    bytesBefore += source.bytes.size;
   }
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
   compareRequests(found, { split: given, file: findOnlyFile(sources) });
@@ -191,8 +191,8 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   const names = listUnknownKeys(readPartValue(getPart(read, first)), trajectoryFields);
   problems.dropRule("group-key-missing");
   const file = findOnlyFile(read.sources);
-  const spot = file === undefined ? {} : { file };
-  problems.report("group-key-unknown", { key, others: names.slice(0, maxNamedKeys).map(shortName) }, () => spot);
+  const location = file === undefined ? {} : { file };
+  problems.report("group-key-unknown", { key, others: names.slice(0, maxNamedKeys).map(shortName) }, () => location);
   return false;
 };
 

@@ -62,7 +62,7 @@ export interface EntryFilter {
   readonly split?: string | undefined;
   readonly batch?: string | undefined;
   readonly states?: readonly EntryState[];
-  /** Select requests whose last attempt was before the first time, and at or after the second. */
+  /** Bounds of the last attempt, in milliseconds since 1970: earlier than `before`, and not earlier than `since`. */
   readonly before?: number | undefined;
   readonly since?: number | undefined;
   readonly matchesScope?: (scope: LedgerScope) => boolean;
@@ -100,14 +100,14 @@ export async function* readEntries(
 }
 
 export async function* selectEntries(database: Database, filter: EntryFilter): AsyncGenerator<Entry, void> {
-  const all = [
+  const conditions = [
     ["model = ?", filter.model],
     ["split = ?", filter.split],
     ["has_batch = 1 AND batch = ?", filter.batch],
     ["last_tried < ?", filter.before],
     ["last_tried >= ?", filter.since],
   ] as const;
-  const used = all.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]));
+  const used = conditions.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]));
   const sql = ["1 = 1", ...used.map(({ condition }) => condition)].join(" AND ");
   for await (const entry of readEntries(database, { sql, values: used.map(({ value }) => value) })) {
     const isState = filter.states === undefined || filter.states.includes(entry.state);

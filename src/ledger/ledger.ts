@@ -44,7 +44,7 @@ const createTableStatements = (id: string, ownColumns = ""): readonly string[] =
 ];
 
 /** Each change of the tables raises the version. Only PostgreSQL has runs with leases, and claims of groups. */
-const ledgerPart: DatabaseSchema = {
+const ledgerSchema: DatabaseSchema = {
   name: "ledger",
   title: "the ledger",
   // The application id is "rcLG".
@@ -102,7 +102,7 @@ interface OpenLedgerOptions extends DatabaseWaitOptions {
 
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
 export const openLedger = async (location: DatabaseLocation, options: OpenLedgerOptions) => {
-  const opened = await openDatabase(ledgerPart, { ...options, ...location });
+  const opened = await openDatabase(ledgerSchema, { ...options, ...location });
   if (opened === undefined) return undefined;
   const { database, isNew, isCopy } = opened;
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
@@ -165,15 +165,15 @@ const makeLedger = (
   async forget(filter: EntryFilter): Promise<number> {
     const rows: number[] = [];
     for await (const { id, state } of selectEntries(database, filter)) if (!isUnknown(state)) rows.push(parseId(id));
-    const questions: Statement[] = [];
+    const statements: Statement[] = [];
     for (let from = 0; from < rows.length; from += maxForgottenPerStatement) {
-      const some = rows.slice(from, from + maxForgottenPerStatement);
-      const sql = `DELETE FROM rollcall.request WHERE id IN (${some.map(() => "?").join(", ")})
+      const chunk = rows.slice(from, from + maxForgottenPerStatement);
+      const sql = `DELETE FROM rollcall.request WHERE id IN (${chunk.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
       // Requests first, so that a run that retries a request now does not find it, or keeps its groups.
-      questions.push({ sql, values: some }, ...writer.releaseClaims(some));
+      statements.push({ sql, values: chunk }, ...writer.releaseClaims(chunk));
     }
-    const results = await database.transact(questions);
+    const results = await database.transact(statements);
     return results.reduce((count, forgotten) => count + forgotten.length, 0);
   },
   close: async (): Promise<void> => await database.close(writer.end),
@@ -253,7 +253,7 @@ const readFacts = async (database: Database, values: readonly string[]): Promise
 };
 
 export const examineLedger = async (path: string) => {
-  const examined = await examineFile(ledgerPart, path, countsSql);
+  const examined = await examineFile(ledgerSchema, path, countsSql);
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, counts: toCounts(rows), writers: countWriters(path) };

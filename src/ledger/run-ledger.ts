@@ -67,9 +67,9 @@ export const openRunLedger = async (
     scopeLedger = await ledger?.scope(scope);
     destinationFacts = scopeLedger?.destinationFacts ?? destinationFacts;
   };
-  const saveFacts = async (found: DestinationFacts): Promise<void> => {
-    destinationFacts = found;
-    await scopeLedger?.saveFacts(found);
+  const saveFacts = async (facts: DestinationFacts): Promise<void> => {
+    destinationFacts = facts;
+    await scopeLedger?.saveFacts(facts);
   };
   const requireLease = (): void => {
     if (isShared && lock?.isHeld() === false) throw leaseLost(path);
@@ -109,9 +109,9 @@ export const openRunLedger = async (
     release,
 
     async hasChanged(): Promise<boolean> {
-      const before = changes;
+      const changesBefore = changes;
       changes = (await ledger?.countChanges()) ?? 0;
-      return changes !== before;
+      return changes !== changesBefore;
     },
 
     /** Yields the requests of other runs, oldest first. A later call yields only requests that may have changed. */
@@ -119,16 +119,16 @@ export const openRunLedger = async (
       const isHeld = lock !== undefined;
       if (!isHeld) await readScope();
       let last = changedFrom - 1;
-      let open: number | undefined;
+      let firstOpen: number | undefined;
       for await (const entry of scopeLedger?.entries(changedFrom) ?? []) {
         last = parseId(entry.id);
         if (ownRequests.has(entry.id)) continue;
         // A run that holds the ledger may retry a request that was not sent.
-        if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) open ??= last;
+        if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
         // For requests in flight of another run, `recordRequest` reports their groups as taken.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
       }
-      changedFrom = open ?? last + 1;
+      changedFrom = firstOpen ?? last + 1;
     },
 
     /** Returns the key of a planned request; null if the request has no key, or another key in each run. */
@@ -174,12 +174,12 @@ export const openRunLedger = async (
   };
 };
 
-/** The time after which a refused size is attempted again, because services raise their limits. */
-const refusedMs = 24 * 60 * 60 * 1000;
+/** How long a refused size is not attempted again. Then the service may have raised its limit. */
+const refusedSizeMs = 24 * 60 * 60 * 1000;
 
 /** Returns the largest body to attempt, and the smallest that was too large. */
 const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number) => {
-  if (refused === undefined || now < refused.at || now - refused.at > refusedMs) return undefined;
+  if (refused === undefined || now < refused.at || now - refused.at > refusedSizeMs) return undefined;
   return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
 };
 

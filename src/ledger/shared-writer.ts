@@ -32,7 +32,7 @@ export const beginRun = async (
   const [row] = await database.query(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEndSql}) RETURNING id`);
   const id = row?.integer("id") ?? 0;
   let isLost = false;
-  const renewed = (askedAt: number): void => {
+  const noteRenewal = (askedAt: number): void => {
     renewedAt = Math.max(renewedAt, askedAt);
   };
   const renew = async (): Promise<void> => {
@@ -42,13 +42,13 @@ export const beginRun = async (
       [id],
     );
     if (rows.length === 0) isLost = true;
-    else renewed(askedAt);
+    else noteRenewal(askedAt);
   };
   const timer = setInterval(() => void renew().catch(() => undefined), renewMs).unref();
   return {
     id,
     isHeld: () => !isLost && elapsed() - renewedAt < leaseMs,
-    noteRenewal: renewed,
+    noteRenewal,
     // Until its end, a run keeps the groups that it could not send, because it may retry them.
     release: () => undefined,
     end: async () => {
@@ -62,14 +62,14 @@ export const beginRun = async (
 /** Makes requests in flight of dead runs unknown, and releases groups that they did not send. */
 const expireDeadRuns = async (database: Database): Promise<void> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
-  const over = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
+  const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
   await database.query(
     `DELETE FROM rollcall.mark WHERE request IN
-       (SELECT id FROM rollcall.request WHERE state IN ${releasedStatesSql} AND ${over})`,
+       (SELECT id FROM rollcall.request WHERE state IN ${releasedStatesSql} AND ${isOfEndedRun})`,
   );
   await database.query(
     `UPDATE rollcall.request SET state = 'unknown', cause = 'died', changed = clock_timestamp()
-     WHERE state = 'trying' AND ${over}`,
+     WHERE state = 'trying' AND ${isOfEndedRun}`,
   );
 };
 
@@ -90,13 +90,13 @@ export const makeSharedWriter = (
     recoverScope: async () => await expireDeadRuns(database),
     recoverAll: async () => await expireDeadRuns(database),
     recordRequest: async (scope, { dedupKeys, key, input, bytes, envelopeDigest, generation }) => {
-      const { id: own, noteRenewal } = requireLease();
+      const { id: runId, noteRenewal } = requireLease();
       const askedAt = host.elapsed();
       const token = randomUUID();
-      const values = [dedupKeys, own, scope, token, generation, input, bytes, key, envelopeDigest, own, token];
+      const values = [dedupKeys, runId, scope, token, generation, input, bytes, key, envelopeDigest, runId, token];
       for (let tries = 0; ; tries++) {
         // Each claim that fails is an error in the database's log, so only groups that seem free are claimed.
-        const rows = await database.query(takenSql, [dedupKeys, scope, generation, own]);
+        const rows = await database.query(takenSql, [dedupKeys, scope, generation, runId]);
         if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
         try {
           const [begun] = await database.query(beginSql, values);
@@ -109,16 +109,16 @@ export const makeSharedWriter = (
         }
       }
     },
-    recordRetry: async (request) => (await database.query(againSql, [requireLease().id, request])).length === 1,
+    recordRetry: async (request) => (await database.query(retrySql, [requireLease().id, request])).length === 1,
     recordOutcome: async (request, outcome) => {
       const { state } = outcome;
-      const own = run?.id ?? 0;
+      const runId = run?.id ?? 0;
       const values = [...toOutcomeValues(outcome), request];
       const set = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp() WHERE id = ?`;
-      const updated = await database.query(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, own]);
+      const updated = await database.query(`${set} AND run = ? AND state = 'trying' RETURNING id`, [...values, runId]);
       if (updated.length > 0) return;
       const kind = state === "logged" || state === "unknown" ? state : "other";
-      const lateValues = kind === "logged" ? values : [...values, own];
+      const lateValues = kind === "logged" ? values : [...values, runId];
       const [late] = await database.query(`${set} AND ${lateOutcomeConditions[kind]} RETURNING id`, lateValues);
       // Another run expired the request, and may have released its groups.
       if (late !== undefined && kind !== "other") await database.query(claimSql, [request]);
@@ -192,7 +192,7 @@ const takenSql = `
   SELECT held.mark FROM given, ${eachKeySql} JOIN rollcall.mark AS held ON held.mark = own.mark
   WHERE held.scope = ? AND held.generation = ? AND held.request NOT IN (${releasedRequestsSql("?")})`;
 
-const againSql = `
+const retrySql = `
   WITH ${renewLeaseSql}
   UPDATE rollcall.request
   SET state = 'trying', run = alive.id, last_tried = ${nowMsSql}, attempts = attempts + 1, changed = clock_timestamp()

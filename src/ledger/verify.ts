@@ -34,8 +34,8 @@ export const verifyDataset = async (
     const accepted = acceptedByScope.get(name) ?? new Uint8Array(facts.length);
     acceptedByScope.set(name, accepted);
     for (const group of groups) {
-      const other = isUnknown(state) ? unknownBit : state === "refused" ? refusedBit : 0;
-      const fact = isLogged(state) ? acceptedBit | (accepted[group] === 1 ? repeatedBit : 0) : other;
+      const unloggedBit = isUnknown(state) ? unknownBit : state === "refused" ? refusedBit : 0;
+      const fact = isLogged(state) ? acceptedBit | (accepted[group] === 1 ? repeatedBit : 0) : unloggedBit;
       facts[group] = (facts[group] ?? 0) | fact;
       if (isLogged(state)) accepted[group] = 1;
     }
@@ -51,10 +51,10 @@ export const verifyDataset = async (
     const outcome = toOutcome(facts[group] ?? 0);
     counts[outcome]++;
     const location = locateGroup(dataset, group);
-    const own = byFile.get(location.file) ?? { file: location.file, read: 0, logged: 0 };
-    byFile.set(location.file, own);
-    own.read++;
-    if (outcome === "logged") own.logged++;
+    const fileStatus = byFile.get(location.file) ?? { file: location.file, read: 0, logged: 0 };
+    byFile.set(location.file, fileStatus);
+    fileStatus.read++;
+    if (outcome === "logged") fileStatus.logged++;
     else if (problems.length < maxProblems || counts[outcome] === 1)
       problems.push(problemMakers[outcome](location, isInvalid));
   }

@@ -88,7 +88,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
   let buffered = { source: -1, start: 0, end: 0 };
   let bytesSinceTurn = 0;
 
-  const changed = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
+  const toInputChanged = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
   /** Reads synchronously, which is faster for bytes in the system's cache. */
   const readBytes = async (part: number, { from, into }: { readonly from: number; readonly into: Buffer }) => {
     const count = sources[sourceOf.at(part)]?.bytes.read(into, from) ?? 0;
@@ -107,7 +107,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
       return undefined;
     // `Buffer.subarray` takes twice as long.
     const bytes = new Uint8Array(window.buffer, at, length);
-    if (zlib.crc32(bytes) !== checksumOf.at(part)) throw changed(part);
+    if (zlib.crc32(bytes) !== checksumOf.at(part)) throw toInputChanged(part);
     return bytes;
   };
 
@@ -120,7 +120,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
       const into = isNext ? window : window.subarray(0, lengthOf.at(part));
       buffered = { source, start, end: start + (await readBytes(part, { from: start, into })) };
       const bytes = readNow(part);
-      if (bytes === undefined) throw changed(part);
+      if (bytes === undefined) throw toInputChanged(part);
       return bytes;
     },
 
@@ -131,9 +131,9 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
       let checksum = 0;
       for (let from = start; from < end; from += window.length) {
         const into = window.subarray(0, end - from);
-        if ((await readBytes(part, { from, into })) < into.length) throw changed(part);
+        if ((await readBytes(part, { from, into })) < into.length) throw toInputChanged(part);
         checksum = zlib.crc32(into, checksum);
-        if (from + into.length === end && checksum !== checksumOf.at(part)) throw changed(part);
+        if (from + into.length === end && checksum !== checksumOf.at(part)) throw toInputChanged(part);
         yield into;
       }
     },

@@ -129,23 +129,23 @@ const maxPauseMs = 2000;
 const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, runLedger, maxWaitMs } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
-  let since = host.elapsed();
-  let left = sender.removeTakenGroups();
-  while (left.length > 0 && sender.result().stop === undefined) {
+  let waitingSince = host.elapsed();
+  let takenGroups = sender.removeTakenGroups();
+  while (takenGroups.length > 0 && sender.result().stop === undefined) {
     try {
       await runLedger.acquire();
       await delivery.readPriorOutcomes();
-      const groups = Uint32Array.from(delivery.compareGroups(left).unsent);
+      const groups = Uint32Array.from(delivery.compareGroups(takenGroups).unsent);
       if (groups.length === 0) break;
-      const waitedMs = host.elapsed() - since;
+      const waitedMs = host.elapsed() - waitingSince;
       if (waitedMs > maxWaitMs) {
         throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, await runLedger.readLeaseMs());
       }
       await host.sleep(host.random() * maxPauseMs, host.signal);
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));
-      left = sender.removeTakenGroups();
-      if (left.length < groups.length) since = host.elapsed();
+      takenGroups = sender.removeTakenGroups();
+      if (takenGroups.length < groups.length) waitingSince = host.elapsed();
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;
       sender.stopWith(thrown);
@@ -171,11 +171,11 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   delivery.reportPriorRuns(() => true);
   const { jobs, broken } = delivery.planResends();
   for (const [id, lacks] of broken) problems.report("resend-impossible", { id, lacks }, () => ({}));
-  const left = priorOutcomes.unknownEntries.length - jobs.length;
-  if (left > 0) {
-    const resent = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
-    const groups = Math.max(outcomes.groupsWith("unknown").length - resent, 0);
-    problems.report("unresolved-requests", { requests: left, groups }, () => ({}));
+  const unresolvedCount = priorOutcomes.unknownEntries.length - jobs.length;
+  if (unresolvedCount > 0) {
+    const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
+    const groups = Math.max(outcomes.groupsWith("unknown").length - resentGroups, 0);
+    problems.report("unresolved-requests", { requests: unresolvedCount, groups }, () => ({}));
   }
   return jobs;
 };

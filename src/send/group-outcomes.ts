@@ -39,10 +39,10 @@ export class GroupOutcomes {
   groupsWith(outcome: GroupOutcome): Uint32Array {
     const code = outcomeNames.indexOf(outcome);
     const codes = this.#codes.values();
-    const found = new Uint32Array(codes.length);
+    const groups = new Uint32Array(codes.length);
     let count = 0;
-    for (let group = 0; group < codes.length; group++) if (codes[group] === code) found[count++] = group;
-    return found.subarray(0, count);
+    for (let group = 0; group < codes.length; group++) if (codes[group] === code) groups[count++] = group;
+    return groups.subarray(0, count);
   }
 
   countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {

@@ -66,8 +66,8 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   const refused: RefusedGroup[] = [];
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
-    const own = isAlone ? items : items.filter((item) => item.position === position);
-    const located = await locateProblems(dataset, { request, items: own });
+    const groupItems = isAlone ? items : items.filter((item) => item.position === position);
+    const located = await locateProblems(dataset, { request, items: groupItems });
     const text = failure?.details.http?.said ?? "the service gives no reason";
     const where = locateGroup(dataset, group);
     const problems =

@@ -59,9 +59,9 @@ export const reportOversizedRequests = (
 };
 
 export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string): RequestEnvelope => {
-  const own = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
+  const members = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
   const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
-  const closing = Buffer.from(`]${own}}`);
+  const closing = Buffer.from(`]${members}}`);
   return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };
 };
 
@@ -87,14 +87,14 @@ export const cutRequests = (
 };
 
 const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
-  const around = envelope.opening.length + envelope.closing.length;
+  const envelopeBytes = envelope.opening.length + envelope.closing.length;
   /** Bytes of the groups before each group, with a comma after each. */
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + dataset.groups.bytesOf(groups[at] ?? 0) + 1;
   }
   const bytesOf = (from: number, end: number): number =>
-    around + (before[end] ?? 0) - (before[from] ?? 0) - (end > from ? 1 : 0);
+    envelopeBytes + (before[end] ?? 0) - (before[from] ?? 0) - (end > from ? 1 : 0);
   return { count: groups.length, bytesOf };
 };
 

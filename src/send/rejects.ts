@@ -152,18 +152,18 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
           if (beginsLine) lineCount++;
           if (beginsLine && !isEnded) yield newlineBytes;
           // An element of a pretty-printed list has several lines.
-          const more = part?.source.origin === undefined ? countLineEnds(bytes) : 0;
+          const addedLines = part?.source.origin === undefined ? countLineEnds(bytes) : 0;
           if (part !== undefined) {
             const { source, part: own } = part;
-            for (let line = 0; line <= more; line++) lines.set(`${source.name}:${own.line + line}`, lineCount);
+            for (let line = 0; line <= addedLines; line++) lines.set(`${source.name}:${own.line + line}`, lineCount);
           }
           yield bytes;
-          lineCount += more;
+          lineCount += addedLines;
           isEnded = bytes.at(-1) === newline;
         }
-        const own = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
+        const known = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
         const where = first && locateLine(first.source, first.part.line);
-        for (const problem of own.length > 0 ? own : [createProblem("group-rejected", undefined, where)]) {
+        for (const problem of known.length > 0 ? known : [createProblem("group-rejected", undefined, where)]) {
           const rejects_line = lines.get(problemLineKey(problem)) ?? lines.values().next().value ?? 1;
           reasons.push(`${JSON.stringify({ ...toProblemDocument(problem), rejects_line })}\n`);
         }
@@ -222,9 +222,9 @@ const indexErrorsByLine = ({ problems, sources }: grouping.Dataset): ReadonlyMap
   const byLine = new Map<string, Problem[]>();
   for (const problem of problems.sorted(sources.map(({ name }) => name))) {
     if (problem.severity !== "error") continue;
-    const own = byLine.get(problemLineKey(problem)) ?? [];
-    byLine.set(problemLineKey(problem), own);
-    own.push(problem);
+    const lineErrors = byLine.get(problemLineKey(problem)) ?? [];
+    byLine.set(problemLineKey(problem), lineErrors);
+    lineErrors.push(problem);
   }
   return byLine;
 };
@@ -233,11 +233,11 @@ const indexErrorsByLine = ({ problems, sources }: grouping.Dataset): ReadonlyMap
 const marginBytes = 4096;
 
 /** Returns the line of a part. If other data is on the line, returns the bytes of the part and a newline. */
-const readLine = async (own: grouping.GroupPart, window: grouping.ReadWindow): Promise<Buffer> => {
-  const { source, part } = own;
+const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow): Promise<Buffer> => {
+  const { source, part } = groupPart;
   const start = Math.min(part.start, marginBytes);
   const bytes = await window.read(source, part.start - start, start + part.length + marginBytes);
-  const value = grouping.requireUnchanged(bytes.subarray(start, start + part.length), own);
+  const value = grouping.requireUnchanged(bytes.subarray(start, start + part.length), groupPart);
   const after = start + part.length;
   const lineEnd = endOfLine(bytes, after);
   const lineStart = findLineStart(bytes, start);

@@ -91,9 +91,9 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     if (isFinalOutcome(outcome)) return attempt;
     await recordAttempt(runLedger, { sent, attempt, state: sent.mayBeLogged ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
-    const may = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
+    const canRetry = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
     const isLate = run.isOver() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
-    if (!may || isLate) return attempt;
+    if (!canRetry || isLate) return attempt;
     const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     const onWait = (wait: RetryWait) => run.onRetry(attempt, outcome, { ...wait, attempt: next });
     if (!(await run.patience.wait(askedMs, onWait))) return attempt;

@@ -127,7 +127,7 @@ const findFailure = (
   const { logged, not_sent: notSent, rejected } = groups;
   const ledger = run.ledger !== null;
   const facts = { logged, notSent, unknown: groups.unknown, requests: sent.of, ledger };
-  const about = stop === undefined ? {} : toStopDetails(stop);
+  const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
     const canResolve = ledger && unknown.isHonored && run.resendLogged !== true;
     const { request, number, unknownFailure, retryFailure } = unknown;
@@ -135,10 +135,10 @@ const findFailure = (
     const positions = from === to ? from : `${from} to ${to}`;
     const isLast = groups.unknown > request.groups.length;
     const data = { ...facts, positions, request: number, isLast, canResolve, unknownFailure, retryFailure };
-    return logUnknown(data, { ...about, retryable: canResolve || (ledger && notSent > 0) });
+    return logUnknown(data, { ...stopDetails, retryable: canResolve || (ledger && notSent > 0) });
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
-  if (groups.unknown > 0) return logUnresolved(facts, about);
+  if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
     const details = { retryable: ledger || logged === 0, unsent: isUnsent(groups, sent) };
@@ -152,7 +152,7 @@ const findFailure = (
   }
   // Without a ledger, a rerun would log everything again.
   if (logged + groups.already_logged + rejected > 0)
-    return logPartial(facts, stop, { ...about, retryable: ledger && stop.retryable });
+    return logPartial(facts, stop, { ...stopDetails, retryable: ledger && stop.retryable });
   return sent.tried === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
 

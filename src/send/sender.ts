@@ -53,13 +53,13 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   /** Cuts the groups of a request and of the queue again, because the limit is smaller now. */
   const recutRequests = (groups: Uint32Array) => {
     const planned = queue.filter(({ recorded }) => recorded === undefined);
-    const all = Uint32Array.from([...groups, ...planned.flatMap(({ request }) => [...request.groups])]);
+    const uncut = Uint32Array.from([...groups, ...planned.flatMap(({ request }) => [...request.groups])]);
     queue = queue.filter(({ recorded }) => recorded !== undefined);
-    queueFirst(cutRequests(dataset, { envelope, groups: all, limit }));
+    queueFirst(cutRequests(dataset, { envelope, groups: uncut, limit }));
   };
-  const markUnknown = (own: requests.SentRequest, last = own.unknownFailure) => {
-    outcomes.setAll(own.request.groups, "unknown");
-    unknown = { ...own, retryFailure: last === own.unknownFailure ? undefined : last };
+  const markUnknown = (sentRequest: requests.SentRequest, last = sentRequest.unknownFailure) => {
+    outcomes.setAll(sentRequest.request.groups, "unknown");
+    unknown = { ...sentRequest, retryFailure: last === sentRequest.unknownFailure ? undefined : last };
   };
   const reportProgress = (change?: results.RequestChange) => {
     const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
@@ -117,21 +117,21 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     sent.triedBytes += bytes;
     const lastOutcome = { status: null, cause: null, calls: results.emptyCallList };
     const state = { number: sent.tried, mayBeLogged: earlier !== undefined, unknownFailure: undefined, lastOutcome };
-    const own: requests.SentRequest = { request, recorded, ...state };
-    await finishRequest(own, await attemptRequest(own));
+    const sentRequest: requests.SentRequest = { request, recorded, ...state };
+    await finishRequest(sentRequest, await attemptRequest(sentRequest));
     return true;
   };
 
-  const attemptRequest = async (own: requests.SentRequest): Promise<Attempt> => {
+  const attemptRequest = async (sentRequest: requests.SentRequest): Promise<Attempt> => {
     try {
-      return await requests.sendUntilResolved(dataset, own, {
+      return await requests.sendUntilResolved(dataset, sentRequest, {
         ...options,
         signals: until,
         patience,
         isOver,
         onRetry: (attempt, outcome, retry) => {
           sent.obstacle = attempt.failure;
-          reportChange(own.request, { attempt, outcome, retry });
+          reportChange(sentRequest.request, { attempt, outcome, retry });
         },
         onBytesSent: (bytes) => {
           inFlightBytes += bytes;
@@ -140,26 +140,26 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       });
     } catch (thrown) {
       // A Failure is thrown before the last byte or between two attempts; any other error leaves the outcome unknown.
-      if (!(thrown instanceof Failure)) own.mayBeLogged = true;
-      if (own.mayBeLogged) markUnknown(own);
-      const state = own.mayBeLogged ? "unknown" : "not_sent";
-      await record(own, runLedger.recordOutcome(own.recorded, { ...own.lastOutcome, state }));
+      if (!(thrown instanceof Failure)) sentRequest.mayBeLogged = true;
+      if (sentRequest.mayBeLogged) markUnknown(sentRequest);
+      const state = sentRequest.mayBeLogged ? "unknown" : "not_sent";
+      await record(sentRequest, runLedger.recordOutcome(sentRequest.recorded, { ...sentRequest.lastOutcome, state }));
       throw thrown;
     }
   };
 
-  const finishRequest = async (own: requests.SentRequest, attempt: Attempt) => {
-    const { request } = own;
+  const finishRequest = async (sentRequest: requests.SentRequest, attempt: Attempt) => {
+    const { request } = sentRequest;
     const outcome = requests.classifyAttempt(attempt);
     const isLogged = outcome === "logged";
-    const isUnknown = own.mayBeLogged && !isLogged;
+    const isUnknown = sentRequest.mayBeLogged && !isLogged;
     if (isLogged) outcomes.setAll(request.groups, "logged");
-    else if (isUnknown) markUnknown(own, attempt.failure);
-    if (attempt.kind === "answered") addReply(attempt, own.lastOutcome.calls);
+    else if (isUnknown) markUnknown(sentRequest, attempt.failure);
+    if (attempt.kind === "answered") addReply(attempt, sentRequest.lastOutcome.calls);
     if (requests.isFinalOutcome(outcome)) {
       const refusedState = outcome === "too-large" && request.groups.length > 1 ? "not_sent" : "refused";
       const state = isUnknown ? "unknown" : isLogged ? "logged" : refusedState;
-      await record(own, requests.recordAttempt(runLedger, { sent: own, attempt, state }));
+      await record(sentRequest, requests.recordAttempt(runLedger, { sent: sentRequest, attempt, state }));
     }
     sent.obstacle = host.signal.aborted && !requests.isFinalOutcome(outcome) ? attempt.failure : undefined;
     progress.requests++;
@@ -206,9 +206,9 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     // Runs that share an input continue at random positions, so that they seldom claim the same groups.
     if (!isSharing) queue.push(...queue.splice(0, Math.floor(host.random() * queue.length)));
     isSharing = true;
-    const others = new Set(findGroups(taken, dedupKeys.find));
-    takenGroups.push(...request.groups.filter((group) => others.has(group)));
-    const groups = request.groups.filter((group) => !others.has(group));
+    const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
+    takenGroups.push(...request.groups.filter((group) => takenElsewhere.has(group)));
+    const groups = request.groups.filter((group) => !takenElsewhere.has(group));
     if (groups.length > 0) queueFirst([planRequest(dataset, { envelope, groups })]);
   };
 
@@ -245,14 +245,14 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
 };
 
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
-  const own = new Uint8Array(groups.length * dedupKeyBytes);
+  const keys = new Uint8Array(groups.length * dedupKeyBytes);
   // Copies adjacent groups together.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
     for (end = first + 1; groups[end] === group + end - first; ) end++;
-    own.set(dedupKeys.slice(group, end - first), first * dedupKeyBytes);
+    keys.set(dedupKeys.slice(group, end - first), first * dedupKeyBytes);
   }
-  return own;
+  return keys;
 };
 
 const toSignalFailure = ({ signal }: Host): Failure | undefined =>

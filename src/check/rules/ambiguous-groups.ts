@@ -24,9 +24,9 @@ export const findAmbiguousGroups = (
 ): ReadonlyMap<number, number> => {
   const areApart = !areMembersAdjacent(memberships, needsProof);
   const ambiguous = new Map<number, number>();
-  const addAmbiguous = (other: Membership | undefined, by: number): void => {
-    if (other?.group === undefined || other.isUnknown || other.scope !== memberships[by]?.scope) return;
-    if (!ambiguous.has(other.group)) ambiguous.set(other.group, by);
+  const addAmbiguous = (member: Membership | undefined, unknownAt: number): void => {
+    if (member?.group === undefined || member.isUnknown || member.scope !== memberships[unknownAt]?.scope) return;
+    if (!ambiguous.has(member.group)) ambiguous.set(member.group, unknownAt);
   };
   const firstUnknowns = new Map<number, number>();
   for (const [at, { scope, isUnknown }] of memberships.entries()) {
@@ -34,7 +34,7 @@ export const findAmbiguousGroups = (
     if (!firstUnknowns.has(scope)) firstUnknowns.set(scope, at);
     if (!areApart) for (const next of [at - 1, at + 1]) addAmbiguous(memberships[next], at);
   }
-  if (areApart) for (const one of memberships) addAmbiguous(one, firstUnknowns.get(one.scope) ?? -1);
+  if (areApart) for (const member of memberships) addAmbiguous(member, firstUnknowns.get(member.scope) ?? -1);
   return ambiguous;
 };
 
@@ -42,13 +42,13 @@ export const findAmbiguousGroups = (
 const areMembersAdjacent = (memberships: readonly Membership[], needsProof: boolean): boolean => {
   const seen = new Set<number>();
   let last: number | undefined;
-  let haveSeveral = false;
+  let hasAdjacentMembers = false;
   for (const { group, isUnknown } of memberships) {
     if (isUnknown) continue;
-    if (group !== undefined && group === last) haveSeveral = true;
+    if (group !== undefined && group === last) hasAdjacentMembers = true;
     else if (group !== undefined && seen.has(group)) return false;
     if (group !== undefined) seen.add(group);
     last = group;
   }
-  return haveSeveral || !needsProof;
+  return hasAdjacentMembers || !needsProof;
 };

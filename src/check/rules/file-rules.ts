@@ -61,9 +61,9 @@ export const fileRules = {
     example: problemExample(undefined, "."),
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[] }>({
-    message: ({ files: [first, ...more] }) => {
+    message: ({ files: [first, ...rest] }) => {
       if (first === undefined) return "no file in this folder has a name that rollcall reads";
-      const others = more.length === 0 ? "" : ` and ${pluralize(more.length, "more file")}`;
+      const others = rest.length === 0 ? "" : ` and ${pluralize(rest.length, "more file")}`;
       return `no file in this folder contains rollouts (read ${first}${others})`;
     },
     advice: ({ files }) =>

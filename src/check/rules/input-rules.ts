@@ -12,13 +12,13 @@ import {
   warningOfGroup,
 } from "./rule.ts";
 
-/** Divides the reason into the fault and its fix. A fault that names an option is not in the record. */
+/** Divides the reason into the fault and its fix. If the fault names an option, the fix is to correct it. */
 const splitFix = (wrong: string): { readonly fault: string; readonly fix: string } => {
   const [, fault = wrong, fix] = /^(.*) \((pass --.*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option" : "fix the record") };
 };
 
-/** How inputs fit together, and into requests. */
+/** Rules of the whole input: its format, its groups, and the requests that it becomes. */
 export const inputRules = {
   "record-invalid": error<{ format: string; wrong: string | undefined }>({
     message: ({ format, wrong }) =>

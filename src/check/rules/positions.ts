@@ -28,7 +28,7 @@ export class PositionCounter {
   #next: number | undefined;
   #lineStart = 0;
   #line: number;
-  /** The position counted last, from which the next is counted: a long line can have many problems. */
+  /** The last counted position. The next count starts there, because a long line can have many problems. */
   #last = { lineStart: 0, at: 0, units: 0 };
 
   constructor(text: PositionedBytes) {

@@ -32,7 +32,7 @@ export const createProblem = <Name extends RuleName>(
 interface RuleProblems {
   readonly severity: Severity;
   count: number;
-  readonly kept: Problem[];
+  readonly stored: Problem[];
   /** Input of the last stored problem. */
   lastInput: string | undefined;
 }
@@ -52,26 +52,26 @@ export class Problems {
   }
 
   /** Adds a problem; returns its severity in this run, or undefined if its rule is silenced. */
-  report<Name extends RuleName>(name: Name, data: RuleData<Name>, spot: () => ProblemLocation): Severity | undefined {
+  report<Name extends RuleName>(name: Name, data: RuleData<Name>, locate: () => ProblemLocation): Severity | undefined {
     if (this.strictness.allowed.has(name)) return undefined;
-    const own = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
-    own.count++;
-    if (this.#canAdd(own, this.#input)) {
-      own.kept.push({ ...createProblem(name, data, spot()), severity: own.severity });
-      own.lastInput = this.#input;
+    const entry = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
+    entry.count++;
+    if (this.#canAdd(entry, this.#input)) {
+      entry.stored.push({ ...createProblem(name, data, locate()), severity: entry.severity });
+      entry.lastInput = this.#input;
     }
-    return own.severity;
+    return entry.severity;
   }
 
   #entryFor(name: string, severity: Severity): RuleProblems {
-    const own = this.#byRule.get(name) ?? { severity, count: 0, kept: [], lastInput: undefined };
-    if (own.count === 0) this.#byRule.set(name, own);
-    return own;
+    const entry = this.#byRule.get(name) ?? { severity, count: 0, stored: [], lastInput: undefined };
+    if (entry.count === 0) this.#byRule.set(name, entry);
+    return entry;
   }
 
-  #canAdd({ severity, kept, lastInput }: RuleProblems, input: string | undefined): boolean {
+  #canAdd({ severity, stored, lastInput }: RuleProblems, input: string | undefined): boolean {
     const max = this.strictness.writesRejects === true && severity === "error" ? maxPerRuleWithRejects : maxPerRule;
-    return kept.length < max || lastInput !== input;
+    return stored.length < max || lastInput !== input;
   }
 
   breakWholeInput(name: RuleName): void {
@@ -84,13 +84,13 @@ export class Problems {
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
-  async relocate(placeOf: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
-    for (const { kept } of this.#byRule.values()) {
-      for (const [at, problem] of kept.entries()) {
-        const spot = await placeOf(problem);
-        if (spot === undefined) continue;
-        const { file: _file, line: _line, column: _column, path: _path, offset: _offset, ...said } = problem;
-        kept[at] = { ...said, ...spot };
+  async relocate(locate: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
+    for (const { stored } of this.#byRule.values()) {
+      for (const [at, problem] of stored.entries()) {
+        const location = await locate(problem);
+        if (location === undefined) continue;
+        const { file: _file, line: _line, column: _column, path: _path, offset: _offset, ...rest } = problem;
+        stored[at] = { ...rest, ...location };
       }
     }
   }
@@ -101,14 +101,14 @@ export class Problems {
 
   /** Adds later problems, by default of both severities. */
   merge(later: Problems, only?: Severity): void {
-    for (const [name, { severity, count, kept }] of later.#byRule) {
+    for (const [name, { severity, count, stored }] of later.#byRule) {
       if (only !== undefined && severity !== only) continue;
-      const own = this.#entryFor(name, severity);
-      own.count += count;
-      for (const problem of kept) {
-        if (!this.#canAdd(own, problem.file)) continue;
-        own.kept.push(problem);
-        own.lastInput = problem.file;
+      const entry = this.#entryFor(name, severity);
+      entry.count += count;
+      for (const problem of stored) {
+        if (!this.#canAdd(entry, problem.file)) continue;
+        entry.stored.push(problem);
+        entry.lastInput = problem.file;
       }
     }
   }
@@ -127,7 +127,7 @@ export class Problems {
     const order = new Map(files.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem): number => order.get(file) ?? files.length;
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => (a === b ? 0 : a < b ? -1 : 1);
-    return Array.from(this.#byRule.values(), ({ kept }) => kept)
+    return Array.from(this.#byRule.values(), ({ stored }) => stored)
       .flat()
       .sort(
         (a, b) =>

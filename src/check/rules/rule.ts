@@ -12,7 +12,7 @@ export interface Rule<Data> {
   readonly advice: RuleText<Data>;
   /** The reason, in one or two sentences. */
   readonly why: string;
-  /** `whole` is a group or trajectory, without an excerpt. `input` is an input that rejecting groups cannot fix. */
+  /** `whole`: a group or trajectory, shown without an excerpt. `input`: rejecting groups cannot fix the problem. */
   readonly about: "value" | "whole" | "input";
   readonly example: ExampleInputs | ExampleProblem<Data>;
 }
@@ -40,8 +40,8 @@ interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "
 
 const ruleFactory =
   (severity: Severity, about: Rule<undefined>["about"] = "value") =>
-  <Data = undefined>({ example, ...others }: RuleDefinition<Data>): Rule<Data> => ({
-    ...others,
+  <Data = undefined>({ example, ...texts }: RuleDefinition<Data>): Rule<Data> => ({
+    ...texts,
     severity,
     about,
     example: typeof example === "string" || example instanceof Uint8Array ? fileExample(example) : example,
@@ -77,7 +77,7 @@ export const toolResult = '{"role":"tool","tool_call_id":"a","content":"found"}'
 export const trajectory = (reward: string | number, more = "", turns = `${question},${answer}`): string =>
   `{"messages_and_choices":[${turns}],"reward":${reward}${more}}`;
 
-export const messages = (...all: readonly string[]): string => trajectory(1, "", all.join(","));
+export const messages = (...turns: readonly string[]): string => trajectory(1, "", turns.join(","));
 
 export const group = (...trajectories: readonly string[]): string => `{"trajectories":[${trajectories.join(",")}]}`;
 export const goodGroup = group(trajectory(0), trajectory(1));

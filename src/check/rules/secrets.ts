@@ -2,7 +2,7 @@
 import type { JsonReader } from "../../json/reader.ts";
 import { backslash, type Span } from "../../json/walk.ts";
 
-/** `kind` has its article. */
+/** `kind` includes its article: `an API key of OpenAI`. */
 type Secret = Span & { readonly kind: string };
 
 /** Key formats, matched where a run of key characters starts. */
@@ -39,8 +39,8 @@ const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(
 
 /** 1 at the first two bytes of each key format, as a big-endian number. */
 const keyPrefixes = new Uint8Array(2 ** 16);
-for (const both of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey".split(" ")) {
-  keyPrefixes[Buffer.from(both).readUInt16BE()] = 1;
+for (const prefix of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa ey".split(" ")) {
+  keyPrefixes[Buffer.from(prefix).readUInt16BE()] = 1;
 }
 
 const none: readonly Secret[] = [];
@@ -78,7 +78,7 @@ const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefin
 const namedKey = /(?<!\w)[0-9a-f]{40}(?!\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\W{1,8}[0-9a-f]{40})/;
 const namedKeyLength = 40;
 
-/** The length of the name and the characters between it and the key. */
+/** Maximum length of the name and of the characters between it and the key. */
 const maxNameLength = 24;
 
 const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {
@@ -120,13 +120,13 @@ export const redactText = (text: string): string => text.replace(anyKeyFormat, r
 /** Redacts secrets in a text, and returns the range that covers the same characters as before. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {
   let [start, end] = [from, to];
-  let shorter = 0;
+  let removedLength = 0;
   for (const { 0: key, index } of text.matchAll(anyKeyFormat)) {
-    const [at, after] = [index - shorter, index + key.length];
-    shorter += key.length - redaction.length;
+    const [at, after] = [index - removedLength, index + key.length];
+    removedLength += key.length - redaction.length;
     // A range that starts or ends inside a key includes the whole redaction.
-    if (from > index) start = from >= after ? from - shorter : at;
-    if (to > index) end = Math.max(to, after) - shorter;
+    if (from > index) start = from >= after ? from - removedLength : at;
+    if (to > index) end = Math.max(to, after) - removedLength;
   }
   return { text: redactText(text), from: start, to: Math.max(start, end) };
 };

@@ -207,8 +207,8 @@ export const rewards = (last: number): string =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 
 /** A group of each policy version. */
-export const versions = (...all: readonly number[]): string =>
-  all
+export const versions = (...policyVersions: readonly number[]): string =>
+  policyVersions
     .map((version, at) =>
       group(trajectory(0, `,"final_policy_version":${version},"logs":["${at}"]`), trajectory(1, `,"logs":["${at}"]`)),
     )

@@ -3,7 +3,7 @@ import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
 
-/** Rewards that differ by no more are equal (metrics.md). */
+/** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
 /** Bits of training data that trajectories have. The next higher bit of each means that they lack it. */
@@ -47,7 +47,7 @@ export class Tally {
   readonly reward = newSeries();
   readonly deviations = newSeries();
   readonly byName = new Map<string, Series>();
-  /** Choices, and the trajectories with a choice among those whose choices are counted. */
+  /** Choices, and trajectories with a choice. `of`: all trajectories whose choices are counted. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, of: 0 };
 
   /** Names and series of the trajectory added last. */
@@ -111,16 +111,16 @@ export class Tally {
   /** Returns the metrics by name, with the split as prefix. A mean without values is absent. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
-    const tried = this.trajectories + this.exceptions;
+    const rollouts = this.trajectories + this.exceptions;
     const means = [...this.byName].sort(([a], [b]) => (a < b ? -1 : 1)).filter(([, { count }]) => count > 0);
-    const own: readonly (readonly [string, number])[] = [
+    const values: readonly (readonly [string, number])[] = [
       ...(this.reward.count > 0 ? [["reward", meanOf(this.reward)] as const] : []),
       ["reward_std_dev", this.deviations.count === 0 ? 0 : meanOf(this.deviations)],
-      ...(tried > 0 ? [["exception_rate", this.exceptions / tried] as const] : []),
+      ...(rollouts > 0 ? [["exception_rate", this.exceptions / rollouts] as const] : []),
       ...means.map(([key, series]) => [key, meanOf(series)] as const),
     ];
     return {
-      ...Object.fromEntries(own.map(([key, value]) => [prefix + key, value])),
+      ...Object.fromEntries(values.map(([key, value]) => [prefix + key, value])),
       "data/step_num_scenarios": this.groups,
       "data/step_num_trajectories": this.trajectories,
       "data/step_num_groups_submitted": this.groups,

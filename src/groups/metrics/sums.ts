@@ -4,7 +4,7 @@
 const limbCount = 69;
 const lowestExponent = -1074;
 
-/** Additions before the limbs must be carried to stay exact. */
+/** Maximum additions before the limbs are emptied into `units`, while each limb is still exact. */
 const maxAdded = 2 ** 20;
 
 /** An exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015), in limbs. */
@@ -52,12 +52,12 @@ export const mergeSum = (into: ExactSum, { units, limbs }: ExactSum, sign: 1 | -
 };
 
 /** Returns the sum, rounded once, divided by a count; finite even if the sum exceeds a double. */
-export const meanOfSum = (of: ExactSum, count: number): number => {
-  emptyLimbs(of);
-  const { value, exponent } = roundUnits(of.units);
-  const sum = value * 2 ** exponent;
+export const meanOfSum = (sum: ExactSum, count: number): number => {
+  emptyLimbs(sum);
+  const { value, exponent } = roundUnits(sum.units);
+  const total = value * 2 ** exponent;
   // -0 becomes 0.
-  return (Number.isFinite(sum) ? sum / count : (value / count) * 2 ** exponent) + 0;
+  return (Number.isFinite(total) ? total / count : (value / count) * 2 ** exponent) + 0;
 };
 
 const toUnits = (limbs: Float64Array): bigint => {

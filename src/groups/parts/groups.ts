@@ -6,8 +6,8 @@ import type { Parts } from "./parts.ts";
 export const groupOpening = Buffer.from('{"trajectories":[');
 export const groupClosing = Buffer.from("]}");
 
-const rejected = 1;
-const keyed = 2;
+const rejectedBit = 1;
+const keyedBit = 2;
 
 /** Groups in the order of their first parts. Columns store distances, which are 0 if each part is a group. */
 export class Groups {
@@ -31,7 +31,7 @@ export class Groups {
     const group = this.count;
     this.#assignGroup(part, group);
     this.#toFirst.push(part - group);
-    this.#flags.push((isKeyed ? keyed : 0) | (this.#parts.isValid(part) ? 0 : rejected));
+    this.#flags.push((isKeyed ? keyedBit : 0) | (this.#parts.isValid(part) ? 0 : rejectedBit));
     return group;
   }
 
@@ -75,15 +75,15 @@ export class Groups {
 
   /** True if a group has a key and can have several parts. */
   isKeyed(group: number): boolean {
-    return (this.#flags.at(group) & keyed) !== 0;
+    return (this.#flags.at(group) & keyedBit) !== 0;
   }
 
   isValid(group: number): boolean {
-    return group < this.count && (this.#flags.at(group) & rejected) === 0;
+    return group < this.count && (this.#flags.at(group) & rejectedBit) === 0;
   }
 
   reject(group: number): void {
-    this.#flags.set(group, this.#flags.at(group) | rejected);
+    this.#flags.set(group, this.#flags.at(group) | rejectedBit);
   }
 
   trajectoriesOf(group: number): number {
@@ -167,13 +167,12 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
   const lastParts = new Map<string, number>();
   /** Parts that make their group invalid. */
   const unsorted: UnsortedPart[] = [];
-  /** Key of the previous part. */
-  let before: string | undefined;
+  let previousKey: string | undefined;
   const takePart = (part: number): void => {
     const key = parts.keyOf(part);
     // An unreadable part can belong to the group around it, and an invalid part without a key is in no group.
     const isBetween = key === undefined && !parts.isValid(part);
-    const isAdjacent = byKey || key === before;
+    const isAdjacent = byKey || key === previousKey;
     hooks.onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
     const last = key === undefined ? undefined : lastParts.get(key);
     const isNew = last === undefined;
@@ -183,7 +182,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
       unsorted.push({ part, first: groups.firstOf(group), key });
       groups.reject(group);
     }
-    if (!isBetween) before = key;
+    if (!isBetween) previousKey = key;
     hooks.onGrouped?.({ part, group, key, isNew, isAdjacent });
   };
   return {

@@ -80,8 +80,8 @@ export class Parts {
     for (const key of keys) this.keys.push(key);
     const later = Object.values<Column>(columns);
     for (const [at, column] of Object.values<Column>(this.columns).entries()) {
-      const own = later[at];
-      if (own !== undefined) column.appendColumn(own);
+      const laterColumn = later[at];
+      if (laterColumn !== undefined) column.appendColumn(laterColumn);
     }
     const { key } = this.columns;
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);

@@ -18,29 +18,28 @@ interface RequestFacts {
 /** Maximum stored requests, which is enough to show a difference. */
 const maxRequests = 100;
 
-/** Requests that differ, and the number of all. */
+/** One request of each content, in order, and the number of all requests. */
 export class Requests {
-  /** By content, in order. */
-  readonly kept = new Map<string, RequestFacts>();
+  readonly byContent = new Map<string, RequestFacts>();
   count = 0;
 
   get different(): readonly RequestFacts[] {
-    return [...this.kept.values()];
+    return [...this.byContent.values()];
   }
 
   /** Adds a request; positions are computed only for a new request. */
   add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation): void {
     this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
-    if (this.kept.has(content) || this.kept.size >= maxRequests) return;
+    if (this.byContent.has(content) || this.byContent.size >= maxRequests) return;
     const keyLocations = new Map(["split", ...keys.keys()].map((key) => [key, locate(key)]));
-    this.kept.set(content, { split, keys, location: locate(), keyLocations });
+    this.byContent.set(content, { split, keys, location: locate(), keyLocations });
   }
 
   merge(later: Requests): void {
     this.count += later.count;
-    for (const [content, facts] of later.kept) {
-      if (!this.kept.has(content) && this.kept.size < maxRequests) this.kept.set(content, facts);
+    for (const [content, facts] of later.byContent) {
+      if (!this.byContent.has(content) && this.byContent.size < maxRequests) this.byContent.set(content, facts);
     }
   }
 }
@@ -64,9 +63,9 @@ export const compareRequests = (
     if (key !== undefined) problems.report("request-key-mismatch", { key, other }, () => locate(request, key));
   };
   for (const request of requests.different) {
-    const own = request.split;
-    if (split === undefined || own === undefined || own === split) continue;
-    problems.report("split-mismatch", { own, given: split }, () => locate(request, "split"));
+    const requestSplit = request.split;
+    if (split === undefined || requestSplit === undefined || requestSplit === split) continue;
+    problems.report("split-mismatch", { own: requestSplit, given: split }, () => locate(request, "split"));
   }
   for (const other of others) reportKey(other, findDifferingKey(first.keys, other.keys), formatLine(first.location));
   const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");
@@ -75,8 +74,8 @@ export const compareRequests = (
 
 const findDifferingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
   [...a.keys(), ...b.keys()].find((key) => {
-    const [own, other] = [a.get(key), b.get(key)];
-    return own === undefined || other === undefined || !hasSameSpelling(own.value, other.value);
+    const [inA, inB] = [a.get(key), b.get(key)];
+    return inA === undefined || inB === undefined || !hasSameSpelling(inA.value, inB.value);
   });
 
 /** Returns the split that all inputs name; undefined unless all are requests that name it. */

@@ -50,11 +50,11 @@ export const selectGroups = async (
   const { where, best, shard } = selection;
   const options = (["where", "best", "sample", "shard"] as const).filter((option) => selection[option] !== undefined);
   const filteredOut = Object.fromEntries(options.map((option) => [option, { trajectories: 0, groups: 0 }]));
-  const countOut = (by: keyof FilteredOut, trajectories: number, whole: number): void => {
-    const left = filteredOut[by];
-    if (left === undefined) return;
-    left.trajectories += trajectories;
-    left.groups += whole;
+  const countOut = (by: keyof FilteredOut, trajectories: number, wholeGroups: number): void => {
+    const counts = filteredOut[by];
+    if (counts === undefined) return;
+    counts.trajectories += trajectories;
+    counts.groups += wholeGroups;
   };
   const sampled = drawSample(dataset, selection);
   const isOfShard = (group: number): boolean =>
@@ -254,10 +254,10 @@ const openFilter = (dataset: IndexedGroups, where = "true"): ((group: number) =>
   const readGroup = async (group: number) => {
     const trajectories: JsonObject[] = [];
     let exceptions = 0;
-    for (const own of listParts(dataset, group)) {
-      const bytes = await window.readPart(own);
-      for (const one of listTrajectories(bytes, own.part)) trajectories.push(toObject(one));
-      if (needsExceptions && own.part.kind === "group") {
+    for (const groupPart of listParts(dataset, group)) {
+      const bytes = await window.readPart(groupPart);
+      for (const trajectory of listTrajectories(bytes, groupPart.part)) trajectories.push(toObject(trajectory));
+      if (needsExceptions && groupPart.part.kind === "group") {
         exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
       }
     }

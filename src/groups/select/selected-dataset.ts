@@ -39,9 +39,9 @@ export const selectDataset = async (
     problems.report("baseline-changed", { groups: partial.size }, () => locateGroup(dataset, firstCut));
   // A shard of a small file can be empty.
   if (kept.length === 0 && dataset.groups.count > 0 && choosing.shard === undefined) {
-    const [only, ...more] = dataset.sources;
+    const [only, ...rest] = dataset.sources;
     const by = Object.entries(filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
-    const place = only === undefined || more.length > 0 ? {} : { file: fileOf(only) };
+    const place = only === undefined || rest.length > 0 ? {} : { file: fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, () => place);
   }
   const { split, conversion, skippedFiles, ownKeys, found } = dataset;
@@ -67,11 +67,11 @@ interface ComposedLines {
 /** Composes a source for each input, with a line for each selected group that starts in the input. */
 const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroups, signal: AbortSignal) => {
   const { groups, found } = dataset;
-  const all = dataset.sources.map((source) => {
+  const composedSources = dataset.sources.map((source) => {
     const lines: ComposedLines = { groups: new Column("u32"), starts: new Column("f64"), size: 0 };
     return { source, lines };
   });
-  const composedOf = (group: number) => all[found.parts.columns.source.at(groups.firstOf(group))];
+  const composedOf = (group: number) => composedSources[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
   const composeLine = (group: number): Buffer =>
     groups.isValid(group) ? composeGroup(dataset, group, { window, positions: partial.get(group) }) : invalidLine;
@@ -87,7 +87,7 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
     lines.size += isCut || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
   }
   return {
-    sources: all.flatMap(({ source, lines }): readonly Source[] => {
+    sources: composedSources.flatMap(({ source, lines }): readonly Source[] => {
       const origin = createOrigin(dataset, { source, lines, partial });
       return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
     }),
@@ -130,9 +130,9 @@ const createOrigin = (
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
       // A digest of the original's digest and the selected positions.
-      const { source: own, part } = getPart(dataset, groups.firstOf(group));
+      const first = getPart(dataset, groups.firstOf(group));
       return (
-        own.origin?.digestOf(part.line, positions) ??
+        first.source.origin?.digestOf(first.part.line, positions) ??
         createHash("sha256").update(digest).update(positions.join(" ")).digest()
       );
     },
@@ -141,17 +141,17 @@ const createOrigin = (
       const [list, at, ...inside] = path;
       const position = list === "trajectories" && typeof at === "number" ? (partial.get(group)?.[at] ?? at) : undefined;
       const isBare = groups.isBare(group);
-      const own = listParts(dataset, group)[isBare ? (position ?? 0) : 0];
-      if (own === undefined) return {};
-      const ownPath = position === undefined ? path : ["trajectories", position, ...inside];
-      return await locateValue(own, isBare ? inside : ownPath);
+      const groupPart = listParts(dataset, group)[isBare ? (position ?? 0) : 0];
+      if (groupPart === undefined) return {};
+      const partPath = position === undefined ? path : ["trajectories", position, ...inside];
+      return await locateValue(groupPart, isBare ? inside : partPath);
     },
     recordsOf: async (line) => {
       const records: Buffer[] = [];
       const window = new ReadWindow();
-      for (const own of listParts(dataset, groupAt(line))) {
-        const { origin } = own.source;
-        records.push(...((await origin?.recordsOf(own.part.line)) ?? [await window.readPart(own)]));
+      for (const groupPart of listParts(dataset, groupAt(line))) {
+        const { origin } = groupPart.source;
+        records.push(...((await origin?.recordsOf(groupPart.part.line)) ?? [await window.readPart(groupPart)]));
       }
       return records;
     },

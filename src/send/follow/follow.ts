@@ -35,13 +35,13 @@ interface FollowedResult {
 
 export const followFile = async (options: FollowOptions): Promise<FollowedResult> => {
   if (isRemote(options.file)) throw fileNotFollowable(plainUrl(options.file), "not-a-file");
-  const own = { ...options, dryRun: false, oneRequest: false };
+  const logOptions = { ...options, dryRun: false, oneRequest: false };
   const destination = await options.destination();
   let runLedger: RunLedger | undefined;
   let run: () => Promise<FollowedResult>;
   try {
-    runLedger = await openRunLedger(own, { destination, input: basename(options.file) });
-    run = await openFollowRun(own, runLedger);
+    runLedger = await openRunLedger(logOptions, { destination, input: basename(options.file) });
+    run = await openFollowRun(logOptions, runLedger);
   } catch (thrown) {
     await runLedger?.close();
     throw markUnsent(thrown);
@@ -213,11 +213,11 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     try {
       await delivery.rejects?.requireWritable(true);
       const stop = await catchStop(follow);
-      const isEnd = stop === undefined || stop.code === "invalid_input";
+      const canContinue = stop === undefined || stop.code === "invalid_input";
       // Complete groups are sent unless the input changed or a second signal came.
-      const isSent = isEnd && !host.urgent.aborted && !isInputChanged(stop);
-      const last = isSent ? await catchStop(async () => await batches.sendAll(host.signal.aborted)) : undefined;
-      return { dataset, result: await finish(stop ?? last) };
+      const isSending = canContinue && !host.urgent.aborted && !isInputChanged(stop);
+      const lastStop = isSending ? await catchStop(async () => await batches.sendAll(host.signal.aborted)) : undefined;
+      return { dataset, result: await finish(stop ?? lastStop) };
     } catch (thrown) {
       await dataset.close();
       throw thrown;

@@ -86,12 +86,12 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     const now = { requests: requests.different.length, shapes: shapes.size };
     if (now.requests === compared.requests && now.shapes === compared.shapes) return undefined;
     compared = now;
-    const own = new Problems(strictness);
-    grouping.compareRequests({ requests, shapes, problems: own }, { split });
-    if (own.errors === 0 && isMixed) return undefined;
+    const differences = new Problems(strictness);
+    grouping.compareRequests({ requests, shapes, problems: differences }, { split });
+    if (differences.errors === 0 && isMixed) return undefined;
     isMixed = now.shapes > 1;
-    problems.merge(own);
-    const lines = own.sorted([]).flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
+    problems.merge(differences);
+    const lines = differences.sorted([]).flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
     return lines.length === 0 ? undefined : Math.min(...lines);
   };
 
@@ -102,8 +102,8 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
       const before = all.at(-1);
       if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
       const identity = await inputs.readIdentity(file);
-      const isOpen = (one: FollowedFile) =>
-        !one.isRewritten && !one.isFinished && identity !== undefined && one.tail.hasIdentity(identity);
+      const isOpen = ({ isRewritten, isFinished, tail }: FollowedFile) =>
+        !isRewritten && !isFinished && identity !== undefined && tail.hasIdentity(identity);
       if (all.some(isOpen)) return;
       const index = all.length;
       try {
@@ -152,13 +152,13 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
 
     /** Reports bytes after the last newline; returns true if there are any. */
     async reportUnfinished(): Promise<boolean> {
-      let isAny = false;
+      let hasUnfinished = false;
       for (const { tail, isRewritten } of all) {
         const bytes = isRewritten ? 0 : await tail.countUnfinished();
         if (bytes > 0) problems.report("incomplete-line", { bytes }, () => ({ file: tail.source.name }));
-        isAny ||= bytes > 0;
+        hasUnfinished ||= bytes > 0;
       }
-      return isAny;
+      return hasUnfinished;
     },
   };
 };
