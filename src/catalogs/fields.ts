@@ -138,7 +138,7 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-/** Creates the column of a price. Prices outside the interface come last. Of these, prices per token come first. */
+/** Creates the column of a price. Prices outside the interface come last, those per token first. */
 export const priceField = (
   name: string,
   { rank, title = name }: { rank?: number; title?: string } = {},

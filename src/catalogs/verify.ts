@@ -198,7 +198,7 @@ export const verifyLock = (
   );
   return lock.models.flatMap((locked, at) => {
     const models = served.get(locked.catalog) ?? [];
-    // Of several entries with this id, the most similar one counts. A deprecation only breaks a tie.
+    // If several entries have this id, the most similar one counts. A deprecation only breaks a tie.
     const [regressions = findRegressions(locked, undefined, policy)] = models
       .filter(({ id }) => id === locked.id)
       .map((model) => findRegressions(locked, model, policy))

@@ -324,7 +324,7 @@ const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
-  // Of equal groups, the last is named.
+  // If several groups are equal, the problem names the last of them.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {

@@ -120,7 +120,7 @@ export const addMembers =
 /** Maximum wait for the lock. Other writers hold it for milliseconds each. */
 const maxWaitMs = 20_000;
 
-/** Changes a saved file and returns its path. What other processes write stays. A failure leaves the file unchanged. */
+/** Changes a saved file and returns its path. Keeps the changes of other processes. A failure leaves the file unchanged. */
 export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange): Promise<string> => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");

@@ -70,7 +70,7 @@ export const selectProblems = async (
     const representatives = sameKind.filter((problem) => chosen.has(problem));
     const last = representatives.at(-1);
     if (last === undefined) hidden.push({ rule, severity, count: sameKind.length + uncollectedCount });
-    // A representative stands for problems with its message. The last one also stands for hidden messages.
+    // A representative counts the problems with its message. The last one also counts those with other messages.
     const representativeOf = ({ message }: Problem) => representatives.find((one) => one.message === message) ?? last;
     for (const shown of representatives) {
       const others = sameKind.filter((other) => other !== shown && representativeOf(other) === shown);
