@@ -16,8 +16,8 @@ export interface Turn {
   readonly isSampled: boolean;
   readonly name: string | undefined;
   readonly toolCallId: string | undefined;
-  /** The members of the choice, without its message. */
-  readonly around: readonly RawMember[];
+  /** The members of a choice, except its message. Empty for a message. */
+  readonly choiceMembers: readonly RawMember[];
   readonly parts: readonly Part[];
 }
 
@@ -27,6 +27,7 @@ export type Part =
   | Media
   | ToolCall
   | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
+  /** Members that no other part shows. */
   | { readonly kind: "also"; readonly members: readonly RawMember[] };
 
 interface ToolCall {
@@ -39,15 +40,18 @@ interface ToolCall {
 
 export interface Media {
   readonly kind: "media";
-  readonly mediaType: string;
+  readonly category: string;
   readonly url: string | undefined;
   readonly data: string | undefined;
+  /** Such as `image/png` or `wav`. */
   readonly format: string | undefined;
   readonly name: string | undefined;
 }
 
 interface Conversation {
+  /** Messages and choices; undefined if none are recognized. */
   readonly items: readonly RawJson[] | undefined;
+  /** The members without messages, or the whole value if no messages are recognized. */
   readonly rest: RawJson | undefined;
 }
 
@@ -86,11 +90,12 @@ export const toObject = (members: readonly RawMember[]): RawJson =>
 export const composeMessage = (role: string, content: RawJson): RawJson =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
-/** Returns the message of an item, or in a choice; undefined if there is none. Assumed: a choice has no `role`. */
+/** Returns the item if it is a message, or the message in it if it is a choice. Assumed: a choice has no `role`. */
 export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-type AnswerFinder = (id: string | undefined) => Turn | undefined;
+/** Removes and returns the next answer to a call. */
+type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
 /** Converts messages and choices from a position on. The answer of a tool becomes a part of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
@@ -106,14 +111,14 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
   const toTurn = (item: RawJson, at: number): Turn => {
     const message = findMessage(item);
     const isSampled = message !== undefined && message !== item;
-    const takeAnswer: AnswerFinder = (id = "") => {
+    const takeAnswer: TakeAnswer = (id = "") => {
       const positions = answers.get(id) ?? [];
-      let answer = positions.shift();
-      while (answer !== undefined && answer <= at) answer = positions.shift();
-      const answerItem = answer === undefined ? undefined : items[answer];
-      if (answer === undefined || answerItem === undefined) return undefined;
-      taken.add(answer);
-      return toTurn(answerItem, answer);
+      let answerAt = positions.shift();
+      while (answerAt !== undefined && answerAt <= at) answerAt = positions.shift();
+      const answer = answerAt === undefined ? undefined : items[answerAt];
+      if (answerAt === undefined || answer === undefined) return undefined;
+      taken.add(answerAt);
+      return toTurn(answer, answerAt);
     };
     return {
       at,
@@ -121,7 +126,7 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
       isSampled,
       name: textAt(message, "name"),
       toolCallId: textAt(message, "tool_call_id"),
-      around: isSampled ? withoutAbsent(item.members).filter(({ key }) => key !== "message") : [],
+      choiceMembers: isSampled ? withoutAbsent(item.members).filter(({ key }) => key !== "message") : [],
       parts: message === undefined ? [{ kind: "said", value: item }] : readParts(message, takeAnswer),
     };
   };
@@ -130,18 +135,18 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** Keys of a message that have a field in a turn, with the kind of value that the field can have. */
-const placedKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
+/** Keys of a message that turns show, with the kind of value that they show. Other members are shown as JSON. */
+const shownKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
   ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
   ["tool_calls", "list"],
   ["function_call", "object"],
 ]);
 
-const readParts = (message: RawJson, takeAnswer: AnswerFinder): readonly Part[] => {
+const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] => {
   const single = findValue(message, "function_call");
   const calls = [...itemsOf(findValue(message, "tool_calls")), ...(single?.kind === "object" ? [single] : [])];
   const otherMembers = withoutAbsent(message.members).filter(
-    ({ key, value }) => key !== "content" && placedKeys.get(key) !== value.kind,
+    ({ key, value }) => key !== "content" && shownKeys.get(key) !== value.kind,
   );
   return [
     ...thoughtKeys.flatMap((key) => toTextPart("thought", textAt(message, key))),
@@ -152,9 +157,10 @@ const readParts = (message: RawJson, takeAnswer: AnswerFinder): readonly Part[] 
   ];
 };
 
-const toToolCall = (call: RawJson, takeAnswer: AnswerFinder): ToolCall => {
+const toToolCall = (call: RawJson, takeAnswer: TakeAnswer): ToolCall => {
   const callee = findValue(call, "function") ?? findValue(call, "custom") ?? call;
   const [name, id] = [textAt(callee, "name"), textAt(call, "id")];
+  // A call without a name is shown whole, as its arguments.
   if (name === undefined) return { kind: "call", name, id: undefined, callArguments: call, result: undefined };
   const callArguments = findValue(callee, "arguments") ?? findValue(callee, "input");
   return { kind: "call", name, id, callArguments, result: takeAnswer(id) };
@@ -181,12 +187,12 @@ const toParts = (part: RawJson): readonly Part[] => {
 };
 
 const toMedia = (part: RawJson, type: string): Media | undefined => {
-  const mediaType = /image|audio|video|file|document/.exec(type)?.[0];
-  if (mediaType === undefined) return undefined;
+  const category = /image|audio|video|file|document/.exec(type)?.[0];
+  if (category === undefined) return undefined;
   const body = findValue(part, type) ?? findValue(part, "source") ?? part;
   const url = body.kind === "text" ? body.text : (textAt(body, "url") ?? textAt(body, "file_data"));
   const data = textAt(body, "data");
   const name = textAt(body, "filename") ?? textAt(body, "file_id");
   if (url === undefined && data === undefined && name === undefined) return undefined;
-  return { kind: "media", mediaType, url, data, name, format: textAt(body, "media_type") ?? textAt(body, "format") };
+  return { kind: "media", category, url, data, name, format: textAt(body, "media_type") ?? textAt(body, "format") };
 };

@@ -185,7 +185,7 @@ export const acceptAdvice = "accept the change with `rollcall catalog lock`, or 
 /** True if `catalog lock` can accept a regression. It cannot accept a removed model or a deprecation. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
 
-export type VerifiedFact = ReturnType<typeof verifyLock>[number];
+export type LockDifference = ReturnType<typeof verifyLock>[number];
 
 /** Compares a lock file with the catalogs. The result has the order of the lock file. */
 export const verifyLock = (

@@ -14,7 +14,7 @@ import { roles } from "./hints.ts";
 import { findInnermost, type Path, type PositionCounter } from "./rules/positions.ts";
 import type { ProblemLocation } from "./rules/problems.ts";
 import { findSecrets } from "./rules/secrets.ts";
-import { describeValue, Kind, kindAt, kindOf, onlyKinds } from "./shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts } from "./shape.ts";
 import { inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
 
@@ -70,7 +70,7 @@ const requestType = defineObjectType(
 
 const requestKeys = ["trajectory_groups", "split"] as const;
 
-const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, onlyKinds);
+const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
 const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 

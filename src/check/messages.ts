@@ -4,7 +4,7 @@ import { detailOf, endOf, type JsonTable, nodeAfter, parseNode, readString, star
 import { findNearest } from "../nearest.ts";
 import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
-import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
 
 /** Counts of messages, and their calls and results of tools in order, without an object for each. */
@@ -64,8 +64,8 @@ const messageShape = new Shape(
   },
 );
 const { slots } = messageShape;
-const callShape = new Shape(["id", "function"], onlyKinds);
-const functionShape = new Shape(["name"], onlyKinds);
+const callShape = new Shape(["id", "function"], kindsAsFacts);
+const functionShape = new Shape(["name"], kindsAsFacts);
 
 const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
 

@@ -38,21 +38,22 @@ export const describeValue = (text: JsonTable, node: number): string => {
 /** Kinds of the values of an object by key. */
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
-/** Computes facts from the keys and kinds of an object, and from strings that are part of its shape. */
+/** Computes facts from the shape of an object: its keys, the kinds of its values, and registered strings (roles). */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, text: JsonTable, object: number) => Facts;
 
-export const onlyKinds = <Value>(value: Value): Value => value;
+/** For objects that need no facts except the kinds. */
+export const kindsAsFacts = <Value>(value: Value): Value => value;
 
 interface ValueLayout {
   /**
-   * By slot, the distance of the key's last value; 0 if absent. The distance starts at the object, or at the end of the
-   * last preceding value that contains arrays, because such a value varies in its number of nodes.
+   * By slot, the distance of the key's last value in words of the table; 0 if absent. The distance starts at the object,
+   * or at the end of the last preceding value with arrays, because such a value varies in its number of nodes.
    */
   readonly distances: Int32Array;
-  /** By slot, the number of preceding values that contain arrays. */
-  readonly after: Uint8Array;
-  /** Distance of each value that contains arrays, from the object or from the end of the previous such value. */
-  readonly open: readonly number[];
+  /** By slot, the number of preceding values with arrays. */
+  readonly arraysBefore: Uint8Array;
+  /** Distance of each value that is or contains an array, from the object or the end of the previous such value. */
+  readonly openDistances: readonly number[];
   /** A bit for the slot of each repeated key; the lowest bit has no meaning. */
   readonly repeated: number;
 }
@@ -62,21 +63,27 @@ interface KnownShape<Facts> {
   readonly facts: Facts;
 }
 
-/** Limits of key ids and shape numbers (src/json/kernel/shapes.ts). */
-const [maxIds, maxShapes] = [257, 9216];
+/** Key ids (1 to 256) and shape numbers (1,024 to 9,215) are below these (src/json/kernel: keys.ts, shapes.ts). */
+const [keyIdCount, shapeCount] = [257, 9216];
 
 /** Finds the values of known keys, and derived facts, by the shape of an object. */
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
   readonly slots: Readonly<Record<Name, number>>;
-  readonly #slotOf = new Uint8Array(maxIds);
+  readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
-  /** By shape number, for tables with the same `#shapes`. */
+  /** By shape number, for tables with the same `#shapeSource`. */
   #knownShapes: (KnownShape<Facts> | undefined)[] = [];
-  #shapes: object | undefined;
+  /** The identity of the shape numbers. */
+  #shapeSource: object | undefined;
   /** The object read last. */
   #object = 0;
-  #layout: ValueLayout = { distances: new Int32Array(), after: new Uint8Array(), open: [], repeated: 0 };
+  #layout: ValueLayout = {
+    distances: new Int32Array(),
+    arraysBefore: new Uint8Array(),
+    openDistances: [],
+    repeated: 0,
+  };
 
   constructor(names: readonly Name[], deriveFacts: DeriveFacts<Name, Facts>) {
     this.names = names;
@@ -86,21 +93,21 @@ export class Shape<Name extends string, Facts> {
   }
 
   read(text: JsonTable, object: number): Facts {
-    const known = text.shapes === this.#shapes ? this.#knownShapes[json.detailOf(text, object)] : undefined;
+    const known = text.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(text, object)] : undefined;
     if (known === undefined) return this.#deriveShape(text, object);
     this.#object = object;
     this.#layout = known.layout;
     return known.facts;
   }
 
-  /** Returns the value of a slot in the object read last; 0 if absent. */
+  /** Returns the node of the value of a slot in the object read last; 0 if absent. */
   at(text: JsonTable, slot: number): number {
-    const { distances, after, open } = this.#layout;
+    const { distances, arraysBefore, openDistances } = this.#layout;
     const distance = distances[slot] ?? 0;
     if (distance === 0) return 0;
     let from = this.#object;
-    const count = after[slot] ?? 0;
-    for (let before = 0; before < count; before++) from = json.nodeAfter(text, from + (open[before] ?? 0));
+    const count = arraysBefore[slot] ?? 0;
+    for (let before = 0; before < count; before++) from = json.nodeAfter(text, from + (openDistances[before] ?? 0));
     return from + distance;
   }
 
@@ -111,8 +118,8 @@ export class Shape<Name extends string, Facts> {
 
   #deriveShape(text: JsonTable, object: number): Facts {
     const distances = new Int32Array(this.names.length + 1);
-    const after = new Uint8Array(this.names.length + 1);
-    const open: number[] = [];
+    const arraysBefore = new Uint8Array(this.names.length + 1);
+    const openDistances: number[] = [];
     let repeated = 0;
     let from = object;
     for (let key = object + nodeSize; key < json.nodeAfter(text, object); key = json.nodeAfter(text, key + nodeSize)) {
@@ -120,21 +127,21 @@ export class Shape<Name extends string, Facts> {
       const slot = this.#slotOf[json.keyIdOf(text, key)] ?? 0;
       if (distances[slot] !== 0) repeated |= 1 << slot;
       distances[slot] = value - from;
-      after[slot] = open.length;
+      arraysBefore[slot] = openDistances.length;
       if (!hasArray(text, value)) continue;
-      open.push(value - from);
+      openDistances.push(value - from);
       from = json.nodeAfter(text, value);
     }
-    const layout = { distances, after, open, repeated };
+    const layout = { distances, arraysBefore, openDistances, repeated };
     this.#object = object;
     this.#layout = layout;
     const kindsByName = toRecord(this.names, (at) => kindOf(text, this.at(text, at + 1)));
     const facts = this.#deriveFacts(kindsByName, text, object);
     const shape = json.detailOf(text, object);
     if (shape === 0 || text.shapes === undefined) return facts;
-    if (text.shapes !== this.#shapes) {
-      this.#shapes = text.shapes;
-      this.#knownShapes = Array.from({ length: maxShapes }, () => undefined);
+    if (text.shapes !== this.#shapeSource) {
+      this.#shapeSource = text.shapes;
+      this.#knownShapes = Array.from({ length: shapeCount }, () => undefined);
     }
     this.#knownShapes[shape] = { layout, facts };
     return facts;

@@ -7,7 +7,7 @@ import * as json from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { inspectCalls, inspectMessages, newMessageFacts } from "./messages.ts";
 import { shortName } from "./rules/positions.ts";
-import { describeValue, Kind, kindAt, kindOf, onlyKinds, Shape } from "./shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import {
   anyValue,
   type Check,
@@ -40,11 +40,11 @@ export type TrajectoryFacts = ReturnType<typeof newTrajectoryFacts>;
 const string = optional(Kind.string);
 const functionType = defineObjectType(
   { name: string, description: string, parameters: optional(Kind.object), strict: optional(Kind.boolean) },
-  onlyKinds,
+  kindsAsFacts,
 );
 
 /** A tool that was offered to the model. Assumed: all but the function may be absent. */
-const toolType = defineObjectType({ type: string, function: required(Kind.object, functionType.check) }, onlyKinds);
+const toolType = defineObjectType({ type: string, function: required(Kind.object, functionType.check) }, kindsAsFacts);
 
 const tools = { kind: Kind.object, of: { field: "tools" } } as const;
 

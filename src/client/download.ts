@@ -63,7 +63,7 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
     body.on("error", () => undefined);
     const { signal } = withSignal(host, stopping.signal);
     const path = `${url.pathname}${url.search}`;
-    const outgoing = { method, route, path, headers, silenceMs, signal, maxBytes: 0 };
+    const outgoing = { method, route, path, headers, silenceMs, signal, maxReplyLength: 0 };
     const reply = await new Promise<Omit<DownloadReply, "tries"> | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
         ...outgoing,
@@ -72,7 +72,7 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
           const retryAfterMs = parseRetryAfter(headers, host.now());
           resolve({ status, headers, retryAfterMs, chunks: () => body, cancel: () => void body.destroy() });
         },
-        onPiece(piece, resumeReply) {
+        onReplyPiece(piece, resumeReply) {
           resume = resumeReply;
           return body.push(piece);
         },

@@ -1,4 +1,4 @@
-/** Sends one request with undici. The body that undici reads shows if the service can have received all of it. */
+/** Sends one request with undici. How much of the body undici read shows if the service can have received it all. */
 import { getErrorCode } from "../files.ts";
 import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
@@ -12,12 +12,13 @@ export interface OutgoingRequest {
   readonly headers: Headers;
   readonly body?: Uint8Array | StreamedBody | undefined;
   readonly silenceMs: number;
-  /** Longest time from the connection, or the last piece of a streamed body, to the end of the reply. */
+  /** Longest time from the connection, or the most recent piece of a streamed body, to the end of the reply. */
   readonly totalMs?: number;
   readonly signal: AbortSignal;
-  readonly maxBytes: number;
+  readonly maxReplyLength: number;
   readonly onHead?: (status: number, headers: ReplyHeaders) => void;
-  readonly onPiece?: (piece: Uint8Array, resume: () => void) => boolean;
+  /** Receives the reply instead of `bytes`. Returns false to pause until `resume` is called. */
+  readonly onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }
 
 export type ReplyHeaders = Readonly<Record<string, string>>;
@@ -27,6 +28,7 @@ export interface ExchangeResult {
   readonly headers: ReplyHeaders;
   readonly bytes: Uint8Array;
   readonly error: TransportError | undefined;
+  /** False if the service cannot have received a whole streamed body. */
   readonly isBodySent: boolean;
 }
 
@@ -38,7 +40,7 @@ const maxSetTimeoutMs = 2 ** 31 - 1;
 /** Sends a request and collects the reply. A transport error is a value. @throws what a streamed body throws */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
-    const { method, route, path, headers, body, signal, maxBytes, onHead, onPiece } = request;
+    const { method, route, path, headers, body, signal, maxReplyLength, onHead, onReplyPiece } = request;
     const { silenceMs, totalMs = maxSetTimeoutMs } = request;
     const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
     let isBodySent = streamed === undefined;
@@ -81,7 +83,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       isBodySent = true;
     };
     const onError = (cause: unknown) => end(new TransportError("BODY_FAILED", { cause }));
-    const bodyEvents = { isOver: () => isOver, onPiece: startTotalTimer, onLast, onError };
+    const bodyEvents = { isOver: () => isOver, onBodyPiece: startTotalTimer, onLast, onError };
     connection.dispatch(
       {
         method,
@@ -105,13 +107,13 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
           onHead?.(status, head.headers);
         },
         onResponseData(controller, piece) {
-          if (onPiece !== undefined) {
-            if (!onPiece(piece, () => controller.resume())) controller.pause();
+          if (onReplyPiece !== undefined) {
+            if (!onReplyPiece(piece, () => controller.resume())) controller.pause();
             return;
           }
-          pieces.push(piece.subarray(0, maxBytes - length));
+          pieces.push(piece.subarray(0, maxReplyLength - length));
           length += piece.length;
-          if (length > maxBytes) end(new TransportError("TOO_LONG"));
+          if (length > maxReplyLength) end(new TransportError("TOO_LONG"));
         },
         onResponseEnd: () => end(),
         onResponseError(_, thrown) {
@@ -136,16 +138,17 @@ const pieceBytes = 64 * 1024;
 /** Yields the last byte separately. undici requests it only when all bytes before it have left the process. */
 async function* yieldBody(
   { length, chunks }: StreamedBody,
-  on: { isOver(): boolean; onPiece(): void; onLast(): void; onError(thrown: unknown): void },
+  on: { isOver(): boolean; onBodyPiece(): void; onLast(): void; onError(thrown: unknown): void },
 ): AsyncGenerator<Uint8Array, void> {
   let left = length;
   try {
     for await (const chunk of chunks()) {
+      // undici reports the wrong length.
       if (chunk.length > left) return;
       const isLastChunk = chunk.length === left;
       for (let from = 0; from < chunk.length; ) {
         const end = Math.min(from + pieceBytes, isLastChunk && left > 1 ? chunk.length - 1 : chunk.length);
-        on.onPiece();
+        on.onBodyPiece();
         // A service may answer early (413 after 4 of 100 MB) and close its side.
         // Node drops an unread reply if the next write fails.
         await waitForArrivedData();
@@ -162,17 +165,17 @@ async function* yieldBody(
   }
 }
 
-/** Waits three turns. undici reports a closed socket at the end of the second turn after the system has reported it. */
+/** Waits three turns of the event loop. undici reports a closed socket at the end of the second turn after the system has reported it. */
 const waitForArrivedData = (): Promise<void> =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
-/**
- * A code of the system, of Node, or of the client: CONNECT_TIMEOUT, SILENT (`--timeout`), ENDLESS (limit of the total
- * time), ABORTED (by the run), PROXY_REFUSED (with its status), CUT, CUT_HEADERS (or an unrequested 100 Continue),
- * NOT_HTTP, BODY_FAILED (by the request's body), TOO_LONG, UNKNOWN_ENCODING.
- */
 export class TransportError extends Error {
   override readonly name = "TransportError";
+  /**
+   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, SILENT (no data for `--timeout`), ENDLESS (the total
+   * time is over), ABORTED (the run ends), PROXY_REFUSED, CUT, CUT_HEADERS (cut within the headers, also after an
+   * unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.
+   */
   readonly code: string;
   readonly status: number | undefined;
 

@@ -22,7 +22,7 @@ const maxLogReplyBytes = 64 * 1024 * 1024;
 /** Tries before a retry is announced. Earlier waits end before anyone can read a notice. */
 export const triesBeforeNotice = 3;
 
-interface RequestContent extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "signal" | "maxBytes"> {
+interface RequestContent extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "signal" | "maxReplyLength"> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -61,7 +61,7 @@ export const openClient = (options: ClientOptions) => {
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
     traceReply(reply, reply.bytes.length);
     const retryAfterMs = parseRetryAfter(reply.headers, host.now());
-    return { ...(await decodeBody(reply, content.maxBytes)), retryAfterMs, credential };
+    return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
   };
 
   /** Tries a request, and once more after a 401 if there is another credential. A 401 means that nothing was done. */
@@ -90,7 +90,7 @@ export const openClient = (options: ClientOptions) => {
     for (let tries = 1; ; tries++) {
       const totalMs = Math.max(1, endMs - host.elapsed());
       const context = { ...target, silenceMs, tries };
-      const tried = await tryRequest(context, { body, totalMs, maxBytes: exchanges.maxReplyBytes, signal });
+      const tried = await tryRequest(context, { body, totalMs, maxReplyLength: exchanges.maxReplyBytes, signal });
       signal.throwIfAborted();
       const { status, error } = tried;
       if (isSuccess(status) && error === undefined) return readReply(context, endpoint, { ...tried, status });
@@ -121,7 +121,7 @@ export const openClient = (options: ClientOptions) => {
     const silenceMs = options.timeoutMs ?? logSilenceMs;
     const encoding = headers["Content-Encoding"];
     const context = { ...findTarget(options, endpoint, parameters), silenceMs, tries: 1, encoding };
-    const content = { body, headers, totalMs: maxReplySilences * silenceMs, maxBytes: maxLogReplyBytes, signal };
+    const content = { body, headers, totalMs: maxReplySilences * silenceMs, maxReplyLength: maxLogReplyBytes, signal };
     const tried = await tryRequest(context, content);
     const { status, isBodySent, error, retryAfterMs, bytes } = tried;
     if (status === undefined) {
@@ -167,7 +167,10 @@ const readReply = <R>(
 };
 
 /** Decodes the bytes of a reply. If that fails, the reply has an error, unless it has one already. */
-const decodeBody = async (reply: exchanges.ExchangeResult, maxBytes: number): Promise<exchanges.ExchangeResult> => {
+const decodeBody = async (
+  reply: exchanges.ExchangeResult,
+  maxReplyLength: number,
+): Promise<exchanges.ExchangeResult> => {
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
   if (bytes.length === 0 || encoding === "" || encoding === "identity") return reply;
@@ -176,7 +179,7 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxBytes: number): Pr
   const { brotliDecompress, unzip } = await import("node:zlib");
   try {
     const decompress = encoding === "br" ? promisify(brotliDecompress) : promisify(unzip);
-    return { ...reply, bytes: await decompress(bytes, { maxOutputLength: maxBytes }) };
+    return { ...reply, bytes: await decompress(bytes, { maxOutputLength: maxReplyLength }) };
   } catch (thrown) {
     const isTooLong = getErrorCode(thrown) === "ERR_BUFFER_TOO_LARGE";
     return { ...reply, bytes: Buffer.alloc(0), error: toError(isTooLong ? "TOO_LONG" : "CUT") };

@@ -1,4 +1,4 @@
-/** Databases of rollcall's own: SQLite files, and PostgreSQL by URL. Both run the same SQL. */
+/** rollcall's databases: SQLite files, and PostgreSQL by URL. Both run the same SQL. */
 import { isDatabaseUrl } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { Row } from "./row.ts";
@@ -24,9 +24,12 @@ export interface Database {
   readonly isShared: boolean;
   /** Runs a statement in its own transaction. It must be repeatable: PostgreSQL gets it again if an answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
-  /** Runs repeatable statements in one transaction; returns the rows of each. */
+  /**
+   * Runs repeatable statements in one transaction; returns the rows of each.
+   * @param onUnknownCommit called before a transaction is repeated whose COMMIT may have succeeded
+   */
   transact(statements: readonly Statement[], onUnknownCommit?: () => void): Promise<readonly (readonly Row[])[]>;
-  /** True unless the file or its log was deleted or replaced since it was opened. */
+  /** False if the file or its write-ahead log was deleted or replaced. Always true for PostgreSQL. */
   isUnchanged(): boolean;
   /** @param finish runs the last statements. They are not repeated, so the run ends without a wait */
   close(finish?: () => Promise<unknown>): Promise<void>;
@@ -41,13 +44,13 @@ export interface DatabaseSchema {
     readonly applicationId: number;
     readonly version: number;
     readonly tables: readonly string[];
-    /** When a commit moves from the log to the file. Default: in the commit, which then takes twice as long. */
+    /** When a commit moves from the write-ahead log to the file. Default: in the commit, which then takes twice as long. */
     readonly checkpointTime?: "after answers";
   };
   readonly server: {
     readonly version: number;
     readonly tables: readonly string[];
-    /** Connections of a process. Default: those of one run. */
+    /** Connections of a process. Default: as many as one run needs. */
     readonly maxConnections?: number;
   };
 }
@@ -61,7 +64,7 @@ export interface DatabaseLocation {
 
 export interface DatabaseWaitOptions {
   readonly host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  /** Maximum wait for a server that does not answer, or for other processes, which lock a file for up to 30 s. */
+  /** Maximum wait for a server that does not answer, or for a file that other processes lock. */
   readonly maxWaitMs: number;
   /** Called once per statement that a server does not answer, with the code of the error. */
   readonly onUnavailable: (code: string) => void;
@@ -70,11 +73,14 @@ export interface DatabaseWaitOptions {
 export interface OpenedDatabase {
   readonly database: Database;
   readonly isNew: boolean;
+  /** True if the file is read-only, so that a temporary copy was opened. */
   readonly isCopy: boolean;
 }
 
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
+  /** True to create a missing database. */
   readonly make: boolean;
+  /** True if nothing is written, so that a read-only file will do. */
   readonly toRead?: boolean;
 }
 

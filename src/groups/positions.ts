@@ -45,7 +45,7 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const { start, line } = part;
   const unitsBefore = () => countUnitsBefore(source.bytes, part);
   let bytes: Buffer | undefined;
-  const findValue = (path: Path): ProblemLocation => {
+  const locate = (path: Path): ProblemLocation => {
     bytes ??= readPartStart({ source, part });
     const root = readRoot(bytes);
     const at = root === undefined ? 0 : spanOf(findDeepest(root, path)).start;
@@ -54,7 +54,7 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   return (path) => {
     if (origin !== undefined) return { file, line, path };
     try {
-      return path.length > 0 ? findValue(path) : { file, line, column: unitsBefore() + 1, path, offset: start };
+      return path.length > 0 ? locate(path) : { file, line, column: unitsBefore() + 1, path, offset: start };
     } catch {
       // The file has changed.
       return { file, line };
@@ -71,7 +71,7 @@ export const locateValue = async (groupPart: GroupPart, path: Path): Promise<Pro
 /** Locates a value of a composed line in its record. */
 const locateInRecord = async (source: Source, line: number, path: Path): Promise<ProblemLocation> => {
   const recordLocation = await source.origin?.locationOf(line, path).catch(() => undefined);
-  // A row of Parquet, or a file that has changed, has no line.
+  // A value in a row of Parquet, or in a changed file, is located in the composed text.
   const lineLocation = recordLocation?.file === undefined ? locateLine(source, line) : {};
   return { ...lineLocation, ...recordLocation, readAt: `${source.name}:${line}`, readPath: path };
 };
@@ -154,7 +154,7 @@ export const findProblemSubject = (
   problem: Problem,
 ): ProblemSubject | undefined => {
   const { file, line, offset, readAt } = problem;
-  // For converted input, this is the path in the converted group.
+  // For converted input, `readAt` is `file:line`, and `readPath` is the path in the converted group.
   const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
   const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
   const source = sources.findIndex((candidate) => candidate.name === (name ?? file));

@@ -41,7 +41,7 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly files: readonly string[];
   readonly maxUnpackedBytes: number;
   /** True to read the other inputs if one cannot be opened. */
-  readonly goesOn?: boolean;
+  readonly continuesAfterErrors?: boolean;
   readonly foreign: ConversionOptions;
   /** How URLs are fetched. Default: a URL is a file name. */
   readonly remote?: inputs.RemoteAccess | undefined;
@@ -88,7 +88,7 @@ export const countUnreadable = ({
 
 /** @throws Failure `invalid-input` if an input cannot be opened; `missing-split`, … */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
-  const { foreign, files, goesOn = false, host, splitNeeded } = options;
+  const { foreign, files, continuesAfterErrors = false, host, splitNeeded } = options;
   const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
   const { problems, emptyFiles, repeated } = opened;
   let { sources } = opened;
@@ -96,7 +96,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   try {
     const { conversion, others, ...converted } = await convertOpened(foreign, { ...opened, ...options });
     sources = converted.sources;
-    if (problems.errors > 0 && (!goesOn || sources.length === 0))
+    if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
       throw invalidInput(problems, files, { isSending: splitNeeded });
     options.onOpened();
     const read = await readSources(sources, { ...options, signal: host.signal });

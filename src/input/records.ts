@@ -35,7 +35,7 @@ export interface RawRecord {
   /** Line (from 1) and offset of the first byte. */
   readonly line: number;
   readonly start: number;
-  /** The text that contains the record, if other bytes can be before the record on its line. */
+  /** The text that contains the record, for counting columns. Absent if the record begins its line. */
   readonly within?: Bytes;
   readonly member?: string;
   /** True if rollcall composed the bytes, so the file has no lines and columns for them. */
@@ -53,7 +53,7 @@ export interface Records {
    * @throws ShrunkSourceError; Failure `input-unreadable`
    */
   batches(): AsyncGenerator<Iterable<RawRecord>, void>;
-  /** Reads only the first record, if that is faster. @throws as `batches` */
+  /** Reads only the first record. Absent if `batches` is as fast. @throws as `batches` */
   readFirst?(): Promise<RawRecord | undefined>;
   /** Reads the record at a position among all records again. */
   reread(position: number): Promise<RawRecord | undefined>;
@@ -83,7 +83,7 @@ export const openRecords = async (
 };
 
 /** Reads a text as a document, or as one of these: the elements of arrays, lines, or one indented object. */
-const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
+const textRecords = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
   const text = { label: name, within: bytes };
   const recordRanges: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
   const remember = function* (batch: Iterable<RawRecord>): Generator<RawRecord, void> {
@@ -97,8 +97,8 @@ const textRecords = ({ name, bytes }: Source, isDocument: boolean): Records => {
     async *batches() {
       recordRanges.length = 0;
       const first = { start: findTextStart(bytes), line: 1 };
-      const list = isDocument ? undefined : await findList(bytes, first);
-      if (isDocument) yield remember([await readWhole(text, { ...first, end: bytes.size })]);
+      const list = isOneDocument ? undefined : await findList(bytes, first);
+      if (isOneDocument) yield remember([await readWhole(text, { ...first, end: bytes.size })]);
       else
         for await (const batch of list === undefined ? cutLines(text, first) : cutElements(text, list))
           yield remember(batch);
@@ -165,7 +165,7 @@ const findList = async (bytes: Bytes, { start, line }: Position): Promise<Positi
   return { start: start + open + 1, line: lineNumber };
 };
 
-/** Yields the elements of an array, and of arrays after it. A fault of an array is a record with a defect. */
+/** Yields the elements of an array and of the arrays after it. A damaged array ends with an unreadable record. */
 async function* cutElements(text: RecordText, list: Position): AsyncGenerator<Iterable<RawRecord>, void> {
   const { label, within } = text;
   const range = { ...list, end: within.size };
@@ -174,6 +174,7 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
     const records = function* (): Generator<RawRecord, void> {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
+        // An element that is not JSON ends at a second root.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
         yield { bytes, line: places.mark(start), start: base + start, label, within };
       }

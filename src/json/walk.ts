@@ -55,7 +55,7 @@ export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
   return end;
 };
 
-/** True if a text begins with a key whose colon is at an offset. */
+/** True if a text begins with a quote and has a colon at `at`, as JSON of an object does without its brace. */
 export const hasLeadingKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
 
 /** Returns the offset of the next newline; the length if there is none. */
@@ -90,7 +90,7 @@ export const countNested = (bytes: Uint8Array, max: number): number => {
   return count;
 };
 
-/** Returns the end of the value that starts at `at`, which must be valid JSON. */
+/** Returns the end of the value that starts at `at`. The JSON is valid, but can be truncated. */
 export const endOfValue = (bytes: Uint8Array, at: number): number => {
   const first = bytes[at];
   if (first === quote) return endOfString(bytes, at);
@@ -154,7 +154,7 @@ const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined 
 /** An escape, or a character that must be escaped. */
 const encodedPattern = /\\|[^ -\uffff]/;
 
-/** Returns the spans of an object's values by key, the last for a repeated key; none for another value. */
+/** Returns the spans of an object's values by key, the last for a repeated key; empty if the value is not an object. */
 export const listMemberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> =>
   new Map(Array.from(walkMembers(bytes, start), ({ key, value }) => [key, value]));
 

@@ -121,7 +121,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if ((await ended) === "stdin") {
-    // The SDK passes the last request, and its answer, in the current round of the event loop.
+    // The SDK starts the last call in this turn of the event loop, and writes its answer in the turn in which it ends.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

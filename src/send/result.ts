@@ -129,7 +129,7 @@ const findFailure = (
   const facts = { logged, notSent, unknown: groups.unknown, requests: sent.of, ledger };
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
-    const canResolve = ledger && unknown.isHonored && run.resendLogged !== true;
+    const canResolve = ledger && unknown.isKeyHonored && run.resendLogged !== true;
     const { request, number, unknownFailure, retryFailure } = unknown;
     const [from = "", to = ""] = [0, -1].map((at) => formatLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;

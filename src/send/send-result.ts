@@ -7,11 +7,13 @@ import type { RefusedGroup } from "./handle-refusal.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
+  /** Logged requests, and all requests. */
   readonly requests: number;
   readonly of: number;
-  /** Logged bytes, with those that are being sent, and all bytes. */
+  /** Bytes that are logged or on their way, and all bytes. */
   readonly bytes: number;
   readonly ofBytes: number;
+  /** Logged groups. */
   readonly groups: number;
   readonly change: RequestChange | undefined;
 }
@@ -40,12 +42,13 @@ export interface SendResult {
   readonly tried: number;
   readonly triedBytes: number;
   readonly of: number;
-  /** The logged requests that a 413 made of the only planned request; else 0. */
+  /** The number of logged requests if a 413 divided the only planned request; else 0. */
   readonly divided: number;
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
   readonly refused: RefusedGroup[];
-  readonly unknown: (SentRequest & { readonly isHonored: boolean }) | undefined;
+  readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;
+  /** The error that ended sending. */
   readonly stop: Failure | undefined;
   readonly problems: readonly Problem[];
 }
@@ -77,7 +80,7 @@ export interface CallListLimits {
   readonly redact: (json: string) => string;
 }
 
-/** Returns the list of call ids as JSON. Assumed: `call_ids`, a list of strings, as in the local service. */
+/** Returns the list of call ids as JSON, empty if it is too long for the ledger. Assumed: `call_ids`, as in `serve`. */
 export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLimits): string => {
   const list = memberAt(readRoot(body), "call_ids");
   if (list === undefined || firstByteOf(list) !== openBracket) return emptyCallList;

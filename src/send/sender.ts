@@ -218,7 +218,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       of: sent.tried + queue.length,
       divided: jobCount === 1 && limit !== Number.POSITIVE_INFINITY ? loggedCount : 0,
       // A reply in another lane may have shown that keys are honored.
-      unknown: unknown && { ...unknown, isHonored: requests.isKeyHonored(unknown.recorded, options) },
+      unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
     /** Sends jobs, unless the run was stopped. @param isLast true after a signal: each is attempted once */

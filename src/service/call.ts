@@ -69,6 +69,7 @@ const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, stri
     ...attributeFields.map((key) => [key, trajectory.get(key)] as const),
     ["group", json(call.group)],
     ["trajectory", json(call.position)],
+    // The messages in `inputs` lack the other members of their choices, such as logprobs.
     ["choices", choices],
     ["other", unlessEmpty(otherKeys)],
     ["group_other", unlessEmpty(call.otherGroupKeys)],
@@ -87,12 +88,12 @@ const formatSummary = (call: StoredCall, usage: string | undefined, includeCosts
 interface Turn {
   readonly message: string;
   readonly choice: string | undefined;
-  readonly isModel: boolean;
+  readonly isFromModel: boolean;
 }
 
 const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
-  const last = turns.at(-1)?.isModel === true ? turns.pop() : undefined;
+  const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
   const completion = ({ choice, message }: Turn): string =>
     composeObject({
@@ -111,6 +112,6 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
 const parseTurn = (element: string): Turn => {
   const members = sliceMembers(element);
   const message = members.get("message");
-  if (message !== undefined && !members.has("role")) return { message, choice: element, isModel: true };
-  return { message: element, choice: undefined, isModel: members.get("role") === '"assistant"' };
+  if (message !== undefined && !members.has("role")) return { message, choice: element, isFromModel: true };
+  return { message: element, choice: undefined, isFromModel: members.get("role") === '"assistant"' };
 };

@@ -1,4 +1,4 @@
-/** Compares catalogs with a lock file: `catalog lock` and `catalog verify`. */
+/** Writes a lock file, and compares catalogs with it: `catalog lock` and `catalog verify`. */
 import * as catalogs from "../../catalogs/index.ts";
 import { wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
@@ -7,7 +7,7 @@ import { findNearest } from "../../nearest.ts";
 import { printDocument, printReport } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
-import { requireReportFiles } from "../inputs/files.ts";
+import { checkReportFiles } from "../inputs/files.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
@@ -26,14 +26,15 @@ export const lock = async (context: Context, typed: TypedLock): Promise<void> =>
 };
 
 const selectLockedModels = async (context: Context, typed: TypedLock): Promise<readonly catalogs.LockedModel[]> => {
-  const before = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
+  const oldModels = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
   const { names, listed } = await source.readCatalogs(context, typed);
   const isRead = ({ catalog }: catalogs.LockedModel): boolean => names.includes(catalog);
   // Locked models of catalogs that are not read stay as they are.
-  const locked = before?.filter((model) => !isRead(model)) ?? [];
-  const previous = before?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
-  const candidates = previous?.length === 0 ? [] : listed;
-  const { selected, missing } = source.selectNamed(candidates, previous ?? typed.model.map((text) => ({ text })));
+  const locked = oldModels?.filter((model) => !isRead(model)) ?? [];
+  const namesToRefresh = oldModels?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
+  // Without names, `selectNamed` selects all entries.
+  const candidates = namesToRefresh?.length === 0 ? [] : listed;
+  const { selected, missing } = source.selectNamed(candidates, namesToRefresh ?? typed.model.map((text) => ({ text })));
   if (missing.length > 0) throw modelsMissing(missing, names);
   const keys = new Set<string>();
   for (const { catalog, entry } of selected) {
@@ -53,7 +54,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   const unknown = allow.find((rule) => !ruleNames.includes(rule));
   if (unknown !== undefined)
     throw wrongValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
-  requireReportFiles(screen, { report: reports, inputs: [file] });
+  checkReportFiles(screen, { report: reports, inputs: [file] });
   const locked = catalogs.readLock(file);
   if (locked === undefined) throw lockMissing(file);
   const names = catalogs.catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
@@ -62,7 +63,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   const found = catalogs
     .verifyLock(locked, served, { maxRise, withinMs, now: host.now() })
     .filter(({ problem }) => !allow.includes(problem.rule))
-    .map((one): catalogs.VerifiedFact => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
+    .map((one): catalogs.LockDifference => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
   const problems = found.map(({ problem }) => problem);
   for (const report of reports)
     await printReport(screen, { ...report, title: "rollcall catalog verify", inputs: [file], problems });
@@ -70,6 +71,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   const replacements = [...new Map(errors.map((one) => [one.locked, one])).values()].map(
     ({ locked: { catalog, id }, replacement = null }) => ({ catalog, id, replacement }),
   );
+  // A report without a file is printed instead of the result.
   if (reports.every((report) => report.file !== undefined)) {
     const models = locked.models.length;
     if (found.length === 0) screen.notice(`${pluralize(models, "model")} in ${file} verified`);
@@ -86,7 +88,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   throw lockDiffers({ file, count: errors.length, isAcceptable: canAccept, replacements: replacementPairs }, details);
 };
 
-export const factColumns: KeyColumns<catalogs.VerifiedFact> = {
+export const factColumns: KeyColumns<catalogs.LockDifference> = {
   id: { rank: 0, text: ({ locked }) => locked.id },
   rule: { heading: "finding", rank: 0, text: ({ problem }) => problem.rule },
   field: { heading: "of", rank: 0, text: ({ regression: { path } }) => formatLockedField(path) },
@@ -103,6 +105,6 @@ export const factColumns: KeyColumns<catalogs.VerifiedFact> = {
   catalog: { rank: 5, text: ({ locked }) => locked.catalog },
 };
 
-/** Returns the part of a field that its rule does not contain. */
-const formatLockedField = ([field, name]: catalogs.VerifiedFact["regression"]["path"]): string =>
+/** Returns the part of a field that the name of its rule lacks, such as `prompt` of `pricing.prompt`. */
+const formatLockedField = ([field, name]: catalogs.LockDifference["regression"]["path"]): string =>
   field === "pricing" ? String(name) : (/^(input|output)_modalities$/.exec(String(field))?.[1] ?? "");

@@ -18,7 +18,7 @@ interface CatalogRead extends catalogs.CatalogId {
   readonly asOf: number;
 }
 
-/** Reads the selected catalogs. Without names, `--catalog` or the settings select. @throws Failure `setting-missing` */
+/** Reads the named catalogs. Default: that of `--catalog`, or all with a provider. @throws as `readCatalog` */
 export const readCatalogs = async (
   context: Context,
   typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
@@ -30,7 +30,7 @@ export const readCatalogs = async (
   const reading = names.map(async (catalog) => await readCatalog(context, { settings, catalog, typed }));
   const read = await Promise.all(reading).finally(progress.stop);
   const listed = read.flatMap(({ catalog, models }) =>
-    models.entries.map(({ value: entry, ...spelling }): catalogs.CatalogEntry => ({ catalog, entry, ...spelling })),
+    models.entries.map(({ value: entry, ...raw }): catalogs.CatalogEntry => ({ catalog, entry, ...raw })),
   );
   return { names, read, listed };
 };
@@ -56,17 +56,17 @@ type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogNa
 /** Reads a catalog and caches it after the run. @throws Failure `catalog-not-cached`; as the client */
 export const readCatalog = async (
   context: Context,
-  { settings, catalog, typed: { maxAge, offline = false } }: CatalogRequest,
+  { settings, catalog, typed: { maxAge: maxAgeMs, offline = false } }: CatalogRequest,
 ): Promise<CatalogRead> => {
   const { screen, host } = context;
   const id = catalogIdOf(settings, catalog);
   const folder = settings.dataFolder();
-  const canUseCache = folder !== undefined && (offline || maxAge !== undefined);
+  const canUseCache = folder !== undefined && (offline || maxAgeMs !== undefined);
   const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
-  const age = host.now() - (cached?.checkedAt ?? Number.NaN);
+  const ageMs = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
   // A negative age means that another clock was ahead.
-  if (cached !== undefined && (offline || (age >= 0 && age <= (maxAge ?? 0)))) {
+  if (cached !== undefined && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
     const models = catalogs.parseCatalog(cached.bytes);
     if (models === undefined) throw catalogNotCached(id);
     screen.notice(`using ${title} cached at ${formatMinute(cached.checkedAt)}`);
@@ -92,7 +92,7 @@ const requestCatalog = async (context: Context, settings: Settings, { catalog, p
 /** Formats a time for a person: `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
-/** Refuses words that are neither usual nor in a model. @throws Failure `invalid-option-value` */
+/** Refuses values of filters that are neither well known nor in a listed model. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: catalogs.Filter, listed: readonly catalogs.CatalogEntry[]): void => {
   const models = listed.map(({ entry }) => entry);
   const unknown = catalogs.findUnknownWord(filter, models);

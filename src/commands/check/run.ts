@@ -6,16 +6,16 @@ import { collectDistributions, type Dataset, reportSplitLeaks } from "../../grou
 import { combineModes } from "../../input/index.ts";
 import { printDistributions, printDocument, printReport } from "../../output/index.ts";
 import { type CheckResult, checkResult } from "../../send/index.ts";
-import { requireReportFiles } from "../inputs/files.ts";
+import { checkReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
-import { formatUnreadable, keepReading, printFacts, printReading, readInputs, toFacts } from "../inputs/read.ts";
+import { closeAtEnd, formatUnreadable, printFacts, printInputNotes, readInputs, toFacts } from "../inputs/read.ts";
 import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
 export const check = async (context: Context, typed: CheckOptions): Promise<void> => {
   const { screen } = context;
   const { against, report: reports } = typed;
-  requireReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
+  checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
   const printReports = async (sources: Dataset["sources"], found: readonly Problem[], counts: Counts = []) => {
     // An unreadable input has problems, but no source.
@@ -26,7 +26,9 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
       await printReport(screen, { ...report, inputs, problems, mode });
     }
   };
-  const read = async (own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "goesOn">): Promise<Dataset> => {
+  const read = async (
+    own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "continuesAfterErrors">,
+  ): Promise<Dataset> => {
     const asked = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...own };
     return await readInputs(context, asked).catch(async (thrown: unknown) => {
       // If an input is unreadable, nothing is known about the other inputs.
@@ -35,9 +37,9 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
       throw thrown;
     });
   };
-  const reading = await read({ files: typed.file, split: settings.get("split"), goesOn: true });
-  keepReading(context, reading);
-  printReading(context, reading, typed.groupBy);
+  const reading = await read({ files: typed.file, split: settings.get("split"), continuesAfterErrors: true });
+  closeAtEnd(context, reading);
+  printInputNotes(context, reading, typed.groupBy);
   if (against.length > 0) {
     const otherSplit = await read({ files: against });
     await reportSplitLeaks(reading, otherSplit).finally(otherSplit.close);

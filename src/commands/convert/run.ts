@@ -12,7 +12,7 @@ import { formatList } from "../../sentences.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { keepReading, printFacts, printReading, readInputs, toFacts } from "../inputs/read.ts";
+import { closeAtEnd, printFacts, printInputNotes, readInputs, toFacts } from "../inputs/read.ts";
 import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
@@ -31,10 +31,10 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   requireSeparateFiles(Object.entries({ ...outputs, ...rejectsOutputs }), typed.file);
   for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireUnusedFile(file);
   const settings = await effectiveSettings(context);
-  const request = { settings, typed, receipt: true, goesOn: skipsInvalid, label: "converting" };
+  const request = { settings, typed, receipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
   const reading = await readInputs(context, request);
-  keepReading(context, reading);
-  printReading(context, reading, typed.groupBy);
+  closeAtEnd(context, reading);
+  printInputNotes(context, reading, typed.groupBy);
   const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(reading);
   await printWarnings(context, reading, problems);
   if (failure !== undefined && !skipsInvalid) throw failure;

@@ -7,8 +7,8 @@ import { combineModes, isRemote, locateLine } from "../../input/index.ts";
 import { requireReportFile, type Screen } from "../../output/index.ts";
 import type { ReportRequest } from "./options.ts";
 
-/** Refuses two results on stdout, and reports over files. @throws Failure `conflicting-options`, `report-exists` */
-export const requireReportFiles = (
+/** Refuses two results on stdout, and reports that would replace files. @throws Failure `conflicting-options`, `report-exists` */
+export const checkReportFiles = (
   { isForProgram }: Screen,
   { report: asked, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },
 ): void => {
@@ -25,6 +25,7 @@ export const requireReportFiles = (
 /** The text before the name of the file in a message, and the file. */
 type FileUse = readonly [text: string, file: string | undefined];
 
+/** Returns the files of rejected groups, by the text before their names in messages. */
 export const rejectsFiles = (rejects: string | undefined, [first = "-"]: readonly string[]): Record<string, string> => {
   const file = rejects ?? (first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
   return file === undefined ? {} : { "--rejects ": file, "the reasons in ": `${file}.reasons` };
@@ -48,6 +49,7 @@ export const writeReceipt = async ({ host, screen }: Context, file: string, data
   await writeForReader(file, host, () => writeUserFile(file, write));
 };
 
+/** The receipt of unconverted input. `leaves` counts values, and none was counted. */
 const unconvertedData = {
   format: "rollcall",
   note: "the input is in rollcall's format, so every value keeps its bytes",

@@ -91,7 +91,7 @@ export const formatPercent = (label: string, bytes: number, of: number): string 
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
 /** Closes a dataset at the end of the run. Problems of a failure get excerpts of its sources. */
-export const keepReading = (context: Context, reading: Dataset): void => {
+export const closeAtEnd = (context: Context, reading: Dataset): void => {
   context.closeAtEnd(reading);
   context.explain = async (thrown) => await withExcerpts(context, reading.sources, thrown);
 };
@@ -123,7 +123,7 @@ const parseFormatOptions = async (
 const maxNames = 3;
 
 /** Prints the recognized format, the notes of its conversion, skipped files, and a `--group-by` without effect. */
-export const printReading = ({ screen }: Context, reading: Dataset, groupBy: string | undefined): void => {
+export const printInputNotes = ({ screen }: Context, reading: Dataset, groupBy: string | undefined): void => {
   const { conversion, skippedFiles = [], found } = reading;
   if (conversion !== undefined) {
     const { formats, rewardFrom, notes } = conversion;

@@ -10,7 +10,7 @@ import { pluralize } from "../../sentences.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
-import { keepReading, readInputs } from "../inputs/read.ts";
+import { closeAtEnd, readInputs } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
@@ -225,7 +225,7 @@ const compareFiles = async (
 ): Promise<ledgers.Verification> => {
   const settings = await effectiveSettings(context);
   const reading = await readInputs(context, { settings, typed, split: typed.split });
-  keepReading(context, reading);
+  closeAtEnd(context, reading);
   const { failure } = checkResult(reading);
   if (reading.groups.count === 0 && failure !== undefined) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { toRead: true });

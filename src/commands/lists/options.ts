@@ -25,14 +25,14 @@ export const durationOption = (about: string): cli.Kind<number | undefined> =>
 export type RelativeTime = (now: number) => number;
 
 /** Parses `30d` (ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. */
-const parseTime = (word: string, option: string): RelativeTime => {
+const parseTime = (word: string, option: string, span = "an age such as 12h or 30d"): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;
   const daysAgo = ["today", "yesterday"].indexOf(word);
   if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
   const date = /^\d{4}-\d{2}-\d{2}/.test(word) ? Date.parse(word) : Number.NaN;
   if (!Number.isNaN(date)) return () => date;
-  throw cli.wrongValue(option, word, "an age such as 12h or 30d, yesterday, or a date such as 2026-01-31");
+  throw cli.wrongValue(option, word, `${span}, yesterday, or a date such as 2026-01-31`);
 };
 
 export const timeOption = (about: string, value = "time"): cli.Kind<RelativeTime | undefined> =>
@@ -40,7 +40,7 @@ export const timeOption = (about: string, value = "time"): cli.Kind<RelativeTime
 
 const parseDeadline = (word: string, option: string): RelativeTime => {
   const ms = parseDurationMs(word);
-  return ms === undefined ? parseTime(word, option) : (now) => now + ms;
+  return ms === undefined ? parseTime(word, option, "a time from now such as 30d") : (now) => now + ms;
 };
 
 const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
@@ -90,7 +90,7 @@ export const filterOptions = cli.inGroup("filters", {
   parameter: wordsOption("models with this sampling parameter; all must match"),
   quantization: wordsOption("models with this quantization, such as fp8; one must match"),
   country: wordsOption("models with a data center in this country, such as FI or EU; one must match", "code"),
-  "only-country": wordsOption("models with all data centers in these countries", "code"),
+  "only-country": wordsOption("models whose data centers are all in these countries", "code"),
   "min-context": tokenCountOption("models with at least this context, such as 128k", "tokens"),
   "min-output": tokenCountOption("models with a maximum output of at least this", "tokens"),
   "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
@@ -101,7 +101,7 @@ export const filterOptions = cli.inGroup("filters", {
   },
   "not-deprecated": cli.flag("models without a past deprecation date"),
   "deprecated-within": cli.custom(
-    "models deprecated before the end of this time, such as 30d, or before a date",
+    "models deprecated within this time from now, such as 30d, or before a date",
     "duration",
     parseDeadline,
   ),

@@ -19,7 +19,7 @@ import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { keepReading, printReading, readInputs } from "../inputs/read.ts";
+import { closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
 import { followNotices, formatRetry, openReporter, printResult, withNextCommand } from "./report.ts";
 
@@ -62,8 +62,8 @@ const logFiles = async (run: LogRun): Promise<void> => {
   const { screen, host } = context;
   const { receipt, groupBy, body: number } = typed;
   const reading = await readFiles(run);
-  keepReading(context, reading);
-  printReading(context, reading, groupBy);
+  closeAtEnd(context, reading);
+  printInputNotes(context, reading, groupBy);
   if (receipt !== undefined) await writeReceipt(context, receipt, reading);
   if (number !== undefined && host.terminal.stdout)
     throw contradiction("--body", "a terminal", "its bytes are for a file or a program; redirect stdout");
@@ -130,7 +130,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
       },
     })
     .finally(meter.stop);
-  keepReading(context, reading);
+  closeAtEnd(context, reading);
   await finishRun(run, reading, result);
 };
 

@@ -11,7 +11,7 @@ import { type OpenedBrowser, openBrowser, printDocument } from "../../output/ind
 import { checkResult } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
-import { formatPercent, keepReading, prepareInputs, printReading } from "../inputs/read.ts";
+import { closeAtEnd, formatPercent, prepareInputs, printInputNotes } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
@@ -29,7 +29,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string): Pr
   const readInput = await openInput(context, typed, (bytes, of) => update(formatPercent("reading", bytes, of)));
   const input = await readInput();
   const { dataset, logged } = input;
-  keepReading(context, dataset);
+  closeAtEnd(context, dataset);
   const { groups, trajectories, failure } = checkResult(dataset);
   if (failure !== undefined && groups.read === groups.rejected) throw failure;
   update("writing the page");
@@ -62,17 +62,18 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
-  const opened = new AbortController();
+  // Aborted at the first progress, when the input is readable.
+  const readable = new AbortController();
   const showProgress: OnRead = (bytes, of) => {
-    opened.abort();
+    readable.abort();
     viewer.showProgress(bytes, of);
   };
-  // Settles only if it fails.
+  // The page is served until the run ends, so this settles only if it fails.
   const failed = openInput(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: OpenedBrowser | undefined;
   try {
-    await Promise.race([failed, ended, waitForAbort(opened.signal), host.sleep(openDelayMs)]);
+    await Promise.race([failed, ended, waitForAbort(readable.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C; keep the URL private, because it contains a key");
@@ -109,7 +110,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     return await openLoggedGroups(context, typed, onRead);
   const settings = await effectiveSettings(context);
   const read = await prepareInputs(context, {
-    ...{ settings, typed, split: settings.get("split"), goesOn: true },
+    ...{ settings, typed, split: settings.get("split"), continuesAfterErrors: true },
     onProgress: ({ bytes, of }) => onRead(bytes, of),
     onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
   });
@@ -117,15 +118,15 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     // Opened before reading, so that it detects changes during reading.
     const hasChanged = createChangeDetector(files, host);
     const dataset = await read();
-    printReading(context, dataset, typed.groupBy);
+    printInputNotes(context, dataset, typed.groupBy);
     return { dataset, inputOptions: toShownOptions(typed), hasChanged };
   };
 };
 
-/** The options for a `log` command of the shown groups. Group numbers replace --sample and --shard. */
+/** The options for a `log` command of a shown group, which is selected by its number instead of --sample or --shard. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
-  const { file: files, where, best, groupBy, from, rewardFrom, rewards, lossy, histories } = typed;
-  const options = Object.entries({ groupBy, best, from, rewardFrom, rewards, lossy, histories });
+  const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
+  const options = Object.entries({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
   return {
     files: files.length === 0 ? ["-"] : files,
     options: options.flatMap(([name, value]) => {

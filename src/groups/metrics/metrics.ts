@@ -6,7 +6,7 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** Bits of training data that trajectories have. The next higher bit of each means that they lack it. */
+/** Bits of training data that a trajectory has. The next higher bit of each means that a part of it lacks the data. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 /** Fields that metrics use (interface 2.1). */
@@ -47,7 +47,7 @@ export class Tally {
   readonly reward = newSeries();
   readonly deviations = newSeries();
   readonly byName = new Map<string, Series>();
-  /** Choices, and trajectories with a choice. `of`: all trajectories whose choices are counted. */
+  /** Choices, and trajectories with a choice. `of`: all trajectories that `addMeasured` added. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, of: 0 };
 
   /** Names and series of the trajectory added last. */
@@ -65,7 +65,7 @@ export class Tally {
     }
   }
 
-  /** Adds a trajectory and counts its choices. The names of metrics are compared by identity. */
+  /** Adds a trajectory and counts its choices. Trajectories with the same metrics share the array `names`. */
   addMeasured({ reward, names, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addValue(this.reward, reward);
@@ -108,7 +108,7 @@ export class Tally {
     this.sampled.of += of;
   }
 
-  /** Returns the metrics by name, with the split as prefix. A mean without values is absent. */
+  /** Returns the metrics by name, with the split as prefix. A mean without values is absent, and `reward_std_dev` is then 0. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
     const rollouts = this.trajectories + this.exceptions;

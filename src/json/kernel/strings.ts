@@ -14,7 +14,7 @@ function stopsIn(bytes: v128): i32 {
 /** UTF-16 units of the last string. */
 export let characters: u32 = 0;
 
-/** Returns the closing quote of a string whose text begins at `start`, and sets `characters`. 0 if invalid. */
+/** Returns the address of the closing quote of a string whose text is at `start`, and sets `characters`. 0 if invalid. */
 export function endOfString(start: usize): usize {
   let at = start;
   // Number of bytes minus number of UTF-16 units.
@@ -52,6 +52,7 @@ export function endOfString(start: usize): usize {
 
 /** Returns the number of bytes minus that of UTF-16 units. Characters of four bytes have two units. */
 function surplusIn(bytes: v128, mask: u32): usize {
+  // Continuation bytes are 0x80 to 0xbf, first bytes of four are 0xf0 or more.
   const continued = i8x16.bitmask(i8x16.lt_s(bytes, i8x16.splat(-64))) & mask;
   const wide = i8x16.bitmask(i8x16.ge_u(bytes, i8x16.splat(-16))) & mask;
   return usize(popcnt(continued) - popcnt(wide));

@@ -197,9 +197,9 @@ const summaryOf = (call: RawJson, { costs }: CallViewOptions): RawJson | undefin
   return toObject(members);
 };
 
-const turnSections = ({ role, name, toolCallId, around, parts }: Turn, isAlone: boolean): readonly Section[] => {
-  const others = around.filter((member) => !isTitleMember(member));
-  const titleMembers = around.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
+const turnSections = ({ role, name, toolCallId, choiceMembers, parts }: Turn, isAlone: boolean): readonly Section[] => {
+  const others = choiceMembers.filter((member) => !isTitleMember(member));
+  const titleMembers = choiceMembers.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const details = [
     ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
     ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(formatInline(value))}`),
@@ -256,8 +256,8 @@ const flattenParts = (parts: readonly Part[]): string =>
     .filter(Boolean)
     .join("\n");
 
-const mediaText = ({ mediaType, url, data, name = "", format }: Media): string => {
-  if (url !== undefined) return `${mediaType}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
-  if (data === undefined) return `${mediaType}: ${quoteName(name)}`;
-  return `${mediaType}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(decodedSize(data))}`;
+const mediaText = ({ category, url, data, name = "", format }: Media): string => {
+  if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
+  if (data === undefined) return `${category}: ${quoteName(name)}`;
+  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(decodedSize(data))}`;
 };

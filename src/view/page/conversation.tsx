@@ -115,7 +115,7 @@ const textOfPart = (part: Part): string => {
     case "also":
       return part.members.map(({ key, value }) => `${key}: ${formatIndented(value)}`).join("\n");
     case "media":
-      return `${part.mediaType}: ${part.url ?? part.name ?? part.format ?? "unknown kind"}`;
+      return `${part.category}: ${part.url ?? part.name ?? part.format ?? "unknown kind"}`;
     default:
       return part.text;
   }
@@ -175,14 +175,14 @@ interface MessageProps extends Omit<ConversationProps, "turns" | "compared"> {
 }
 
 const Message = ({ turn, findings = [], isTinted = false, other, otherName }: MessageProps) => {
-  const { at: position, role = "?", name, isSampled, parts, around } = turn;
+  const { at: position, role = "?", name, isSampled, parts, choiceMembers } = turn;
   const positions = [position, ...parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
   const isEqual = other !== undefined && other.role === turn.role && textOfParts(other.parts) === textOfParts(parts);
   const recorded = isTinted ? tokensOf(turn) : [];
   const said = parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
   const tokens = recorded.length > 0 && said.length === 1 ? alignTokens(recorded, said.join("")) : [];
-  const finish = around.find(({ key }) => key === "finish_reason")?.value;
-  const members = around.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
+  const finish = choiceMembers.find(({ key }) => key === "finish_reason")?.value;
+  const members = choiceMembers.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
   const isPrompt = role === "system" || role === "developer";
   const lines = isPrompt ? maxLines.prompt : role === "tool" ? maxLines.result : maxLines.text;
   return (

@@ -1,4 +1,4 @@
-/** A table whose columns sort it. */
+/** A table. Buttons in its headings can sort it. */
 import type { ComponentChildren, RefObject } from "preact";
 
 export interface TableColumn<Row> {

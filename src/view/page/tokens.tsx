@@ -5,8 +5,8 @@ import { digitsAt, findValue, itemsOf, textAt } from "../../json/raw-json.ts";
 export type Token = { readonly text: string; readonly logprob: number };
 
 /** Returns the tokens of a turn with log probabilities. A character belongs to the token with its last byte. */
-export const tokensOf = ({ around }: Turn): readonly Token[] => {
-  const logprobs = around.find(({ key }) => key === "logprobs")?.value;
+export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
+  const logprobs = choiceMembers.find(({ key }) => key === "logprobs")?.value;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   return itemsOf(findValue(logprobs, "content")).flatMap((token) => {
     const bytes = Uint8Array.from(itemsOf(findValue(token, "bytes")), (byte) => Number(byte.text));

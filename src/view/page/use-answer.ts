@@ -1,4 +1,4 @@
-/** Fetches answers from the server, with the token from the URL, or from the data of an exported page. */
+/** Fetches answers from the server, with the stored token, or reads them from the data in an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { listSpellings } from "../../json/raw-json.ts";
 import { createAnswers } from "../answer-queries.ts";
@@ -41,7 +41,7 @@ const embeddedAnswers = data === undefined ? undefined : openEmbeddedAnswers(JSO
 
 const tokenKey = "rollcall-view-token";
 
-/** Moves the token from the URL to the local storage, for later tabs. Copied URLs lack it. True if the URL had one. */
+/** Moves the token from the URL to the local storage, so that copied URLs lack it. True if a token was moved. */
 export const storeToken = (): boolean => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers !== undefined) return false;
@@ -82,7 +82,7 @@ interface AnswerState<Value> {
   readonly error: string | undefined;
 }
 
-/** Fetches the answer to a query if the query or the edition changes, and again until the answer is complete. */
+/** Fetches the answer to a query, again if the query or the edition changes, and until the answer is complete. */
 export const useAnswer = <Of extends Name>(
   name: Of,
   query: Query | undefined,
