@@ -3,7 +3,7 @@
 export const findNearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const typed = word.toLowerCase();
   // Fewer edits than letters, because otherwise every short name would be near.
-  const maxEdits = Math.min(typed.length <= 3 ? 1 : typed.length <= 6 ? 2 : 3, Math.max(typed.length, 1) - 1);
+  const maxEdits = Math.min(typed.length <= 4 ? 1 : typed.length <= 6 ? 2 : 3, Math.max(typed.length, 1) - 1);
   const names = Array.from(candidates, (candidate) => ({ candidate, name: candidate.toLowerCase() }));
   const near = names.map(({ candidate, name }) => ({ candidate, edits: countEdits(typed, name) }));
   const [best] = near.filter(({ edits }) => edits <= maxEdits).toSorted((a, b) => a.edits - b.edits);

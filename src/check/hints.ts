@@ -59,9 +59,14 @@ const findAlias = (field: string, holder: JsonObject): string | undefined => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
   if (known !== undefined) return known;
   const normalize = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "");
-  const key = Object.keys(holder).find((name) => name.length <= maxNameLength && normalize(name) === normalize(field));
+  const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
+  const key = keys.find((name) => normalize(name) === normalize(field)) ?? findMisspelled(field, keys);
   return key === undefined ? undefined : shortName(key);
 };
+
+/** Short names are near too many others. */
+const findMisspelled = (field: string, keys: readonly string[]): string | undefined =>
+  field.length < 8 ? undefined : findNearest(field, keys);
 
 const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefined => {
   if (Array.isArray(trajectories)) return "expected a trajectory, found a group: move its trajectories one level up";

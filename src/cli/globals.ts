@@ -7,7 +7,7 @@ export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
-    project: text("project of the traced calls and the model usage", "team/project"),
+    project: text("project for traced calls and model usage", "team/project"),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL of the models", "url"),
     "log-base-url": text("URL that trajectories are logged to", "url"),

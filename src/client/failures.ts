@@ -24,8 +24,8 @@ export const invalidHeader = (name: string): Failure => {
 };
 
 export const credentialOverHttp = (origin: string): Failure =>
-  new Failure("usage", "credential-over-http", `refusing to send the key to ${origin} over plain http`, {
-    hint: "use https://, or pass --insecure-http to send it anyway",
+  new Failure("usage", "credential-over-http", `${origin} is plain http, and rollcall sends keys only over https`, {
+    hint: "use https://, or pass --insecure-http to send the key anyway",
   });
 
 export interface RequestContext extends RequestTarget {
@@ -36,9 +36,9 @@ export interface RequestContext extends RequestTarget {
 
 /** The settings that contain the URL of a host, with the paths that follow it. */
 const urlSettings = {
-  base: "base_url, the part of the URL before /call/read and /inference/…",
-  inference: "inference_base_url, the part of the URL before /v1/models",
-  log: "log_base_url (or base_url), the part of the URL before /v1/preview/models/…/log",
+  base: "base_url (the URL before /call/read and /inference/…)",
+  inference: "inference_base_url (the URL before /v1/models)",
+  log: "log_base_url or base_url (the URL before /v1/preview/models/…/log)",
 };
 
 const urlSettingName = (host: EndpointHost): string => (host === "base" ? "base_url" : `${host}_base_url`);
@@ -115,7 +115,7 @@ const credentialRefused = (
 ): Failure => {
   const statusText = `(${details.http?.status})${saying(details.http?.said)}`;
   if (credential === undefined) {
-    const text = `the service requires a credential for an operation that has none ${statusText}`;
+    const text = `the service asks for a key, but this request is sent without one ${statusText}`;
     const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
     return new Failure("auth", "credential-refused", text, { ...details, hint });
   }
@@ -204,7 +204,7 @@ const clientTexts: Readonly<Record<string, string>> = {
   CUT: "the connection ended before the answer was complete",
   CUT_HEADERS: [
     "the connection ended within the headers of the answer",
-    "(rollcall cannot log to a service that sends an unrequested 100 Continue)",
+    "(one cause is an unrequested 100 Continue of the service, to which rollcall cannot log)",
   ].join(" "),
   ENDLESS: "the answer took too long",
   ABORTED: "the run was stopped before the answer came",
@@ -232,7 +232,7 @@ export const connectionFailed = (
   const location = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
   const variables = proxy === undefined ? "" : " and the proxy variables";
   const hint =
-    connectionHint(code, setting) ?? `check ${location}${variables}, and rerun the same command, which is safe`;
+    connectionHint(code, setting) ?? `check ${location}${variables}, or rerun the same command when the service is up`;
   const text = `${event}: ${reason}${formatTries(tries)}`;
   const failureDetails = { hint, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, failureDetails);
@@ -251,7 +251,8 @@ const connectionHint = (code: string, setting: string): string | undefined => {
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `try http:// in ${setting}`;
   if (code === "NOT_HTTP") return `try https:// in ${setting}`;
   if (code === "SILENT") return "increase --timeout";
-  return code === "ENDLESS" ? "increase --max-wait for a read, or --timeout for a log" : undefined;
+  const limit = setting === "log_base_url" ? "--timeout" : "--max-wait";
+  return code === "ENDLESS" ? `increase ${limit}` : undefined;
 };
 
 /** Maximum characters of the message of a reply. The screen shortens it further, after redaction. */

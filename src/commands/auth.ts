@@ -11,7 +11,8 @@ import { printObjects } from "./lists/object-list.ts";
 
 const useOption = (about: string) => choice(`${about}: log, inference or calls`, config.credentialUses, "use");
 
-const exampleOption = "--base-url https://api.example.com";
+const exampleUrl = "https://api.example.com";
+const exampleOption = `--base-url ${exampleUrl}`;
 
 const login = command({
   words: "auth login",
@@ -158,7 +159,10 @@ const status = command({
     for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
       const missing = rows.map(({ use, state }) => `${use} (${state})`).join(", ");
-      const hint = `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
+      const isUrlMissing = rows.every(({ origin }) => origin === null);
+      const hint = isUrlMissing
+        ? `run \`${loginCommand(profile, undefined, exampleUrl)}\` with the URL of the service`
+        : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
       const message = `no credential in profile ${profile} for ${missing}`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local) screen.notice("the credentials were not tested (test them with --check)");

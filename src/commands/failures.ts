@@ -39,7 +39,7 @@ export const ledgerDiffers = (
   let hint = `${resolveHint}; otherwise, ${decide}`;
   if (missing > 0) {
     const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
-    hint = `${fix}send the missing groups with \`rollcall log\`, or pass the --group-by and --ledger of the earlier run`;
+    hint = `${fix}pass the --group-by, --ledger, --model, --split and --batch of the earlier run; if groups are still missing, log them with the same options`;
   } else if (repeated > 0) {
     hint = "list the requests with `rollcall ledger status <file>`, or verify some with --model, --split and --batch";
   }
@@ -49,7 +49,7 @@ export const ledgerDiffers = (
 export const resolveHint =
   "if the service honors Idempotency-Key, resolve the request by rerunning `rollcall log` within 24 hours";
 
-export const decideHint = "pass --assume-logged if the service has its groups, or --resend if it does not";
+export const decideHint = "pass --assume-logged if the service has the groups of the request, or --resend if not";
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {
   const message = `no request with an unknown outcome has the id ${ids.join(", ")}, so nothing was changed`;
@@ -133,7 +133,7 @@ export const modelNotListed = (asked: { id: string; names: readonly string[]; ne
 };
 
 export const usageMissing = (): Failure =>
-  new Failure("usage", "usage-missing", "no usage to price", {
+  new Failure("usage", "usage-missing", "missing the number of tokens whose cost is calculated", {
     hint: "pass --prompt-tokens 10k --completion-tokens 2k, or --from-call <id>",
   });
 

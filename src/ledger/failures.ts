@@ -29,7 +29,7 @@ export const ledgerReplaced = (
   return new Failure("storage", "ledger-replaced", `${subject} was deleted or replaced during the run${end}`, {
     subject,
     retryable: false,
-    hint: "restore the ledger before you log these files again, because groups that it lacks are logged twice",
+    hint: "restore the ledger before you log these files again, because rollcall logs groups again that the ledger does not contain",
   });
 };
 

@@ -13,7 +13,7 @@ export { formatBar, type Meter, meterFormats, type ProgressIndicator } from "./p
 export * from "./report.ts";
 export * from "./screen.ts";
 export * from "./views.ts";
-export { findColumn, readSpelledObject } from "./wire.ts";
+export { findColumn, readSpelledObject, resolveField } from "./wire.ts";
 
 // Code for a terminal or a rare case is loaded when it is needed.
 

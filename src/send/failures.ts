@@ -43,7 +43,7 @@ const otherRejectsHint = "choose another file with --rejects";
 
 export const rejectsExist = (file: string): Failure =>
   new Failure("usage", "rejects-exist", `${file} already exists and was not written by rollcall`, {
-    hint: `log it, move it away, or ${otherRejectsHint}`,
+    hint: `move it away, or ${otherRejectsHint}`,
   });
 
 /** @param isRemote true if the first input is a URL, false for standard input */
@@ -87,7 +87,7 @@ interface RejectedFacts extends LogCounts {
 
 export const logRejected = (facts: RejectedFacts, details: FailureDetails): Failure => {
   const { logged, ledger, file, isEmpty, isConverted } = facts;
-  const where = isEmpty ? "none of it can be read" : `see ${file}`;
+  const where = isEmpty ? "no rejected line can be read" : `see ${file}`;
   const again = ledger ? ", then rerun the same command, which skips logged groups" : "";
   return new Failure(
     "partial",
@@ -108,7 +108,7 @@ export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDe
   const message = `${sentences.pluralize(logged, "group")} logged, but the outcome of ${groups} of earlier runs is unknown`;
   return new Failure("unknown_outcome", "log-unresolved", message, {
     ...details,
-    hint: "see `rollcall ledger status`, then pass --on-unknown resend or run `rollcall ledger resolve`",
+    hint: checkServiceHint,
   });
 };
 
@@ -124,13 +124,14 @@ interface UnknownFacts extends LogCounts {
 }
 
 const checkServiceHint =
-  "check if the service has these groups: if not, pass --on-unknown resend; if so, run `rollcall ledger resolve`";
+  "check if the service has these groups: if not, pass --on-unknown resend; if so, run `rollcall ledger resolve <id> --assume-logged` (the id is in `rollcall ledger status`)";
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
   const { logged, notSent, request, positions, canResolve, unknownFailure, retryFailure } = facts;
   const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
   const first = why === undefined ? "" : ` because ${describeEnd(why)}`;
-  const reasons = retryFailure === undefined ? first : `${first}, and when it was resent, ${describeEnd(retryFailure)}`;
+  const reasons =
+    retryFailure === undefined ? first : `${first}, and the retry failed because ${describeEnd(retryFailure)}`;
   const name = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
   const groups = sentences.pluralize(facts.unknown, "group");
   const subject = facts.isLast

@@ -132,7 +132,10 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
     if (parsed === undefined) {
       // Any part of an invalid URL may be a password.
       const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-      const wanted = "a path, or postgres://user@host/database without parameters except sslmode";
+      const lacksUser = /^postgres(?:ql)?:\/\/[^@?#]*$/i.test(text);
+      const wanted = lacksUser
+        ? "a URL with a user: postgres://user@host/database"
+        : "a path, or postgres://user@host/database without parameters except sslmode";
       throw invalidDatabaseUrl({ path: scheme === undefined ? undefined : `${scheme}//…`, title, wanted });
     }
     const path = parsed.url.href;

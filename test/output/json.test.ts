@@ -182,7 +182,9 @@ describe("--fields in JSON", () => {
     const none = Buffer.from('{"data":[]}');
     await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
     const host = testHost();
-    await printRaw(openScreen({ host, options: parseScreenOptions({ json: true, fields: "anything" }) }), none, "data");
+    await printRaw(openScreen({ host, options: parseScreenOptions({ json: true, fields: "anything" }) }), none, {
+      member: "data",
+    });
     expect(host.printed()).toBe('{"data":[]}\n');
   });
 

@@ -30,7 +30,7 @@ export const fileRules = {
   "file-not-found": errorOfInput({
     message: "the file does not exist",
     advice: nameFile,
-    why: "An argument is the path of a file, or `-` for standard input.",
+    why: "rollcall found no file with the given name.",
     example: problemExample(undefined, "step.jsonl"),
   }),
   "remote-not-found": errorOfInput<{ said: string | undefined }>({
@@ -69,7 +69,7 @@ export const fileRules = {
     advice: ({ files }) =>
       files.length === 0
         ? "name a file, or a folder with files that end in .jsonl, .ndjson, .json, .eval or .parquet (.gz and .zst too)"
-        : "name the files with --from <format>, which says why a file is not of that format",
+        : "pass --from <format> with the files, so that rollcall says why a file does not have that format",
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),
@@ -114,10 +114,9 @@ export const fileRules = {
     example: problemExample(undefined, "/dev/zero"),
   }),
   "decompressed-too-large": errorOfInput<{ limit: number }>({
-    message: ({ limit }) =>
-      `the file decompresses to more than ${limit} bytes (max_unpacked_size, or 1,000 times the file's size)`,
+    message: ({ limit }) => `the file decompresses to more than ${limit} bytes`,
     advice: "if you trust the file, decompress it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
-    why: "Decompression is limited, because a small archive can expand to fill the disk.",
+    why: "A small archive can fill the disk, so rollcall stops at `max_unpacked_size`, or at 1,000 times the file's size if that is less.",
     example: problemExample({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
   "gzip-corrupt": corruptFile("gzip", "step.jsonl"),
@@ -163,7 +162,10 @@ interface SyntaxProblem {
 const syntaxFaults: Readonly<
   Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
 > = {
-  word: [({ word }) => `${word} is not JSON`, "write true, false, null, or a string in double quotes"],
+  word: [
+    ({ word, before }) => (before === "{" ? `the key ${word} has no quotes` : `${word} is not JSON`),
+    "write true, false, null, or a string in double quotes",
+  ],
   comma: [
     ({ text, before }) => {
       if (text !== "," && before === ",") return `missing value between a comma and ${text}`;
@@ -237,7 +239,9 @@ export const jsonRules = {
     advice: ({ fault, text, before }) =>
       fault === "comma" && before !== "," && text !== ","
         ? "write the value, or remove the comma or colon before it"
-        : syntaxFaults[fault][1],
+        : fault === "word" && before === "{"
+          ? "write keys in double quotes"
+          : syntaxFaults[fault][1],
     why: "The text is not JSON.",
     example: '{"messages_and_choices":[,],"reward":1}',
   }),

@@ -27,12 +27,12 @@ export const inputRules = {
         : `cannot convert this record of ${format}: ${splitFix(wrong).fault}`,
     redactedMessage: "cannot convert this record",
     advice: ({ wrong = "" }) =>
-      `${splitFix(wrong).fix}, or reject the record's group with --on-invalid skip (log, convert)`,
-    why: "The record does not have the format of its tool, or its reward must come from an option.",
+      `${splitFix(wrong).fix}, or reject the record's group with --on-invalid skip, an option of log and convert`,
+    why: "The record does not have the format of its tool, or it has no reward. `--reward-from` and `--rewards` name the reward.",
     example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
   "ambiguous-format": errorOfInput<{ formats: readonly string[] }>({
-    message: ({ formats }) => `the input can be ${formats.join(" or ")}`,
+    message: ({ formats }) => `the input may be ${formats.join(" or ")}`,
     advice: ({ formats }) => `choose the format, for example --from ${formats[0] ?? "rollcall"}`,
     why: "Formats store groups and rewards differently. A wrong guess would change the baseline without an error.",
     example: problemExample({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
@@ -52,11 +52,11 @@ export const inputRules = {
   }),
   "ambiguous-group": errorOfGroup<{ place: string; isJson?: boolean }>({
     message: ({ place, isJson }) =>
-      `${place} ${isJson === true ? "names no group" : "is unreadable"} and can belong to this group`,
-    redactedMessage: "a line of unknown group can belong to this group",
+      `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
+    redactedMessage: "a line of unknown group may belong to this group",
     advice:
-      "fix or delete that line before you log the group, because a later fix changes the group and logs it a second time",
-    why: "A line whose group is unknown can belong to an adjacent group. If the other lines do not show that groups are adjacent, it can belong to any group.",
+      "fix or delete that line before you log the group, because the group with the fixed line would be logged in addition",
+    why: "A line whose group is unknown may belong to an adjacent group. If the lines of other groups are not adjacent, it may belong to any group.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
   "group-key-missing": warning<{ key: string }>({
@@ -114,7 +114,7 @@ export const inputRules = {
     example: problemExample({ requests: 3 }),
   }),
   "group-over-limit": warningOfGroup<{ bytes: number; limit: number; tooLarge?: boolean }>({
-    message: ({ bytes, limit }) => `the group alone needs a request of ${bytes} bytes, over the limit of ${limit}`,
+    message: ({ bytes, limit }) => `the group is sent alone in a request of ${bytes} bytes, over the limit of ${limit}`,
     advice: ({ tooLarge }) =>
       tooLarge === true
         ? "make the group smaller or raise the limit of the service, which refused a request of that size (413)"
@@ -173,7 +173,7 @@ export const runRules = {
   "duplicate-group": error({
     message: "this group was logged more than once",
     advice:
-      "list the requests with `rollcall ledger status <file>`, or select requests with --model, --split or --batch",
+      "if you logged it for several models, splits or batches, verify each with --model, --split or --batch; otherwise list its requests with `rollcall ledger status <file>`",
     why: "`ledger verify` found several accepted requests that contain the group.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
@@ -189,7 +189,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "run `rollcall log` with the file, which sends only the missing groups",
+        : "if the file was logged with --group-by or --ledger, pass them here, too; otherwise log the file",
     why: "`ledger verify` found no accepted request that contains the group.",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),
@@ -201,8 +201,8 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} logged before from a file of another name, last at ${at}`,
-    advice: "ignore this if you moved the file, or tell equal groups of different steps apart with --batch",
+      `${pluralize(groups, "group was", "groups were")} logged before from a file of another name (last at ${at}), so rollcall does not log ${groups === 1 ? "it" : "them"} again`,
+    advice: "ignore this if you moved the file, or pass --batch <name> to log the groups again for another step",
     why: "The ledger has groups of this input under another file name, and rollcall does not log them again.",
     example: problemExample({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
@@ -210,20 +210,20 @@ export const runRules = {
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
-      "list the requests with `rollcall ledger status`, then pass --on-unknown resend or run `rollcall ledger resolve`",
+      "list the requests with `rollcall ledger status`; if the service has their groups, run `rollcall ledger resolve <id> --assume-logged`, if not, pass --on-unknown resend",
     why: "The requests have an unknown outcome that nobody has resolved.",
     example: problemExample({ requests: 1, groups: 8 }),
   }),
   "resend-impossible": warning<{ id: string; lacks: "groups" | "keys" }>({
     message: ({ id, lacks }) =>
-      `cannot resend request ${id}: ${lacks === "groups" ? "the input lacks some of its groups" : "the input has other keys next to its groups"}`,
+      `cannot resend request ${id}: ${lacks === "groups" ? "the input lacks some of its groups" : "the keys next to trajectory_groups differ from the first attempt"}`,
     advice: "pass all files of the request unchanged, or resolve it with `rollcall ledger resolve`",
     why: "rollcall resends a request of unknown outcome only with the same bytes.",
     example: problemExample({ id: "7", lacks: "groups" }),
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
-    advice: "keep the file between runs (in a CI cache), and name it with --ledger and --require-ledger",
+    advice: "keep the file between runs (in a CI cache), name it with --ledger, and pass --require-ledger",
     why: "Without the ledger of earlier runs, rollcall logs the same groups again.",
     example: problemExample({ path: "~/.local/share/rollcall/ledger.db" }),
   }),

@@ -53,7 +53,7 @@ export const typeRules = {
     example: trajectory(1, ',"start_time":"yesterday"'),
   }),
   "not-an-object": error<{ found: string }>({
-    message: ({ found }) => `a line must be a request, a group, a trajectory or an array of them, not ${found}`,
+    message: ({ found }) => `expected a request, a group, a trajectory or an array of them, found ${found}`,
     advice: ({ found }) =>
       found === "a string"
         ? "write the JSON without quotes around it, because it was encoded twice"
@@ -110,9 +110,9 @@ export const fieldRules = {
     example: trajectory(1, ',"metrics":{"loss":1e400}'),
   }),
   "exception-in-trajectory": warning<{ key: string }>({
-    message: ({ key }) => `the trajectory has ${key}, but its reward counts like that of a complete rollout`,
+    message: ({ key }) => `the trajectory has the key ${key}, but its reward counts like that of a complete rollout`,
     advice:
-      'move a failed rollout to its group: {"trajectories": […], "exceptions": ["…"]}, or move the text to metadata if the reward counts',
+      'replace a failed rollout by a text in the exceptions of its group: {"trajectories": […], "exceptions": ["…"]}, or move the key to metadata if the reward counts',
     why: "A rollout is a trajectory with a reward, or an exception without one. `exception_rate` counts only the `exceptions` of groups. The reward of a failed rollout changes the baseline.",
     example: trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"'),
   }),
@@ -241,7 +241,7 @@ export const signalRules = {
     message: ({ reward, median }) => `the reward ${reward} is far from the file's other rewards (median ${median})`,
     redactedMessage: "the reward is far from the file's other rewards",
     advice: "check the trajectory, because its reward outweighs all others in the mean",
-    why: "The reward is over 30 times as far from the median as is usual in the file, so it dominates the step.",
+    why: "The distance of the reward from the median is over 30 times the usual distance in the file, so this reward dominates the step.",
     example: rewards(5000),
   }),
   "policy-versions-reversed": warning<{ initial: number; final: number }>({
@@ -293,7 +293,7 @@ export const signalRules = {
   }),
   "no-assistant-turn": warningOfGroup({
     message: "the trajectory has no assistant turn, so there is nothing to train on",
-    advice: "record the model's turns as choices or as messages of the role assistant",
+    advice: "record the model's turns as choices",
     why: "Trainers learn from the turns of the model.",
     example: messages(question),
   }),

@@ -1,11 +1,11 @@
 /** `rollcall check`: the same checks and metrics as `log`, offline. */
-import { command, repeated, type Values } from "../../cli/index.ts";
+import { command, repeated, text, type Values } from "../../cli/index.ts";
 import * as inputs from "../inputs/options.ts";
 
 const args = { file: repeated("files, folders or URLs of groups or trajectories; stdin if - or omitted") };
 
 const options = {
-  split: inputs.splitOption,
+  split: text("data split, such as train", "name"),
   "group-by": inputs.groupByOption,
   against: repeated("fail if a group also appears in this file of another split", "file"),
   report: inputs.reportOption,

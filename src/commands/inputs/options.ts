@@ -18,7 +18,7 @@ export const selectionOptions = cli.inGroup("selection", {
 });
 
 export const formatOptions = cli.inGroup("formats", {
-  from: cli.text("format of the files, such as inspect, or rollcall for rollcall's format (default: auto)", "format"),
+  from: cli.text("format of the files: rollcall, inspect, trl, … (default: auto)", "format"),
   "reward-from": cli.text("path of the reward in a record, such as scores.correct.value", "path"),
   "messages-from": cli.text(
     "path of the messages in a row, such as conversation (they can be JSON in a string)",
@@ -26,7 +26,7 @@ export const formatOptions = cli.inGroup("formats", {
   ),
   rewards: cli.text('rewards by id: lines of {"id", "reward"}', "file"),
   lossy: cli.flag("accept formats that have lost tokens or turns"),
-  histories: cli.flag("store the parts of a continued rollout separately, in additional_histories"),
+  histories: cli.flag("if the context of a rollout was replaced, store its parts separately, in additional_histories"),
 });
 
 export const strictnessOptions = cli.inGroup("checks", {
@@ -35,7 +35,6 @@ export const strictnessOptions = cli.inGroup("checks", {
 });
 
 export const groupByOption = cli.text("group trajectories by this key, even if they are not adjacent", "key");
-export const splitOption = cli.text("data split, such as train", "name");
 
 export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &
   Partial<cli.Values<typeof strictnessOptions>> & {

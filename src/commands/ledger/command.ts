@@ -5,7 +5,7 @@ import { limitOption, timeOption } from "../lists/options.ts";
 
 const locationOptions = {
   ledger: text("ledger file, or postgres://…", "file"),
-  "all-destinations": flag("requests to every service, store and account"),
+  "all-destinations": flag("also requests to other services, local stores and accounts"),
 };
 
 const filterOptions = {
@@ -63,7 +63,7 @@ export const ledger = command({
   verbs: [
     command({
       words: "ledger status",
-      about: "list the requests in the ledger, or only those with groups in the files",
+      about: "list the requests in the ledger; with files, only requests that contain their groups",
       args: { file: files },
       options: fileOptions,
       examples: ["rollcall ledger status", "rollcall ledger status groups.jsonl --json"],

@@ -1,7 +1,7 @@
 /** `rollcall log`: checks, plans and sends trajectories (interface 4.1). */
 import * as cli from "../../cli/index.ts";
 import { meterFormats } from "../../output/index.ts";
-import { formatOptions, groupByOption, selectionOptions, splitOption, strictnessOptions } from "../inputs/options.ts";
+import { formatOptions, groupByOption, selectionOptions, strictnessOptions } from "../inputs/options.ts";
 
 const args = {
   "model-id": cli.required(cli.text("id of the model that produced the trajectories")),
@@ -16,15 +16,18 @@ const wholeFileOptions = [
 ];
 
 const options = {
-  split: splitOption,
-  batch: cli.text("name of this step, such as step-17; equal groups of different steps are logged separately", "name"),
+  split: cli.text("data split, such as train; required unless the settings have one", "name"),
+  batch: cli.text(
+    "name of the training step, such as step-17; a group with the same bytes is logged once per batch",
+    "name",
+  ),
   "group-by": groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
   ...cli.needing("dry-run", {
     body: cli.count("write the n-th request body of a dry run to stdout", { most: 1_000_000 }),
   }),
   ...cli.inGroup("requests", {
-    "max-request-size": cli.text("maximum size of a request (default: 32MiB)", "size"),
+    "max-request-size": cli.text("maximum size of a request; a larger group is sent alone (default: 32MiB)", "size"),
     "one-request": cli.flag("fail if the input does not fit into one request"),
     concurrency: cli.count("requests in flight (default: 1)", { most: 64 }),
     compress: cli.choice(
@@ -54,7 +57,7 @@ const options = {
     },
     "require-ledger": cli.flag("fail if the ledger does not exist"),
     "on-unknown": cli.choice(
-      "action for requests with an unknown outcome; leave sends only other groups (default: stop)",
+      "action for requests with an unknown outcome; with leave, only the other groups are sent (default: stop)",
       ["stop", "resend", "leave"],
     ),
   }),

@@ -21,7 +21,7 @@ import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/file
 import { printWarnings } from "../inputs/problems.ts";
 import { closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
-import { followNotices, formatRetry, openReporter, printResult, withNextCommand } from "./report.ts";
+import { checkFields, followNotices, formatRetry, openReporter, printResult, withNextCommand } from "./report.ts";
 
 export interface LogRun {
   readonly context: Context;
@@ -51,6 +51,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   const form = settings.require("compress");
   const compress = form === "none" ? undefined : form;
   await send.checkCompression(compress);
+  checkFields(context.screen);
   const meter = context.screen.startMeter(progress);
   const printsEvents = progress === "lines" || progress === "json";
   const run = { context, settings, typed, ledger, meter, compress, printsEvents };
