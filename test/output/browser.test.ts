@@ -1,0 +1,31 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Host } from "../../src/host.ts";
+import { openBrowser } from "../../src/output/index.ts";
+import { testHost } from "../support/host.ts";
+
+describe("openBrowser", () => {
+  it.each<[opener: string | undefined, platform: Host["platform"], env: Record<string, string>]>([
+    ["xdg-open", "linux", { DISPLAY: ":0" }],
+    ["xdg-open", "linux", { WAYLAND_DISPLAY: "wayland-0", SSH_CONNECTION: "1" }],
+    [undefined, "linux", { DISPLAY: "" }],
+    [undefined, "linux", { DISPLAY: ":0", CI: "true" }],
+    ["open", "darwin", {}],
+    [undefined, "darwin", { SSH_CONNECTION: "1" }],
+    [undefined, "darwin", { GITHUB_ACTIONS: "true" }],
+    ["rundll32 url.dll,FileProtocolHandler", "win32", {}],
+  ])("starts %s on %s with %j", async (opener, platform, env) => {
+    const folder = mkdtempSync(join(tmpdir(), "opener-"));
+    for (const name of ["xdg-open", "open", "rundll32"])
+      writeFileSync(join(folder, name), '#!/bin/sh\necho "$0 $*" > "$OPENED"\nexit 3\n', { mode: 0o755 });
+    const opened = join(folder, "opened");
+    writeFileSync(opened, "");
+    const host = testHost({ env: { PATH: `${folder}:${process.env.PATH}`, OPENED: opened, ...env } });
+    // The opener fails, which ends the wait.
+    await openBrowser({ ...host, platform }, "http://127.0.0.1:1/")?.failed;
+    const [, started] = /^(.*) \S*view\.html\n$/.exec(readFileSync(opened, "utf8")) ?? [];
+    expect(started).toBe(opener && join(folder, opener));
+  });
+});
