@@ -92,7 +92,9 @@ describe("the output for a build system", () => {
   const said = "::error::x\n  ::warning::y\na::b\nx ##[group]z ##vso[task.setvariable]v";
   const broken = ": :error::x\n  : :warning::y\na::b\nx # #[group]z # #vso[task.setvariable]v";
 
-  it.each(["CI", "GITHUB_ACTIONS", "TF_BUILD"])("breaks up workflow commands if %s is set", async (name) => {
+  const buildSystems = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
+
+  it.each(buildSystems)("breaks up workflow commands if %s is set", async (name) => {
     const host = testHost({ env: { [name]: "True" } });
     const screen = screenOn(host);
     await printPage(screen, { sections: [{ block: said }] });
@@ -121,8 +123,8 @@ describe("the output for a build system", () => {
     expect(host.printed()).not.toMatch(/##vso|\u202e/);
   });
 
-  it("keeps workflow commands as they are if no build system reads", async () => {
-    const host = testHost({ env: { CI: "false" } });
+  it.each(["False", "0", ""])("keeps workflow commands as they are if CI is %j", async (value) => {
+    const host = testHost({ env: { CI: value } });
     await printPage(screenOn(host), { sections: [{ block: said }] });
     expect(host.printed()).toBe(`${said}\n`);
   });

@@ -120,6 +120,7 @@ describe("color in a pipe", () => {
       ["--quiet", { FORCE_COLOR: "1" }, true],
       ["--quiet", { FORCE_COLOR: "0" }, false],
       ["--quiet", { FORCE_COLOR: "" }, false],
+      ["--quiet", { FORCE_COLOR: "false" }, false],
       ["--color always", { NO_COLOR: "1" }, true],
       ["--color=never", { FORCE_COLOR: "1" }, false],
       ["--no-color", { FORCE_COLOR: "1" }, false],
@@ -136,6 +137,18 @@ describe("color in a pipe", () => {
 
   it.each(byEnvironment)("follows %s before %j in a run", { tags: "slow" }, async (words, env, colored) => {
     expect(isColored(await printedBy(words, env))).toBe(colored);
+  });
+
+  it.each([
+    [{}, true],
+    [{ NO_COLOR: "" }, true],
+    [{ NO_COLOR: "0" }, false],
+    [{ TERM: "dumb" }, false],
+    [{ TERM: "dumb", FORCE_COLOR: "1" }, true],
+  ])("depends on %j on a terminal", async (env, colored) => {
+    const host = testHost({ env, terminal: { stderr: true } });
+    await printFailure(openScreen({ host, options: parseScreenOptions({}) }), { failure: defect("x"), exitCode: 1 });
+    expect(isColored(host.said())).toBe(colored);
   });
 
   it("refuses another value of --color", async () => {

@@ -144,9 +144,12 @@ describe("rollcall on a terminal", () => {
     expect(lines).toEqual([`${JSON.parse(sample).data[0].id} $HOME;`, ...omitted]);
   });
 
-  it("removes rollcall's keys from the pager's environment", async () => {
+  it("sets the usual options of pagers, and removes rollcall's keys from their environment", async () => {
     const pager = join(mkdtempSync(join(tmpdir(), "pager-")), "pager.cjs");
-    writeFileSync(pager, "console.log(Object.keys(process.env).filter((name) => /KEY|TOKEN/.test(name)).join())");
+    writeFileSync(
+      pager,
+      "console.log(Object.entries(process.env).filter(([name]) => /KEY|TOKEN|LESS|^LV/.test(name)).join(' '))",
+    );
     const env = {
       PAGER: `${process.execPath} ${pager}`,
       ROLLCALL_API_KEY: "wk-1234",
@@ -154,7 +157,7 @@ describe("rollcall on a terminal", () => {
       OTHER_KEY: "1",
     };
     const { lines } = await onTerminal("models", { rows: 10, columns: 80, env });
-    expect(lines).toEqual(["OTHER_KEY", ...omitted]);
+    expect(lines).toEqual(["OTHER_KEY,1 LESS,FRX LV,-c LESSSECURE,1", ...omitted]);
   });
 
   it("prints a note and the complete list if the pager cannot be started", { tags: "slow" }, async () => {

@@ -189,12 +189,16 @@ describe("rollcall check on a terminal", () => {
   });
 
   it.each([
-    ["█", "C.UTF-8"],
-    ["#", "C"],
-  ])("draws the bar %s for a reward that one of 1,000 trajectories has, with LC_ALL=%s", async (bar, locale) => {
+    ["█", {}],
+    ["█", { LC_ALL: "en_US.utf8", LC_CTYPE: "C", LANG: "C" }],
+    ["█", { LC_ALL: "", LC_CTYPE: "C.UTF-8", LANG: "C" }],
+    ["#", { LC_ALL: "C", LANG: "C.UTF-8" }],
+    ["#", { LANG: "C" }],
+    ["#", { TERM: "dumb" }],
+  ])("draws the bar %s for a reward that one of 1,000 trajectories has, with %j", async (bar, env) => {
     const rewards = Array.from({ length: 1000 }, (_, at) => (at === 0 ? 0 : 1));
     const files = filesOf(group(...rewards.map((reward) => trajectory(reward))));
-    const { lines } = await onTerminal(files, 60, { LC_ALL: locale });
+    const { lines } = await onTerminal(files, 60, env);
     const first = lines[lines.findIndex((line) => line.startsWith("Rewards:")) + 1];
     expect(first?.trim().split(/ +/)).toEqual(["0", bar, "1"]);
   });
