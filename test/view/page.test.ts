@@ -3,13 +3,57 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { chromium, type TabOptions } from "../support/browser.ts";
 import { addressOf, hash, type Shown, shownPage, typed, views } from "./shown.ts";
-import { fileOf, groupLine, viewing } from "./viewing.ts";
+import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
 /** A page of `rollcall view` with these words. */
 const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown> =>
   await shownPage(await viewing(args), size);
+
+/** A folder of two files with each kind of group, message and part that the page shows. */
+const showcase = (): string => {
+  const call = (id: string, name: string, args: object) => {
+    return { id, type: "function", function: { name, arguments: JSON.stringify(args) } };
+  };
+  const message = { role: "assistant", content: "four", reasoning_content: "2 and 2" };
+  const logprobs = { content: ["fo", "ur"].map((token, at) => ({ token, logprob: -at * 1.6 })) };
+  const messages = (end: object) => [
+    { role: "developer", content: "a\nb\nc\nd\ne" },
+    {
+      role: "user",
+      name: "ann",
+      content: [
+        { type: "text", text: "2 + 2?" },
+        { type: "image_url", image_url: { url: "u" } },
+      ],
+    },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [call("a", "add", { a: 2 }), call("b", "add", {}), call("c", "x", {})],
+    },
+    { role: "tool", tool_call_id: "a", content: '{"sum": 4}' },
+    { role: "tool", tool_call_id: "b", content: '{"is_error": true}' },
+    { role: "robot", content: "beep", weight: 1 },
+    { role: "assistant", content: null, refusal: "no" },
+    { finish_reason: "length", index: 0, message, logprobs },
+    end,
+  ];
+  const metrics = { cost: 0.000123, turns: 12_345 };
+  const trajectories = [0.25, 1, -1].map((reward) => ({
+    messages_and_choices: messages({ role: "user", content: `it is ${reward} then` }),
+    ...{ reward, metrics, metadata: { task_id: "t" } },
+  }));
+  const one = JSON.stringify({ trajectories });
+  const file = fileOf("step-10.jsonl", [one, groupLine([1, 1]), groupLine([7]), groupLine([0, 0.5])].join("\n"));
+  const invalid = groupLine([0, 1]).replace('"reward":1', '"reward":"1"');
+  writeFileSync(
+    join(dirname(file), "step-9.jsonl"),
+    [invalid, "{", '{"trajectories":[]}', groupLine([2, 4])].join("\n"),
+  );
+  return dirname(file);
+};
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
   it("shows the groups, and removes the token from the URL", async () => {
@@ -25,6 +69,36 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await later.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await later.getByRole("heading", { name: "4 trajectories" }).waitFor();
     expect(troubles).toEqual([]);
+  });
+
+  it("shows each part of its views as recorded", async () => {
+    const folder = showcase();
+    const served = await viewing([folder, "--where", "reward != 7.0"]);
+    await whenRead(served);
+    const { page, troubles } = await shownPage(served);
+    const recorded: string[] = [];
+    const record = async (name: string, part = "body"): Promise<void> => {
+      const snapshot = (await page.locator(part).ariaSnapshot()).replaceAll(/(?<=\/url: ).*/g, decodeURIComponent);
+      recorded.push(`# ${name}`, snapshot.replaceAll(folder, "run"), "");
+    };
+    for (const [query, last, part] of [
+      [{}, "figure circle >> nth=5", "body"],
+      [{ trainable: false, rule: "any", sort: "size", descending: true }, ".rows td.words a", ".rows"],
+      [{ file: join(folder, "step-10.jsonl"), reward: [0, 1, "below"], text: "+ 2" }, ".snippet mark", ".filters"],
+      [{ group: 1, trainable: true }, ".column .parts >> nth=2", "body"],
+      [{ group: 5 }, ".column .problem", "main"],
+      [{ group: 1, trajectory: 1 }, "article .entry", "body"],
+      [{ problems: "any" }, ".problem", "main"],
+      [{ problems: "unknown-role" }, ".problem", "main"],
+    ] as const) {
+      await page.goto(`${served.url}/${addressOf(query)}`);
+      await page.locator(last).first().waitFor();
+      await record(JSON.stringify(query).replaceAll(folder, "run"), part);
+    }
+    await typed(page, "?");
+    await record("the keys", ".help");
+    expect(troubles).toEqual([]);
+    await expect(recorded.join("\n")).toMatchFileSnapshot("golden/page.txt");
   });
 
   it("filters by a bar and by a dot, and removes the filter", async () => {
