@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { findNearest } from "../src/nearest.ts";
+
+describe("findNearest", () => {
+  it.each<[typed: string, candidates: string, nearest: string | undefined]>([
+    ["zs", "bash zsh fish", "zsh"],
+    ["lgo", "log check", "log"],
+    ["abc", "axy", undefined],
+    ["a", "b", undefined],
+    ["abcdef", "abcdxy", "abcdxy"],
+    ["abcdef", "abcxyz", undefined],
+    ["abcdefg", "abcdxyz", "abcdxyz"],
+    ["abcdefg", "abcwxyz", undefined],
+    ["spilt", "splat split", "split"],
+    ["MODEL", "log Model", "Model"],
+    ["cat", "log catalog", "catalog"],
+    ["cat", "category catalog", undefined],
+    ["prompt", "pricing.completion pricing.prompt", "pricing.prompt"],
+    ["p", "profile log", undefined],
+  ])("finds for %s among %s: %s", (typed, candidates, nearest) => {
+    expect(findNearest(typed, candidates.split(" "))).toBe(nearest);
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { formatCommandLine, splitCommandLine } from "../src/shell-words.ts";
+
+describe("splitCommandLine", () => {
+  it.each<[line: string, words: readonly string[] | undefined]>([
+    ['C:\\bin\\get.exe  "a b" \'c d\' \\"e', ["C:\\bin\\get.exe", "a b", "'c", "d'", '"e']],
+    ['"C:\\a b\\" ', undefined],
+    ["get \\", ["get", "\\"]],
+  ])("splits %s by the rules of Windows", (line, words) => {
+    expect(splitCommandLine(line, { windows: true })).toEqual(words);
+  });
+
+  it.each<[line: string, words: readonly string[] | undefined]>([
+    ['get a\\ b "c\\d \\"e" \'f\\g\'', ["get", "a b", 'c\\d "e', "f\\g"]],
+    ["get $(a b) `c d`", ["get", "$(a b)", "`c d`"]],
+    ["get 'a", undefined],
+    ["get \\", undefined],
+  ])("splits %s by the rules of a shell", (line, words) => {
+    expect(splitCommandLine(line, { windows: false })).toEqual(words);
+  });
+});
+
+describe("formatCommandLine", () => {
+  it("quotes words that a shell would change", () => {
+    expect(formatCommandLine(["a-b_c@d%e+f=g:h,i./j", "ü", "", "a b", "it's", "$x"])).toBe(
+      "a-b_c@d%e+f=g:h,i./j ü '' 'a b' 'it'\\''s' '$x'",
+    );
+  });
+});
