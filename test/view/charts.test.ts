@@ -40,6 +40,16 @@ describe("a chart of the page", () => {
     }
   });
 
+  it.each([
+    [16, 16],
+    [17, 24],
+  ])("has, for %i different rewards, %i bars", async (count, bars) => {
+    const page = await viewing([fileOf("g.jsonl", groupLine(Array.from({ length: count }, (_, at) => at)))]);
+    await whenRead(page);
+    const { rewards }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect(rewards).toHaveLength(bars);
+  });
+
   it("draws the first thousand files, and counts all files", { tags: "slow" }, async () => {
     const folder = dirname(fileOf("step-0.jsonl", groupLine([0, 1])));
     for (let at = 1; at <= 1000; at++) writeFileSync(join(folder, `step-${at}.jsonl`), groupLine([0, 1]));

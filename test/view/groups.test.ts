@@ -76,7 +76,9 @@ describe("the API of the page for groups", () => {
       '"content":"4 0"',
       `"content":null,"tool_calls":${JSON.stringify([call])}`,
     );
-    const file = fileOf("groups.jsonl", [...lines, spelled, groupLine([0, 1], { prompt: "grüße" }), called].join("\n"));
+    const long = groupLine([0], { prompt: `${"a".repeat(20)}middle${"z".repeat(200)}` });
+    const prompts = [spelled, groupLine([0, 1], { prompt: "grüße" }), called, long];
+    const file = fileOf("groups.jsonl", [...lines, ...prompts].join("\n"));
     const page = await viewing([file]);
     await whenRead(page);
     const found = async (query: object): Promise<readonly number[]> => {
@@ -96,6 +98,7 @@ describe("the API of the page for groups", () => {
       ["+ 2", 0, "2 ", "?"],
       ["4 1", 1, "", ""],
       ['"grüße', 0, '{"name":"say ', '""}'],
+      ["middle", 0, "a".repeat(16), "z".repeat(120)],
     ] as const) {
       await found({ text });
       expect(await matchOf(text)).toEqual({ trajectory, before, text, after });
@@ -103,9 +106,35 @@ describe("the API of the page for groups", () => {
     expect(await found({ where: "reward == 0.5" })).toEqual([0]);
     expect(await found({ where: "group.size == 2", text: "2 + 2?" })).toEqual([5]);
     expect(await found({ where: "group.size == 2", descending: true, reward: [0, 0] })).toEqual([5, 4, 3]);
+    expect((await page.ask("/api/rows", { text: "ü".repeat(20_000), where: " ".repeat(20_000) })).status).toBe(400);
     expect((await page.ask("/api/rows", { where: "reward >" })).status).toBe(400);
     const wrong = JSON.parse((await page.ask("/api/rows", { where: "nothing > 1" })).body);
     expect(wrong.detail).toContain("nothing");
+  });
+
+  it("reads the prompt and the key of a group of more than a megabyte from its start", async () => {
+    const flat = (metadata: object, size: number) => {
+      const [content, answer] = ["p".repeat(300), "a".repeat(size)];
+      const messages = [
+        { role: "user", content },
+        { role: "assistant", content: answer },
+      ];
+      return JSON.stringify({ metadata, messages_and_choices: messages, reward: 1 });
+    };
+    const near = { filler: "x".repeat(9_000), task_id: "near" };
+    const far = { filler: "x".repeat(10_000), task_id: "far" };
+    const page = await viewing([
+      fileOf("g.jsonl", [flat(near, 2 ** 20), flat(far, 1000)].join("\n")),
+      "--group-by",
+      "task_id",
+    ]);
+    await whenRead(page);
+    const { rows } = rowsOf((await page.ask("/api/rows")).body);
+    const words = `${"p".repeat(199)}…`;
+    expect(rows).toMatchObject([
+      { key: "near", words },
+      { key: null, words },
+    ]);
   });
 
   it("serves trajectories byte for byte", async () => {

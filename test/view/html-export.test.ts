@@ -1,10 +1,11 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Findings } from "../../src/view/index.ts";
 import { chromium } from "../support/browser.ts";
-import { runRollcall } from "../support/run.ts";
+import { newHome, runRollcall } from "../support/run.ts";
 import { addressOf, newPageFile, openedFile, writtenPage } from "./shown.ts";
-import { fileOf, groupLine } from "./viewing.ts";
+import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
@@ -23,6 +24,21 @@ describe("rollcall view --html", () => {
       trajectories: { read: 40, written: 40, rejected: 0 },
       not_chosen: { best: { trajectories: 40, groups: 0 } },
     });
+  });
+
+  it("writes a file that is as private as its inputs, or as data of the local service", async () => {
+    const env = newHome();
+    const input = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
+    await runRollcall(["log", "m", input, "--split", "train", "--local", "--no-ledger"], { env });
+    const modeOf = async (...args: readonly string[]): Promise<number> => {
+      const file = newPageFile();
+      expect((await runRollcall(["view", ...args, "--html", file], { env })).code).toBe(0);
+      return statSync(file).mode & 0o777;
+    };
+    chmodSync(input, 0o644);
+    expect([await modeOf(input), await modeOf("--local")]).toEqual([0o644, 0o600]);
+    chmodSync(input, 0o640);
+    expect(await modeOf(input)).toBe(0o640);
   });
 
   it("exits with 2 rather than overwrite an input, or a file that rollcall did not write", async () => {
@@ -82,6 +98,18 @@ describe("rollcall view --html", () => {
     expect(one.said).toContain("at most 2000 groups and 20 MB of groups");
   });
 
+  it("lists 500 problems on request and 2,000 in a file, and counts the others", async () => {
+    const file = newPageFile();
+    const invalid = '{"trajectories":[{"messages_and_choices":[],"reward":"1"}]}\n';
+    const input = fileOf("invalid.jsonl", `${groupLine([0, 1])}\n${invalid.repeat(1100)}`);
+    await runRollcall(["view", input, "--html", file]);
+    expect(readFileSync(file, "utf8")).toContain('"others":100}');
+    const page = await viewing([input]);
+    await whenRead(page);
+    const { findings, others }: Findings = JSON.parse((await page.ask("/api/problems", { problems: "any" })).body);
+    expect([findings.length, others]).toEqual([500, 601]);
+  });
+
   it("omits groups after the first 20 MB, and counts them", { tags: "slow" }, async () => {
     const large = groupLine([0, 1], { prompt: "x".repeat(11_000_000) });
     const ran = await runRollcall([
@@ -136,13 +164,5 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     writeFileSync(file, readFileSync(file, "utf8").replace("<noscript>", "<script>alert(1)</script><noscript>"));
     const { troubles } = await openedFile(file);
     expect(troubles).toEqual([expect.stringContaining("Content Security Policy")]);
-  });
-
-  it("counts the problems that are not listed", async () => {
-    const file = newPageFile();
-    const invalid = '{"trajectories":[{"messages_and_choices":[],"reward":"1"}]}\n';
-    const input = fileOf("invalid.jsonl", `${groupLine([0, 1])}\n${invalid.repeat(1100)}`);
-    await runRollcall(["view", input, "--html", file]);
-    expect(readFileSync(file, "utf8")).toContain('"others":100}');
   });
 });

@@ -142,6 +142,7 @@ describe("the server of the page", () => {
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
       expect((await asked(page.url, "/api/state", { headers, method })).status).toBe(405);
     }
+    expect(await asked(page.url, "/api/state", { headers, method: "HEAD" })).toMatchObject({ status: 200, body: "" });
     expect((await page.ask("/../package.json")).status).toBe(404);
     expect((await page.ask("/api/group/../../package.json")).status).toBe(404);
   });
