@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { createKey, openStore } from "../../src/service/index.ts";
 import { testHost } from "../support/host.ts";
-import { newDataDir, reply, request, running, trajectory } from "./open.ts";
+import { basic, newDataDir, reply, request, running, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
 
@@ -71,8 +71,12 @@ describe("the service's key", () => {
   });
 
   it("comes from the option, and no file is written", async () => {
-    const service = await running({ key: "a key of my own" });
-    expect(service.key).toBe("a key of my own");
+    const key = "a:key of my own";
+    const service = await running({ key });
+    expect(service.key).toBe(key);
+    const headers = { Authorization: basic(key), "Content-Type": "application/json" };
+    const body = JSON.stringify({ project_id: "local/local", id: "none" });
+    expect((await reply(`${service.url}/call/read`, { method: "POST", headers, body })).status).toBe(200);
     expect(() => statSync(join(service.dataDir, "local.key"))).toThrow();
     expect((await service.log(request(trajectory(1)))).status).toBe(200);
   });
@@ -146,6 +150,8 @@ describe("the service's check of web pages", () => {
     ["localhost", (port) => ({ Host: `LOCALHOST:${port}` })],
     ["[::1]", (port) => ({ Host: `[::1]:${port}` })],
     ["its own origin", (port) => ({ Host: `localhost:${port}`, Origin: `http://localhost:${port}` })],
+    ["its own origin behind TLS", (port) => ({ Host: `localhost:${port}`, Origin: `https://LOCALHOST:${port}` })],
+    ["its own script", (port) => ({ Host: `localhost:${port}`, "Sec-Fetch-Site": "same-origin" })],
     ["the address bar", (port) => ({ Host: `localhost:${port}`, "Sec-Fetch-Site": "none" })],
   ])("answers a page that uses %s", async (_what, headers) => {
     const { url } = await running();

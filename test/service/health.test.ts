@@ -37,7 +37,15 @@ describe("a service", () => {
     expect(ready).toMatchObject({ status: 503, body: { status: "the store does not answer" } });
     expect((await reply(`${url}/healthz`)).status).toBe(200);
     renameSync(join(dataDir, "moved.db"), join(dataDir, "local.db"));
-    expect((await reply(`${url}/readyz`)).status).toBe(200);
+    const again = await reply(`${url}/readyz`);
+    expect([again.status, again.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    for (const [id, isKept] of [
+      ["i".repeat(128), true],
+      ["i".repeat(129), false],
+    ] as const) {
+      const { headers } = await reply(`${url}/healthz`, { headers: { "X-Request-Id": id } });
+      expect(headers.get("x-request-id") === id).toBe(isKept);
+    }
   });
 
   it("reports each request without its content", async () => {
