@@ -28,8 +28,10 @@ export const runCommandLine = async (
   const work = async (): Promise<void> => {
     const typed = await cli.parseArgv(program, argv);
     screen = openScreen({ host, options: cli.fallbackScreenOptions(typed), argv });
-    const answer = await cli.runCommand(program, typed, (globals) => {
+    const answer = await cli.runCommand(program, typed, async (globals) => {
       screen = openScreen({ host, options: cli.toScreenOptions(globals, typed), argv });
+      if (screen.fields !== undefined && screen.isForProgram)
+        (await import("./commands/schema/outputs.ts")).checkFields(typed.command.words, screen.fields);
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });

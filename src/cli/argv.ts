@@ -161,7 +161,7 @@ const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): stri
 export const runCommand = async (
   program: Program,
   typed: ParsedArgv,
-  start: (globals: GlobalValues) => Context,
+  start: (globals: GlobalValues) => Context | Promise<Context>,
 ): Promise<((columns: number) => string) | undefined> => {
   const { command, above, given, operands, help, check } = typed;
   check();
@@ -169,7 +169,7 @@ export const runCommand = async (
   if (help === "whole") return (columns) => fullHelp(command, above, columns);
   if (given.has("version")) return () => `${version}\n`;
   const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
-  const context = start(parseKinds(globalOptions, options));
+  const context = await start(parseKinds(globalOptions, options));
   const names = Object.keys(command.args);
   const args = parseKinds(command.args, {
     typed: (name) => {

@@ -111,18 +111,11 @@ function* linePieces<Row>(
 
 /** Prints rollcall's own JSON document. `member` names the array that `jsonl` and `--fields` apply to. */
 export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
-  await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), { member });
+  await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/**
- * Prints JSON bytes. `member` may also name an object.
- * @param columns names that `--fields` accepts even if the document lacks them
- * @throws Failure `invalid-option-value` for an unknown field
- */
-export const printRaw = async (
-  screen: Screen,
-  bytes: Uint8Array,
-  { member, columns = [] }: { readonly member?: string | undefined; readonly columns?: readonly NamedColumn[] } = {},
-): Promise<void> => await screen.print(jsonPieces(screen, { bytes, member }, columns), { kind: "json" });
+/** Prints JSON bytes. `member` may also name an object. @throws Failure `invalid-option-value` for an unknown field */
+export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: string): Promise<void> =>
+  await screen.print(jsonPieces(screen, { bytes, member }, []), { kind: "json" });
 
 function* jsonPieces(
   { format, fields, host }: Screen,
@@ -130,7 +123,9 @@ function* jsonPieces(
   columns: readonly NamedColumn[],
 ): Generator<string, void> {
   const wire = openWire(document);
-  const picked = fields?.map((name) => resolveField(name, columns, wire.all.values()));
+  // The fields of a single document are checked before its command runs.
+  const isSingle = document.member === undefined;
+  const picked = isSingle ? fields : fields?.map((name) => resolveField(name, columns, wire.all.values()));
   const formatObject = (object: RawJson): string =>
     picked === undefined ? compactJson(object.json) : (pickFields(object, picked) ?? "{}");
   if (format === "jsonl") {

@@ -9,7 +9,7 @@ import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset
 import type { Host } from "../../host.ts";
 import type { FetchProgress } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
-import { printList, printPage, type Screen } from "../../output/index.ts";
+import { printList, printPage, resolveField, type Screen } from "../../output/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { keyColumns } from "../lists/object-list.ts";
@@ -159,13 +159,20 @@ interface ResultPage {
   readonly next?: readonly Fact[];
 }
 
+const factColumns = keyColumns<Fact>({ name: 0, value: 0 });
+
+/** Refuses other columns of a result than its own, before anything is sent. @throws Failure `invalid-option-value` */
+export const checkFactFields = ({ fields = [], format, isForProgram }: Screen): void => {
+  if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, factColumns);
+};
+
 export const printFacts = async (
   screen: Screen,
   { facts, metrics = {}, metricsScope, next = [] }: ResultPage,
 ): Promise<void> => {
   if (screen.format !== "table") {
     const rows = [...facts, ...toFacts({ "metrics of": metricsScope }), ...toFacts(metrics), ...next];
-    return await printList(screen, { columns: keyColumns<Fact>({ name: 0, value: 0 }), rows });
+    return await printList(screen, { columns: factColumns, rows });
   }
   const toLines = (list: readonly Fact[]) => list.map(({ name, value }) => ({ label: name, text: String(value) }));
   const rounded = Object.entries(metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));

@@ -3,26 +3,13 @@ import type { GlobalFlags } from "../../context.ts";
 import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
 import { composeMembers } from "../../json/raw-json.ts";
 import { parseJson } from "../../json/walk.ts";
-import { type Meter, printRaw, resolveField, type Screen } from "../../output/index.ts";
-import { emptyResult, type FollowEvent, type LogResult, type Retry, type SendProgress } from "../../send/index.ts";
+import { type Meter, printRaw, type Screen } from "../../output/index.ts";
+import type { FollowEvent, LogResult, Retry, SendProgress } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
 import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
-
-/** The columns of the result, by which `--fields` is checked. */
-const resultColumns = ({ isForProgram }: Screen): readonly { readonly name: string; readonly heading: string }[] => {
-  const unsent = { modelId: "", split: undefined, batch: undefined, failure: undefined };
-  const names = isForProgram ? Object.keys(toDocument(emptyResult(unsent), undefined, undefined)) : ["name", "value"];
-  return names.map((name) => ({ name, heading: name }));
-};
-
-/** Checks `--fields` before anything is sent. @throws Failure `invalid-option-value` */
-export const checkFields = (screen: Screen): void => {
-  if (screen.format === "table") return;
-  for (const name of screen.fields ?? []) resolveField(name, resultColumns(screen));
-};
 
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget): Promise<void> => {
   const { screen } = run.context;
@@ -30,9 +17,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const measured = { groups: groups.read - groups.rejected, logged: groups.logged + groups.already_logged };
   const coversAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
   if (screen.isForProgram)
-    return await printRaw(screen, Buffer.from(documentText(result, coversAll ? undefined : measured, target)), {
-      columns: resultColumns(screen),
-    });
+    return await printRaw(screen, Buffer.from(documentText(result, coversAll ? undefined : measured, target)));
   const ofInput =
     measured.groups === 1
       ? "the only valid group of the input, which was not logged"
@@ -45,10 +30,11 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   });
 };
 
-const toDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget) => {
+/** Composes the document as text, because the answers of the service keep their bytes. */
+const documentText = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget): string => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
-  return {
+  const document = {
     ...{ status, model_id, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
     ...{ responses: [], rejects_file, ledger },
     warnings: result.warnings.map(toProblemDocument),
@@ -56,16 +42,13 @@ const toDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"], ta
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),
   } satisfies LogDocument;
-};
-
-/** Composes the document as text, because the answers of the service keep their bytes. */
-const documentText = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget): string =>
-  composeMembers(
-    Object.entries(toDocument(result, metrics_of, target)).map(([key, value]) => [
+  return composeMembers(
+    Object.entries(document).map(([key, value]) => [
       key,
       key === "responses" ? `[${result.sent.replies.map(toResponseText).join(",")}]` : JSON.stringify(value),
     ]),
   );
+};
 
 /** The URL is null for the local service, whose port differs in every run. */
 const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({

@@ -19,9 +19,9 @@ import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
-import { closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
+import { checkFactFields, closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
-import { checkFields, followNotices, formatRetry, openReporter, printResult, withNextCommand } from "./report.ts";
+import { followNotices, formatRetry, openReporter, printResult, withNextCommand } from "./report.ts";
 
 export interface LogRun {
   readonly context: Context;
@@ -51,7 +51,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   const form = settings.require("compress");
   const compress = form === "none" ? undefined : form;
   await send.checkCompression(compress);
-  checkFields(context.screen);
+  checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
   const printsEvents = progress === "lines" || progress === "json";
   const run = { context, settings, typed, ledger, meter, compress, printsEvents };

@@ -1,9 +1,12 @@
 /** All outputs of `--json` with their JSON Schemas. The schemas of trajectories and the ledger have their own file. */
 import * as z from "zod/mini";
+import { wrongValue } from "../../cli/index.ts";
 import { Call } from "../../contract/call.ts";
 import { CatalogModel } from "../../contract/catalog.ts";
 import { InferenceModel } from "../../contract/models.ts";
 import { exitCodes } from "../../failure.ts";
+import { isObject } from "../../json/walk.ts";
+import { findNearest } from "../../nearest.ts";
 import * as s from "./shape.ts";
 import { trajectoriesOutputs } from "./trajectories.ts";
 
@@ -341,6 +344,21 @@ export const outputs = Object.entries(documents).map(([name, [about, schema, lin
   return { name, about, schema, line };
 });
 export type Output = (typeof outputs)[number];
+
+/**
+ * Refuses fields that the document of a command cannot have, before the command changes anything.
+ * @throws Failure `invalid-option-value`
+ */
+export const checkFields = (command: string, fields: readonly string[]): void => {
+  // The fields of a list are those of its rows, which the service can extend.
+  const output = outputs.find(({ name, line }) => name === command && line === undefined);
+  const { properties, additionalProperties } = output === undefined ? {} : s.toJsonSchema(output.schema);
+  if (!isObject(properties) || additionalProperties !== false) return;
+  const known = Object.keys(properties);
+  const unknown = fields.find((field) => !known.some((name) => field === name || field.startsWith(`${name}.`)));
+  if (unknown === undefined) return;
+  throw wrongValue("--fields", unknown, `names such as ${known.slice(0, 5).join(", ")}`, findNearest(unknown, known));
+};
 
 /** Returns the file of a schema in the package, and its content. */
 export const documentSchema = ({ name, about: description, schema }: Output) =>

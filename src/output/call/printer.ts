@@ -127,7 +127,7 @@ type CallSummaryView = { readonly summary: CallSummary; readonly costs: boolean;
 export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
   const { all, groups } = view.summary;
   if (screen.format === "json" || screen.format === "jsonl") {
-    return await printRaw(screen, Buffer.from(summaryJson(view)), { member: "groups" });
+    return await printRaw(screen, Buffer.from(summaryJson(view)), "groups");
   }
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
   // CSV has no total, because scripts would count it twice.
