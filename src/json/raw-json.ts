@@ -156,14 +156,14 @@ const readScalar = (value: RawJson | undefined, kind: Kind): string | undefined 
 export const textAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
   readScalar(findValue(value, ...path), "text");
 
-/** Returns the digits of a number at a path. */
+/** Returns the number at a path as it is written; undefined for other values. */
 export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
   readScalar(findValue(value, ...path), "number");
 
 /** Levels of nesting that are indented. Deeper values are JSON on one line. */
 export const maxIndentedLevels = 45;
 
-/** Formats a value that is deeper than `maxIndentedLevels` on one line. */
+/** Formats a value that is deeper than `maxIndentedLevels` on one line. Runs of blanks in its texts become one, too. */
 export const formatDeep = ({ json }: RawJson): string => json.replaceAll(/\s+/g, " ");
 
 /** Formats a value on one line: texts as they are, other values as JSON. */

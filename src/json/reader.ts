@@ -13,7 +13,7 @@ const faults = [
   "word",
   "single-quote",
   "comment",
-  /** A comma without a value after it. */
+  /** A missing value or member, such as after the comma of `[1,]`. */
   "comma",
   "control",
   "escape",
@@ -43,7 +43,7 @@ const maxRequestedKeys = 180;
 /** Keys that can have an id: in ASCII without escapes, of at most 60 characters. */
 const keyPattern = /^[ !#-[\]-~]{0,60}$/;
 
-/** Returns the id of a key in tables that are written from now on; 0 if it has none. */
+/** Returns the id of a key in tables that are written from now on, and gives it one if possible; otherwise 0. */
 export const requestKeyId = (key: string): number =>
   ids.get(key) ?? (ids.size >= maxRequestedKeys || !keyPattern.test(key) ? 0 : registerKey(key));
 
@@ -99,7 +99,7 @@ interface KernelExports {
   addKey(length: number): number;
 }
 
-/** The results of reading, and the words that describe the text (src/json/kernel/index.ts). */
+/** The results of reading, and the indexes of the words that describe them (src/json/kernel/index.ts). */
 const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
@@ -127,9 +127,9 @@ const wordBytes = 4;
 /** Bytes after a text: those that the kernel may read without effect (64), and the padding before its table. */
 const readAheadBytes = 128;
 
-/** How the values of keys are read in tables of lines and elements. */
+/** How the values of some keys are read. */
 export interface KeyUses {
-  /** Keys whose values are one node each, without their content. */
+  /** Keys whose values are one node each, without their content, unless `read` includes the content. */
   readonly leafKeys?: readonly string[];
   /** For each key, the texts that are part of the shape of their objects. An object with another text has no shape. */
   readonly choices?: Readonly<Record<string, Iterable<string>>>;
@@ -157,7 +157,7 @@ export class JsonReader {
   constructor({ leafKeys = [], choices = {} }: KeyUses = {}) {
     compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
     try {
-      // V8 reserves gigabytes of addresses for the memory.
+      // Fails under a limit on virtual memory, because V8 reserves gigabytes of addresses.
       this.#exports = new WebAssembly.Instance(compiled, {}).exports;
     } catch (thrown) {
       throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
@@ -209,7 +209,7 @@ export class JsonReader {
     return { length: this.#result("rest"), isEnd: result === jsonResult, fault };
   }
 
-  /** Returns memory for a text, which is then read in place. Keeps its current content. */
+  /** Returns memory for a text, which is then read in place. The memory keeps its current content. */
   reserve(length: number): Buffer {
     if (this.#bytes.length === 0) this.#refreshViews();
     const missing = this.#input + length + readAheadBytes - this.#bytes.length;
@@ -249,7 +249,7 @@ export class JsonReader {
     return toFault(this.#result("fault"), this.#result("faultAt"));
   }
 
-  /** Returns the fault of a line or element that is not JSON. The end of its root is 0. */
+  /** Returns the fault of a line or element that is not JSON, whose root has the end 0. */
   faultAt({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }

@@ -16,10 +16,10 @@ import {
 export interface JsonTable {
   readonly bytes: Buffer;
   /**
-   * Four words for each node: its start and end, the node after its content (0 for a key), and a detail. The detail is
-   * the id of a key, the UTF-16 units of a string, or the shape of an object (0 for none). Objects of one shape have
-   * the same keys and kinds of values, in the same order. An array of only numbers is a single node, and its detail is
-   * their count.
+   * Four words for each node: the byte offsets of its start and end, the node after its content (0 for a key), and a
+   * detail. A node is referred to by the index of its first word. The detail is the id of a key, the UTF-16 units of a
+   * string, the shape of an object (0 for none), or the count of an array of only numbers, which is a single node.
+   * Objects of one shape have the same keys and kinds of values, in the same order.
    */
   readonly words: Int32Array;
   /** The largest id that a key can have. */
@@ -39,7 +39,7 @@ export const emptyTable: JsonTable = {
 /** The offset of the first byte of a node. */
 export const startOf = ({ words }: JsonTable, node: number): number => words[node] ?? 0;
 
-/** The offset after a node. */
+/** The offset after the last byte of a node. */
 export const endOf = ({ words }: JsonTable, node: number): number => words[node + 1] ?? 0;
 
 /** The node after the content of a value. */
@@ -48,7 +48,7 @@ export const nodeAfter = ({ words }: JsonTable, node: number): number => words[n
 /** The first byte of a node. */
 export const firstByteAt = (text: JsonTable, node: number): number => text.bytes[startOf(text, node)] ?? 0;
 
-/** The last word of a node (`JsonTable.words`): -1 for a key that must be decoded first. */
+/** The detail of a node (`JsonTable.words`); -1 for a key with escapes or non-ASCII characters. */
 export const detailOf = ({ words }: JsonTable, node: number): number => words[node + 3] ?? 0;
 
 const encodedKey = -1;
@@ -141,7 +141,7 @@ const hasKey = (text: JsonTable, node: number, key: string): boolean => {
   return endOf(text, node) - start === key.length + 2 && isTextAt(key, text.bytes, start + 1);
 };
 
-/** Returns a table with a node for the array and for each number, if the array is a single node. */
+/** Returns a table of an array that is a single node: a blank node for the array, then a node for each number. */
 export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   const { bytes } = text;
   const count = bytes[startOf(text, array)] === openBracket ? detailOf(text, array) : 0;
@@ -204,7 +204,7 @@ export const memberAt = (object: JsonValue | undefined, key: string): JsonValue 
   return node === undefined ? undefined : { text: object.text, node };
 };
 
-/** Returns the value of a key of an object, or at a position of an array; undefined if there is none. */
+/** Returns the value of a key of an object, or at an index (from 0) of an array; undefined if there is none. */
 export const findChild = (holder: JsonValue, step: string | number): JsonValue | undefined => {
   if (typeof step === "string") return memberAt(holder, step);
   const { text, node } = holder;
@@ -212,11 +212,11 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   const numbers = countNumbers(text, node);
   if (numbers > 0) return step < numbers ? { text: expandNumbers(text, node), node: (step + 1) * nodeSize } : undefined;
   let child = node + nodeSize;
-  for (let position = 0; position < step && child < nodeAfter(text, node); position++) child = nodeAfter(text, child);
+  for (let index = 0; index < step && child < nodeAfter(text, node); index++) child = nodeAfter(text, child);
   return child < nodeAfter(text, node) ? { text, node: child } : undefined;
 };
 
-/** Returns the value at a path, or the deepest value on it. */
+/** Returns the value at a path; if there is none, the last value on the path that exists. */
 export const findDeepest = (value: JsonValue, path: readonly (string | number)[]): JsonValue => {
   let deepest = value;
   for (const step of path) {
@@ -233,7 +233,7 @@ export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =
     ? Array.from(childrenOf(array), ([, element]) => element)
     : [];
 
-/** Yields the members of an object with their keys, or the elements of an array with their positions. */
+/** Yields the members of an object with their keys, or the elements of an array with their indexes (from 0). */
 export function* childrenOf({ text, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
   const end = nodeAfter(text, node);
   const first = firstByteAt(text, node);
@@ -241,8 +241,8 @@ export function* childrenOf({ text, node }: JsonValue): Generator<readonly [stri
     const list = expandNumbers(text, node);
     for (let at = nodeSize; at < list.words.length; at += nodeSize) yield [at / nodeSize - 1, { text: list, node: at }];
   } else if (first === openBracket) {
-    let position = 0;
-    for (let at = node + nodeSize; at < end; at = nodeAfter(text, at)) yield [position++, { text, node: at }];
+    let index = 0;
+    for (let at = node + nodeSize; at < end; at = nodeAfter(text, at)) yield [index++, { text, node: at }];
   } else if (first === openBrace) {
     for (let at = node + nodeSize; at < end; at = nodeAfter(text, at + nodeSize)) {
       yield [readString(text, at), { text, node: at + nodeSize }];
@@ -250,7 +250,7 @@ export function* childrenOf({ text, node }: JsonValue): Generator<readonly [stri
   }
 }
 
-/** Returns the value with its content, which is missing if the value is a leaf of the table. */
+/** Returns the value with its content: from a new table if this table skipped the content (`KeyUses.leafKeys`). */
 export const expandLeaf = (value: JsonValue): JsonValue => {
   const { text, node } = value;
   const [start, end] = [startOf(text, node), endOf(text, node)];

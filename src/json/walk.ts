@@ -32,7 +32,7 @@ export const openBracket = 0x5b;
 export const closeBracket = 0x5d;
 export const newline = 0x0a;
 
-/** Returns the length of a leading byte order mark. JSON forbids the mark, but some programs write it. */
+/** Returns the length of a leading byte order mark, or 0. JSON forbids the mark, but some programs write it. */
 export const bomLength = (bytes: ArrayLike<number>): number =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? maxBomLength : 0;
 
@@ -48,14 +48,14 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
-/** Returns an end offset, moved back over the white space before it. */
+/** Returns the offset `from`, moved back over the white space before it. */
 export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
   let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
   return end;
 };
 
-/** True if a text begins with a quote and has a colon at `at`, as JSON of an object does without its brace. */
+/** True if bytes begin with a quote and have a colon at `at`, as an object does without its opening brace. */
 export const hasLeadingKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
 
 /** Returns the offset of the next newline; the length if there is none. */
@@ -64,7 +64,7 @@ export const endOfLine = (bytes: Uint8Array, from: number): number => {
   return end < 0 ? bytes.length : end;
 };
 
-/** Replaces line ends by blanks, in place. Strings of JSON contain no line ends. */
+/** Replaces newlines by blanks, in place. Strings of valid JSON contain no newlines. */
 export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes): Bytes => {
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) bytes[at] = 0x20;
   return bytes;
@@ -117,7 +117,7 @@ const spanFrom = (bytes: Uint8Array, at: number): Span => {
   return { start, end: endOfValue(bytes, start) };
 };
 
-/** Yields the elements of the array that starts at `start`, up to where JSON breaks off. */
+/** Yields the elements of the array that starts at `start`. In truncated JSON, the last can be incomplete or empty. */
 export function* walkElements(bytes: Uint8Array, start: number): Generator<Span, void> {
   if (bytes[start] !== openBracket || bytes[skipWhite(bytes, start + 1)] === closeBracket) return;
   for (let at = start; at === start || bytes[at] === comma; ) {
@@ -127,7 +127,7 @@ export function* walkElements(bytes: Uint8Array, start: number): Generator<Span,
   }
 }
 
-/** Yields the members of the object that starts at `start`, repeated keys included, up to where JSON breaks off. */
+/** Yields the members of an object, also of repeated keys. In truncated JSON, the last value can be incomplete. */
 export function* walkMembers(bytes: Uint8Array, start: number): Generator<MemberSpan, void> {
   if (bytes[start] !== openBrace) return;
   for (let at = start; at === start || bytes[at] === comma; ) {
@@ -151,14 +151,14 @@ const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined 
   }
 };
 
-/** An escape, or a character that must be escaped. */
+/** An escape, or a control character, which JSON forbids without an escape. */
 const encodedPattern = /\\|[^ -\uffff]/;
 
-/** Returns the spans of an object's values by key, the last for a repeated key; empty if the value is not an object. */
+/** Returns the spans of an object's values by key (the last of a repeated key); empty for another value. */
 export const listMemberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> =>
   new Map(Array.from(walkMembers(bytes, start), ({ key, value }) => [key, value]));
 
-/** Returns the value at a path; undefined if there is none. */
+/** Returns the span of the value at a path from the root; undefined if there is none. */
 export const findSpan = (bytes: Uint8Array, path: readonly (string | number)[]): Span | undefined => {
   let span: Span | undefined = spanFrom(bytes, 0);
   for (const step of path) {

@@ -3,7 +3,7 @@ import { backslash, byteAt, closeBrace, closeBracket, comma, isDigit, minus, plu
 import { falseWord, nullWord, trueWord } from "./scalars";
 import { isHex, isSimpleEscape } from "./strings";
 
-/** The kinds of faults, in the order of `faults` in src/json/reader.ts. */
+/** The kinds of faults, from 1, in the order of `faults` in src/json/reader.ts. */
 const cutOff: u32 = 1;
 const trailing: u32 = 2;
 const unknownWord: u32 = 3;
@@ -15,7 +15,7 @@ const badEscape: u32 = 8;
 const badNumber: u32 = 9;
 const otherCharacter: u32 = 10;
 
-/** The token that the text lacks at the fault. */
+/** The token that was expected at the fault. */
 export const valueNext: u32 = 0;
 export const keyNext: u32 = 1;
 export const colonNext: u32 = 2;
@@ -24,13 +24,13 @@ export const commaNext: u32 = 3;
 /** The end of the text. */
 export const endNext: u32 = 4;
 
-/** The kind and position of the last fault. */
+/** The kind and address of the last fault. */
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
 let end: usize = 0;
 
-/** Sets the fault of a text that is correct up to `at`, and ends at `limit`. */
+/** Sets the fault of a text that is correct up to `at`, where `next` is expected, and that ends at `limit`. */
 export function findFault(at: usize, limit: usize, next: u32): usize {
   end = limit;
   if (at >= end) return setFault(end, cutOff);
@@ -75,7 +75,7 @@ function faultOf(at: usize): u32 {
   if (byte === 0x27) return singleQuote;
   // `#`, `//` and `/*`.
   if (byte === 0x23 || (byte === 0x2f && (next === 0x2f || next === 0x2a))) return comment;
-  if (isLetter(byte)) return unknownWord;
+  if (isNameByte(byte)) return unknownWord;
   return (byte === plus || byte === point) && isDigit(next) ? badNumber : otherCharacter;
 }
 
@@ -103,7 +103,7 @@ function findInString(from: usize): usize {
 
 function findInNumber(from: usize): usize {
   const digits = byteAt(from) === minus ? from + 1 : from;
-  if (isLetter(peek(digits))) return setFault(from, unknownWord);
+  if (isNameByte(peek(digits))) return setFault(from, unknownWord);
   let at = skipDigits(digits);
   if (at > digits) {
     if (byteAt(digits) === zero && at > digits + 1) return setFault(from, badNumber);
@@ -122,6 +122,6 @@ function skipDigits(from: usize): usize {
   return at;
 }
 
-function isLetter(byte: u32): bool {
+function isNameByte(byte: u32): bool {
   return (byte | 0x20) - 0x61 < 26 || byte === 0x5f;
 }

@@ -26,7 +26,7 @@ const keys: usize = memory.data(8 * 2048, 8);
 
 /** Use: each value of the key is one node, without its content. */
 export const leafUse: u32 = 1;
-/** Use: values of the key that are texts with an id are part of the shape of their objects. */
+/** Use: values of the key that are registered texts are part of the shape of their objects. */
 export const choiceUse: u32 = 2;
 
 /** Returns the address to write the next key to. */
@@ -38,7 +38,7 @@ export function keyAddress(): usize {
 export function addKey(length: u32): u32 {
   if (registered === maxRegistered || registeredBytes + usize(length) >= registeredSpace) return 0;
   const at = registeredKeys + registeredBytes;
-  // Shapes contain its id as a learned key, which the new id replaces.
+  // The key was learned, and shapes contain its old id.
   if (idOf(at, usize(length)) !== 0) isStale = true;
   registeredBytes += usize(length) + 1;
   addId(++registered, at, usize(length));
@@ -66,7 +66,7 @@ export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
 }
 
-/** Returns the id of a key, a new one if it has none; 0 if there is no space. */
+/** Returns the id of a key, and gives it one if needed; 0 if the key is too long or there is no space. */
 export function learnedIdOf(at: usize, length: usize): u32 {
   const id = idOf(at, length);
   if (id !== 0 || length > maxLearnedBytes) return id;

@@ -31,7 +31,7 @@ const shapes: usize = memory.data(8 * 8192, 8);
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** Forgets shapes and learned keys if their space is full, because new ones may be more frequent, or ids are stale. */
+/** Forgets shapes and learned keys if ids are stale or space is full, because newer shapes may be more frequent. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;
@@ -77,7 +77,7 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** Returns the id of the key that last followed a shape, if that key is also here; 0 if not. */
+/** Returns the id of the key that last followed a shape, if that key is at `at`; 0 if not. */
 export function expectedKey(shape: u32, at: usize): u32 {
   return expected(load<u16>(shapes + (usize(shape - emptyShape) << 3)), at);
 }
@@ -92,7 +92,7 @@ export function beginShape(before: u32): void {
   start = starts + (usize(before & startMask) << 1);
 }
 
-/** Returns the id of the expected first key, if it is here; 0 if not. */
+/** Returns the id of the expected first key, if that key is at `at`; 0 if not. */
 export function expectedStart(at: usize): u32 {
   return expected(load<u16>(start), at);
 }
@@ -103,7 +103,7 @@ export function setStart(id: u32): void {
 
 function expected(id: u32, at: usize): u32 {
   if (id === 0) return 0;
-  // Including the quote after it.
+  // The quote after a key is compared, too, because another key can begin with this key.
   const length = u32(lengthOf(id)) + 1;
   const key = addressOf(id);
   if (length > 16) return isEqual(key, at, usize(length)) ? id : 0;

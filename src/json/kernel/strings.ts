@@ -1,7 +1,7 @@
 /** The ends of strings, and their lengths in UTF-16 units. */
 import { backslash, byteAt, quote } from "./bytes";
 
-/** A bit for each of sixteen bytes that is a quote, a backslash or a control character. */
+/** Returns sixteen bits, one per byte: 1 for a quote, a backslash or a control character. */
 function stopsIn(bytes: v128): i32 {
   return i8x16.bitmask(
     v128.or(
@@ -12,9 +12,9 @@ function stopsIn(bytes: v128): i32 {
 }
 
 /** UTF-16 units of the last string. */
-export let characters: u32 = 0;
+export let unitCount: u32 = 0;
 
-/** Returns the address of the closing quote of a string whose text is at `start`, and sets `characters`. 0 if invalid. */
+/** Returns the address of the closing quote of a string with content at `start`; 0 if invalid. Sets `unitCount`. */
 export function endOfString(start: usize): usize {
   let at = start;
   // Number of bytes minus number of UTF-16 units.
@@ -39,20 +39,20 @@ export function endOfString(start: usize): usize {
         step = stop + length;
         break;
       }
-      // The escaped character is not a stop.
+      // Clears the bits of the escape, because the escaped character is not a stop.
       stops &= u32(-1) << u32(stop + length);
     }
     if (i8x16.bitmask(bytes) !== 0) surplus += surplusIn(bytes, step < 16 ? (1 << u32(step)) - 1 : 0xffff);
     at += step;
     if (isEnd) break;
   }
-  characters = u32(at - start - surplus);
+  unitCount = u32(at - start - surplus);
   return at;
 }
 
-/** Returns the number of bytes minus that of UTF-16 units. Characters of four bytes have two units. */
+/** Returns the bytes in the mask minus their UTF-16 units. Characters of four bytes have two units. */
 function surplusIn(bytes: v128, mask: u32): usize {
-  // Continuation bytes are 0x80 to 0xbf, first bytes of four are 0xf0 or more.
+  // Continuation bytes are 0x80 to 0xbf. The first byte of a four-byte character is 0xf0 or more.
   const continued = i8x16.bitmask(i8x16.lt_s(bytes, i8x16.splat(-64))) & mask;
   const wide = i8x16.bitmask(i8x16.ge_u(bytes, i8x16.splat(-16))) & mask;
   return usize(popcnt(continued) - popcnt(wide));

@@ -6,7 +6,7 @@ import {
   closeBracket,
   colon,
   comma,
-  isWhite,
+  isInlineWhite,
   newline,
   openBrace,
   openBracket,
@@ -34,12 +34,12 @@ import {
   stringShape,
   textShape,
 } from "./shapes";
-import { characters, endOfString } from "./strings";
+import { endOfString, unitCount } from "./strings";
 
 /**
- * Bytes of a node, which is four words: its start, its end, the node after its content (in words; 0 for a key), and a
- * detail (the id of a key, the UTF-16 units of a string, the count of an array of numbers, or the shape of an object).
- * Each key is a node before its value.
+ * Bytes of a node, which is four words: the byte offsets of its start and end, the node after its content (index of its
+ * first word; 0 for a key), and a detail (the id of a key, the UTF-16 units of a string, the count of an array of
+ * numbers, or the shape of an object). Each key is a node before its value.
  */
 const nodeBytes: usize = 16;
 
@@ -54,7 +54,7 @@ export function input(): usize {
   return (__heap_base + 63) & ~usize(63);
 }
 
-/** The nodes of the text. */
+/** The addresses of the first node and after the last node. */
 export let table: usize = 0;
 export let tableEnd: usize = 0;
 
@@ -64,21 +64,21 @@ let isFull: bool = false;
 /** True if the content of values of leaf keys is skipped. */
 let skipsLeaves: bool = false;
 
-/** The outermost open value of a leaf key; 0 for none. */
+/** The node of the outermost open value of a leaf key; 0 for none. */
 let leaf: usize = 0;
 
-/** The innermost open array or object; 0 for none. Its words: start, first byte, enclosing array or object, shape. */
+/** The node of the innermost open array or object; 0 for none. Its words: start, first byte, enclosing node, shape. */
 let open: usize = 0;
 
-/** The position at which the pass stopped, and the token that it expected there. */
+/** The address at which the pass stopped, and the token that it expected there. */
 let stop: usize = 0;
 let next: u32 = valueNext;
 
-/** The closing bracket of a list, or the first byte of its next piece. */
+/** The address of the closing bracket of a list, or of the first byte of its next piece. */
 export let rest: usize = 0;
 
 function begin(end: usize, terminator: u32): void {
-  // The pass stops at it in each open value: at 0, or at a newline, which is then not white space.
+  // The terminator stops the pass in any open value. It is 0, or a newline, which is then not white space.
   store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
@@ -106,8 +106,8 @@ export function readText(length: usize, isSkipping: bool): u32 {
 }
 
 /**
- * Reads the lines of a block, one root after the other. A line that is not JSON has two nodes. The words of
- * the first are its start, 0, the next root, and its fault. The second has the positions of the fault and of the end.
+ * Reads the lines of a block, one root after the other. A line that is not JSON has two nodes. The words of the first
+ * are its start, 0, the next root, and the kind of fault. The second has the offsets of the fault and the line's end.
  */
 export function readLines(length: usize): u32 {
   const start = input();
@@ -133,13 +133,13 @@ export function readLines(length: usize): u32 {
     let lineEnd = at;
     while (byteAt(lineEnd) !== newline) lineEnd++;
     let textEnd = lineEnd;
-    while (isWhite(byteAt(textEnd - 1))) textEnd--;
+    while (isInlineWhite(byteAt(textEnd - 1))) textEnd--;
     if (findStop(after, textEnd) === outOfMemoryResult || !putFault(root, at, lineEnd)) return outOfMemoryResult;
     at = lineEnd + 1;
   }
 }
 
-/** Replaces the nodes of a text that is not JSON by its fault; false if there is no memory. */
+/** Replaces the nodes of a text that is not JSON by two for its fault. Returns false if there is no memory. */
 function putFault(root: usize, start: usize, end: usize): bool {
   tableEnd = root;
   if (!ensureMemory(root + 2 * nodeBytes)) return false;
@@ -160,8 +160,8 @@ export function beginElements(): void {
 
 /**
  * Reads the elements that end in a piece of a list, one root after the other. The first piece begins after the bracket.
- * If `isTolerant`, an element that is not JSON gets two nodes, as in `readLines`. It ends at a comma or bracket outside
- * of its strings and brackets.
+ * If `isTolerant`, an element that is not JSON gets two nodes, as in `readLines`. Such an element ends at a comma or
+ * bracket outside of its strings and brackets.
  */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
@@ -196,7 +196,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
   }
 }
 
-/** Returns the comma or bracket that ends an element that is not JSON; 0 if there is none. */
+/** Returns the address of the comma or bracket that ends an element that is not JSON; 0 if there is none. */
 function endOfElement(from: usize, end: usize): usize {
   let depth = 0;
   for (let at = from; at < end; at++) {
@@ -210,7 +210,7 @@ function endOfElement(from: usize, end: usize): usize {
   return 0;
 }
 
-/** Finds the fault of a text that ends at `end`: after its value, or where the pass stopped if `after` is 0. */
+/** Sets the fault of a text: after its value, or where the pass stopped if `after` is 0. Returns the result. */
 function findStop(after: usize, end: usize): u32 {
   if (isFull) return outOfMemoryResult;
   findFault(min(end, after === 0 ? stop : after), end, after === 0 ? next : endNext);
@@ -245,15 +245,16 @@ function readValue(from: usize): usize {
       const end = endOfString(at + 1);
       if (end === 0) return stopAt(at, valueNext);
       valueEnd = end + 1;
-      detail = characters;
+      detail = unitCount;
       shape = stringShape;
     } else if (byte === openBrace || byte === openBracket) {
       if (byte === openBracket) valueEnd = skipNumbers(at + 1);
       if (valueEnd !== 0) detail = numberCount;
       else {
-        if (skipsLeaves && leaf === 0 && isMember() && (usesOf(keyBefore(node)) & leafUse) !== 0) leaf = node;
+        if (skipsLeaves && leaf === 0 && isInObject() && (usesOf(keyBefore(node)) & leafUse) !== 0) leaf = node;
         let initialShape = noShape;
-        if (byte === openBracket) initialShape = isMember() ? keyBefore(node) : 0;
+        // Before its first element, an array has the id of its key instead of a shape, for `beginShape`.
+        if (byte === openBracket) initialShape = isInObject() ? keyBefore(node) : 0;
         else if (skipsLeaves && leaf === 0) {
           initialShape = emptyShape;
           beginShape(open === 0 ? 0 : load<u32>(open, 12));
@@ -307,7 +308,7 @@ function readValue(from: usize): usize {
 
 /** Adds the value at a node to the shape of the open object. An open array has the shape of its last element. */
 function addMember(node: usize, value: u32): void {
-  if (!isMember()) {
+  if (!isInObject()) {
     if (open !== 0) store<u32>(open, value, 12);
     return;
   }
@@ -328,8 +329,8 @@ function keyBefore(node: usize): u32 {
   return id === encodedKey ? 0 : id;
 }
 
-/** True if the next value belongs to a key. */
-function isMember(): bool {
+/** True if the innermost open value is an object, so that each value in it has a key. */
+function isInObject(): bool {
   return open !== 0 && load<u32>(open, 4) === openBrace;
 }
 
@@ -354,7 +355,7 @@ function putNode(node: usize, end: u32, after: u32, detail: u32): void {
 /** The last known end of memory. */
 let memoryEnd: usize = 0;
 
-/** Grows memory up to an address, by a quarter if possible; false if that fails. */
+/** Ensures that memory reaches an address; false if it cannot. Grows it by a quarter if possible, so rarely. */
 function ensureMemory(end: usize): bool {
   const pages = usize(memory.size());
   const wanted = ((end + 0xffff) >> 16) - pages;
@@ -376,8 +377,8 @@ function readKey(at: usize): usize {
     end = endOfString(at + 1);
     if (end === 0) return stopAt(at, keyNext);
     const length = end - at - 1;
-    // A key in ASCII without escapes has as many characters as bytes.
-    if (usize(characters) !== length) id = encodedKey;
+    // A key in ASCII without escapes has as many UTF-16 units as bytes.
+    if (usize(unitCount) !== length) id = encodedKey;
     else id = shape === noShape ? idOf(at + 1, length) : learnedIdOf(at + 1, length);
     if (shape === emptyShape) setStart(id === encodedKey ? 0 : id);
   }
