@@ -1,4 +1,4 @@
-/** Decompresses gzip and zstd streams. Reports trailing bytes and a missing end, which Node's decoders ignore. */
+/** Decompresses gzip and zstd streams. Reports truncation and trailing bytes, also if Node's decoders ignore them. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { getErrorCode } from "../files.ts";
@@ -21,7 +21,7 @@ export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
 const chunkSize = 2 ** 18;
 
 async function* decode(compressed: Chunks, decoder: Transform): AsyncGenerator<Uint8Array, void> {
-  // The decoder also throws the errors of the input.
+  // The callback is required, but needs to do nothing, because the decoder also throws the errors of the input.
   yield* pipeline(compressed, decoder, () => undefined);
 }
 
@@ -49,11 +49,11 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
-/** Magic numbers of zstd frames, and of frames without data, in which the last four bits are free. */
+/** The magic number of zstd frames with data, and the sixteen of skippable frames, which have none. */
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
-/** The header of a zstd frame, in bytes. */
+/** Sizes in the header of a zstd frame, in bytes. */
 interface FrameHeader {
   /** 0 if the window is as large as the content. */
   readonly window: number;
@@ -79,6 +79,7 @@ export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
     // A block of type 1 is one byte that is repeated.
     yield type === 1 ? 1 : block >> 3;
   }
+  // The checksum.
   if ((descriptor & 4) !== 0) yield 4;
   const window = windowBytes === 0 ? 0 : header.readUInt8();
   return {
@@ -87,13 +88,13 @@ export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
   };
 }
 
-/** A size in two bytes is stored less 256. */
+/** Returns the size in a header; 0 if it is absent. A size in two bytes is stored less 256. */
 const contentSize = (field: Buffer): number => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
 };
 
-/** Node has no zstd decoder. */
+/** This version of Node has no zstd decoder. */
 export class ZstdUnsupported extends Error {}
 
 /** Decompresses frame by frame, because Node's decoder stops after the first frame. */
@@ -107,10 +108,10 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
       yield* decodeFrame(reader, start);
     } else if (isSkippableFrame(magic)) {
       const length = (await reader.readExactly(4)).readUInt32LE(0);
-      for (let left = length; left > 0; ) left -= (await reader.readExactly(Math.min(left, maxSkippedBytes))).length;
+      for (let left = length; left > 0; ) left -= (await reader.readExactly(Math.min(left, skippedPieceBytes))).length;
     } else {
       // Tapes pad data with NUL.
-      for (let bytes = start; bytes.length > 0; bytes = await reader.read(maxSkippedBytes)) {
+      for (let bytes = start; bytes.length > 0; bytes = await reader.read(skippedPieceBytes)) {
         if (bytes.some((byte) => byte !== 0)) throw corruptData("zstd", "more");
       }
       return;
@@ -118,7 +119,8 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-const maxSkippedBytes = 2 ** 16;
+/** Bytes per read of data that is skipped. */
+const skippedPieceBytes = 2 ** 16;
 
 async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<Uint8Array, void> {
   const frame = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -137,15 +139,15 @@ async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<
   }
 }
 
-/** `ZSTD_d_windowLogMax` in zstd's header, and the largest window as a power of two (`zstd --long=31`). */
-const windowLogMax = 100;
+/** The number of zstd's parameter `ZSTD_d_windowLogMax`, and its value: windows of up to 2^31 bytes (`--long=31`). */
+const windowLogParameter = 100;
 const maxWindowLog = 31;
 
 const openZstdDecoder = (): Transform => {
   // Node has the decoder since 22.15 and 23.8, but its types lack it.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
-  const decoder: unknown = create({ chunkSize, params: { [windowLogMax]: maxWindowLog } });
+  const decoder: unknown = create({ chunkSize, params: { [windowLogParameter]: maxWindowLog } });
   if (!(decoder instanceof Transform)) throw new ZstdUnsupported();
   return decoder;
 };
@@ -159,7 +161,7 @@ export class PieceReader {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** Returns fewer bytes at the end. */
+  /** Returns the next `length` bytes; fewer at the end of the stream. */
   async read(length: number): Promise<Buffer> {
     const pieces: Uint8Array[] = [];
     for (let missing = length; missing > 0; ) {
@@ -182,7 +184,7 @@ export class PieceReader {
     for await (const chunk of { [Symbol.asyncIterator]: () => this.#chunks }) yield chunk;
   }
 
-  /** Throws UnusableInput if there are fewer bytes. */
+  /** Returns the next bytes of zstd data. Throws UnusableInput if there are fewer. */
   async readExactly(length: number): Promise<Buffer> {
     const bytes = await this.read(length);
     if (bytes.length < length) throw corruptData("zstd", "cut");

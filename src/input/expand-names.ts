@@ -17,8 +17,9 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
 };
 
 /**
- * Returns a function that is true if the size or time of a file changed, or a folder has a new file. URLs, and files
- * that are missing or empty now, count as unchanged. With standard input, which cannot be read again, all inputs do.
+ * Returns a function that is true if the size or time of a file changed since this call, or a folder got a new file.
+ * URLs, and files that are missing or empty now, count as unchanged. With standard input, which cannot be read again,
+ * the function is always false.
  */
 export const createChangeDetector = (names: readonly string[], host: Host): (() => boolean) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -120,7 +121,7 @@ const listBelow = (folder: string, depth: number): readonly string[] => {
   });
 };
 
-/** Hidden names match only globs that begin with a dot. */
+/** Converts a segment of a glob to a pattern. Hidden names match only segments that begin with a dot. */
 const toPattern = (segment: string): string => {
   if (segment === "**") return "(?:[^./][^/]*/)*";
   const source = segment

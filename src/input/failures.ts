@@ -100,8 +100,8 @@ export interface RemoteLocation {
   /** The name in messages. */
   readonly name: string;
   readonly store: "web" | "hub";
-  /** The source of its credential, if it has one. */
-  readonly credential: string | undefined;
+  /** The variable or file of the credential in `headers`, if there is one. */
+  readonly credentialSource: string | undefined;
   readonly url: URL;
   /** The credential, which only the origin of `url` gets. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -121,14 +121,15 @@ const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
  * @param said the server's message
  */
 export const remoteFailure = (
-  { name, store, credential }: RemoteLocation,
+  { name, store, credentialSource }: RemoteLocation,
   { status, retryAfterMs: askedMs, tries = 1 }: RemoteReply,
   said?: string,
 ): Failure => {
   const details = { http: { method: "GET", url: name, status, said }, where: { file: name } };
   const suffix = said === undefined ? "" : `: ${said}`;
   if (status === 401 || status === 403) {
-    const used = credential === undefined ? "without a credential" : `with the credential from ${credential}`;
+    const used =
+      credentialSource === undefined ? "without a credential" : `with the credential from ${credentialSource}`;
     const hint =
       store === "web"
         ? `use a signed URL, or ${pipeHint}`
@@ -154,7 +155,7 @@ const remoteUnexpectedStatus = (message: string, details: FailureDetails): Failu
     ...details,
   });
 
-/** The failure for a reply that leads to another protocol, or from https to plain http. */
+/** The failure for a redirect, or a next page, that `isSafeTarget` refuses. */
 export const unsafeRedirect = (name: string, status: number, { protocol, host, pathname }: URL): Failure =>
   remoteUnexpectedStatus(`${name} redirects to ${protocol}//${host}${pathname}, which is not https`, {
     http: { method: "GET", url: name, status },

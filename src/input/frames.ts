@@ -32,7 +32,7 @@ export interface Lines {
   readonly last: boolean;
 }
 
-/** The range of a line that is longer than a block, without its end, or of a document of several lines. */
+/** The range of a line that is longer than a block, without its newline, or of a document of several lines. */
 export interface LongText extends LineRange {
   readonly kind: "long" | "document";
   /** True if these are the last bytes of the source. */
@@ -61,11 +61,12 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
 
 /** Yields the lines of a range, block by block. @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: LineRange): AsyncGenerator<Frame, void> {
-  // Two blocks, because an incomplete line is shorter than a block, or it is a long text.
+  // Two blocks, because an incomplete line of a block or more is not kept, but yielded as a long text.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
   for (let base = start; base < end; ) {
     const at = base + filled;
+    // Lets other tasks of the process run.
     await setImmediate();
     const bytesRead = source.read(buffer.subarray(filled, filled + Math.min(blockBytes, end - at)), at);
     if (bytesRead === 0) throw new ShrunkSourceError();
@@ -94,11 +95,11 @@ export async function* readBlocks(source: Bytes, { start, end }: LineRange): Asy
 const findLineEnd = (source: Bytes, { buffer, start, end }: LineRange & { readonly buffer: Buffer }): number => {
   let at = start;
   while (at < end) {
-    const read = source.read(buffer.subarray(0, end - at), at);
-    if (read === 0) throw new ShrunkSourceError();
-    const index = buffer.subarray(0, read).indexOf(newline);
+    const bytesRead = source.read(buffer.subarray(0, end - at), at);
+    if (bytesRead === 0) throw new ShrunkSourceError();
+    const index = buffer.subarray(0, bytesRead).indexOf(newline);
     if (index >= 0) return at + index;
-    at += read;
+    at += bytesRead;
   }
   return end;
 };
@@ -120,12 +121,12 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   if (hasOnlyOpeners(bytes.subarray(from, end))) return true;
   const next = skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // A truncated line has its fault at its end or at the next line, a document does not.
+  // The fault of a truncated line is at its end or in the first byte after it. A document has no fault there.
   const fault = findFault(bytes.subarray(from));
   return fault === undefined || from + fault.at > next;
 };
 
-/** True if a text is JSON, or begins as JSON, after an opening brace. */
+/** True if a text with an opening brace before it is JSON, or the beginning of JSON. */
 const isObjectContent = (bytes: Buffer): boolean => {
   const fault = findFault(Buffer.concat([Buffer.of(openBrace), bytes]));
   return fault === undefined || fault.fault === "end";
@@ -194,7 +195,7 @@ export async function* readElements(
   }
 }
 
-/** Returns the offset after the byte order mark. */
+/** Returns the offset after a byte order mark; 0 if there is none. */
 export const findTextStart = (bytes: Bytes): number => bomLength(readHead(bytes, maxBomLength));
 
 /** Bytes per read of a line whose columns are counted. */
@@ -212,7 +213,7 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
   return units;
 };
 
-/** Offset of the first byte of a line, after a byte order mark. */
+/** Returns the offset of the first byte of the line of `at`, after a byte order mark. */
 const findLineStart = (source: Bytes, at: number): number => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);

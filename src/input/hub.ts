@@ -19,17 +19,18 @@ export const openHub = async (access: RemoteAccess) => {
   const locationAt = (name: string, url: URL): RemoteLocation => ({
     name,
     store: "hub",
-    credential: token?.from,
+    credentialSource: token?.from,
     url,
     // Only the Hub gets the token. The next page of a list can have another origin.
     headers: token !== undefined && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
+    /** @throws Failure `invalid-remote-url` */
     locate: (name: string, file: string): RemoteLocation => {
       const { dataset, revision, path } = parseHubUrl(name, file);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
-    /** Returns the paths of all files below a folder, relative to it. @throws as `requestFile` */
+    /** Returns the paths of all files below a folder, relative to it. @throws as `requestFile`, and as `locate` */
     listFiles: async (name: string, folder: string, context: RemoteContext): Promise<readonly string[]> => {
       const { dataset, revision, path } = parseHubUrl(name, folder);
       const folderPath = path.replace(/\/+$/, "");
@@ -45,6 +46,7 @@ export const openHub = async (access: RemoteAccess) => {
           paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const next = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "")?.[1];
+        // The last page has no next page, so the loop ends at its own URL.
         const target = next !== undefined && URL.canParse(next, url.href) ? new URL(next, url) : url;
         if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;
@@ -70,7 +72,7 @@ const encodePath = (path: string): string => path.split("/").map(encodeURICompon
 /** A larger file does not contain a token. */
 const maxTokenBytes = 64 * 1024;
 
-/** Returns the token and its source: the environment, or the file of the Hub's own client. */
+/** Returns the token and its source: a variable of the environment, or the path of the file of the Hub's client. */
 const findToken = async (host: Host): Promise<{ readonly value: string; readonly from: string } | undefined> => {
   const { env, platform } = host;
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {

@@ -53,7 +53,7 @@ export const listFolder = (name: string): Folder | undefined => {
   return { files: files.sort(), unreadable };
 };
 
-/** Reports folders without rollouts. `others` are the files without rollouts, `folders` has the folder of each file. */
+/** Reports folders without rollouts. @param folders the folder of each file @param others files without rollouts */
 export const reportEmptyFolders = (
   folders: ReadonlyMap<string, string>,
   { others, problems }: { readonly others: readonly string[]; readonly problems: Problems },
@@ -81,10 +81,10 @@ export const tryStat = (path: string): BigIntStats | undefined => {
   }
 };
 
-/** True if a name is a URL. This includes buckets (`s3:`, `gs:`), which get a failure of their own. */
+/** True if a name is a URL, also of a bucket (`s3:`, `gs:`), which rollcall cannot read. */
 export const isRemote = (name: string): boolean => /^(?:https?|s3|gs|hf):\/\//i.test(name);
 
-/** Returns a URL without its user and query, which can be secret. */
+/** Returns a URL without the user, query and fragment of a web URL, which can be secret. */
 export const plainUrl = (name: string): string => {
   const [, scheme = "", rest = ""] = /^([a-z0-9]+:\/\/)(.*)$/is.exec(name) ?? [];
   const path = /^https?:/i.test(scheme) ? rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "") : rest;

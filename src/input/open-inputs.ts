@@ -17,7 +17,7 @@ import { type SpoolOptions, spoolStream } from "./spool.ts";
 interface OpenOptions extends SpoolOptions {
   /** Paths and URLs. Default: standard input. */
   readonly files: readonly string[];
-  /** Default: URLs are names of files. */
+  /** Access to URLs. Without it, URLs are names of files. */
   readonly remote?: RemoteAccess | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface OpenedInputs {
   /** In the given order. */
   readonly sources: readonly Source[];
   readonly problems: Problems;
-  /** By file, the folder that contains it, if the folder was named. */
+  /** The named folder of each file that comes from a folder. */
   readonly folders: ReadonlyMap<string, string>;
   /** Empty files of folders, which are skipped. */
   readonly emptyFiles: readonly string[];
@@ -109,7 +109,7 @@ const isEndless = (device: number): boolean =>
     (name) => statSync(name, { throwIfNoEntry: false })?.rdev === device,
   );
 
-/** Opens an uncompressed file. Returns undefined for a compressed one, which is a stream. */
+/** Opens an uncompressed file. Returns undefined for a compressed file, which must be read as a stream. */
 const openFile = (name: string, { isReopened, takesContainers }: InputOptions): Source | undefined => {
   const descriptor = openSync(name, "r");
   let isInUse = false;

@@ -29,7 +29,7 @@ import { unzstd } from "./zstd.ts";
 /** Bytes that a row group may decompress to, because it is in memory together with its rows. */
 const maxRowGroupBytes = 2 ** 28;
 
-/** The rows of a row group, or the first of them. */
+/** The rows of a row group, or only its first rows. Rows of a file are numbered from 0. */
 interface RowRange {
   readonly start: number;
   readonly end: number;
@@ -73,7 +73,7 @@ export const openRows = async (
   };
   let damaged = typeof metadataOrReason === "string" ? toDefect(metadataOrReason, 0) : undefined;
   let loaded: { readonly range: RowRange; readonly rows: readonly unknown[] } | undefined;
-  /** Returns why the rows cannot be read. */
+  /** Loads rows. Returns why they cannot be read; undefined if they are loaded. */
   const loadRows = async (range: RowRange): Promise<string | undefined> => {
     if (loaded !== undefined && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
     loaded = undefined;
@@ -105,7 +105,7 @@ export const openRows = async (
       let total = 0;
       for (const range of ranges) {
         const failure = await loadRows(range);
-        // A text of the dictionary is in memory once, however many rows have it.
+        // The limit on memory is not enough, because many rows can share one text of a dictionary.
         for (const row of loaded?.rows ?? []) total += measureValue(row);
         const why = failure ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (why !== undefined) {
@@ -175,8 +175,8 @@ const readEnd = async (bytes: Bytes, wanted: number): Promise<Buffer> => {
 const minRowMemoryBytes = 200;
 
 /**
- * Returns the minimum bytes of a row group in memory: its pages, its rows, or 8 bytes for each value, because a page
- * can repeat one value.
+ * Returns the minimum bytes of a row group in memory: the maximum of its pages, its rows, and 8 bytes for each value,
+ * because a page can repeat one value.
  */
 const measureRowGroup = ({ columns, num_rows, total_byte_size }: RowGroup): number => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
@@ -240,6 +240,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: RowGroup
       checkStruct(readerOf(chunk, reader.offset));
       const header = parquetHeader(reader);
       const { data_page_header: v1, data_page_header_v2: v2, compressed_page_size: size } = header;
+      // hyparquet reads `num_values - num_nulls` values, so a negative `num_nulls` adds some.
       const count = Math.max(v1?.num_values ?? 0, (v2?.num_values ?? 0) - Math.min(0, v2?.num_nulls ?? 0));
       if (Math.max(count, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
         throw new Error(`a page of the column ${name} claims more values than its ${column.num_values}`);
@@ -286,7 +287,7 @@ const checkElement = (reader: DataReader, type: number, lists: { left: number })
   }
 };
 
-/** Reads a length, or passes a number, in the variable length of Thrift. */
+/** Reads an integer of variable length: a length, or a value to skip. */
 const readLength = (reader: DataReader): number => {
   const start = reader.offset;
   const length = readVarInt(reader) >>> 0;
@@ -294,7 +295,7 @@ const readLength = (reader: DataReader): number => {
   return length;
 };
 
-/** Bytes of the longest number of 64 bits. */
+/** Bytes of the longest encoded 64-bit integer. */
 const maxNumberBytes = 10;
 
 interface PageDecoder extends Pick<ColumnMetaData, "type" | "codec"> {
@@ -302,7 +303,7 @@ interface PageDecoder extends Pick<ColumnMetaData, "type" | "codec"> {
   readonly schemaPath: SchemaTree[];
 }
 
-/** Checks the runs of a page: those of its levels, and of its values if they are positions in a dictionary. */
+/** Checks the runs of a page: of its levels, and of values that are indexes of a dictionary, or booleans in runs. */
 const checkRuns = (
   page: Uint8Array,
   { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: PageHeader,
@@ -330,15 +331,15 @@ const checkRuns = (
   if (encoding !== "RLE" && !encoding.endsWith("_DICTIONARY")) return;
   const isCompressed = second !== undefined && second.is_compressed !== false;
   const levelBytes = lengths?.reduce((sum, length) => sum + length, 0) ?? 0;
-  const own = content.subarray(at);
-  const values = isCompressed ? decompressPage(own, size - levelBytes, codec, compressors) : own;
+  const valueBytes = content.subarray(at);
+  const values = isCompressed ? decompressPage(valueBytes, size - levelBytes, codec, compressors) : valueBytes;
   checkRunLengths(readerOf(values, isBoolean ? 4 : 1), { width: isBoolean ? 1 : (values[0] ?? 0), count });
 };
 
-/** The last run of a page can be longer than its values. */
+/** The last run of a page can be longer than the values that are left, because it is padded. */
 const maxPaddedValues = 2 ** 10;
 
-/** Walks over runs as hyparquet does. */
+/** Walks over runs as hyparquet does. @throws Error if a run claims more values than its page has */
 const checkRunLengths = (reader: DataReader, { width, count }: { width: number; count: number }): void => {
   for (let left = count; left > 0 && reader.offset < reader.view.byteLength; ) {
     const header = readVarInt(reader);
@@ -358,7 +359,7 @@ const toReason = (thrown: unknown): string => {
   return `it is cut off, damaged, or uses a Parquet feature that rollcall does not support${why}`;
 };
 
-/** Bytes of texts that are decoded at once. Few longer texts are ever needed. */
+/** Longer texts are decoded on demand (`LazyText`), because few of them are needed. */
 const maxDecodedBytes = 64;
 
 /** Removes a byte order mark. */
@@ -376,7 +377,7 @@ const readColumn = async (bytes: Bytes, start: number, length: number): Promise<
   return await readRange(bytes, { start, length });
 };
 
-/** Decompressors for the pages of one row group, within the limit. */
+/** Decompressors for the pages of one row group, up to `maxRowGroupBytes` in all. */
 const createDecompressors = (): Compressors => {
   let left = maxRowGroupBytes;
   const withLimit =

@@ -18,7 +18,7 @@ import {
 /** The records of a format, by kind of file. */
 export interface RecordKinds {
   readonly text?: "lines" | "document";
-  /** The members of an archive with these names. */
+  /** The names of members of an archive that are records. */
   readonly zip?: RegExp;
   /** The rows of a Parquet file. */
   readonly parquet?: true;
@@ -32,7 +32,7 @@ export interface RawRecord {
   readonly columns?: Columns;
   /** The file, or a part of it (`run.eval!samples/1_epoch_1.json`). */
   readonly label: string;
-  /** Line (from 1) and offset of the first byte. */
+  /** Line (from 1) and byte offset of the first byte. */
   readonly line: number;
   readonly start: number;
   /** The text that contains the record, for counting columns. Absent if the record begins its line. */
@@ -40,7 +40,7 @@ export interface RawRecord {
   readonly member?: string;
   /** True if rollcall composed the bytes, so the file has no lines and columns for them. */
   readonly isComposed?: true;
-  /** True if it is a whole file of several lines, in a format whose records are lines. */
+  /** True if the record is a whole file of several lines, in a format whose records are lines. */
   readonly isDocument?: boolean;
   /** Why the record cannot be read. Its bytes are then empty. */
   readonly wrong?: string | undefined;
@@ -55,10 +55,10 @@ export interface Records {
   batches(): AsyncGenerator<Iterable<RawRecord>, void>;
   /** Reads only the first record. Absent if `batches` is as fast. @throws as `batches` */
   readFirst?(): Promise<RawRecord | undefined>;
-  /** Reads the record at a position among all records again. */
+  /** Reads a record again, by its position among all records (from 0). Returns undefined if there is none. */
   reread(position: number): Promise<RawRecord | undefined>;
   positionOf(position: number): Pick<RawRecord, "label" | "line">;
-  /** Reads a document of the same archive. */
+  /** Reads a member of the same archive. Returns undefined if it is missing or damaged. */
   readSibling?(name: string): Buffer | undefined;
   /** The text that lines and offsets refer to. */
   readonly text?: Bytes;
@@ -174,7 +174,7 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
     const records = function* (): Generator<RawRecord, void> {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        // An element that is not JSON ends at a second root.
+        // The end of an element that is not JSON is in its second node.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
         yield { bytes, line: places.mark(start), start: base + start, label, within };
       }

@@ -42,11 +42,11 @@ export const isAllowed = (
   { insecureHttp }: Pick<RemoteContext, "insecureHttp">,
 ): boolean => protocol === "https:" || (protocol === "http:" && (insecureHttp || isLoopback(hostname)));
 
-/** True if a reply may lead from one URL to another: never from https to plain http. */
+/** True if a reply may lead from one URL to another: an allowed URL, but never from https to plain http. */
 export const isSafeTarget = (from: URL, to: URL, context: Pick<RemoteContext, "insecureHttp">): boolean =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
-/** Maximum length in UTF-16 units of an error's body that is searched for its message. */
+/** UTF-16 units after which rollcall stops to read the body of an error. */
 const maxErrorLength = 2 ** 16;
 
 /** Returns the message of an error: in XML from a bucket, in a header or JSON from the Hub. */
@@ -58,6 +58,7 @@ const readErrorMessage = async (reply: DownloadReply): Promise<string | undefine
       if (body.length > maxErrorLength) break;
     }
   } catch (thrown) {
+    // If the body breaks off, the status is still reported.
     if (!(thrown instanceof Failure) || thrown.kind !== "connection-failed") throw thrown;
   }
   const [, code] = /<Code>([^<]{1,200})<\/Code>/.exec(body) ?? [];

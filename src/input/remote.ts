@@ -45,7 +45,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   };
   const request = (location: RemoteLocation): Promise<DownloadReply> => {
     const reply = replies.get(location.name) ?? requestFile(location, context);
-    // The reader gets the error.
+    // Avoids an unhandled rejection: `readChunks` throws the error when it awaits the reply.
     reply.catch(() => undefined);
     replies.set(location.name, reply);
     return reply;
@@ -60,7 +60,7 @@ export const openRemotes = async (access: RemoteAccess) => {
       yield chunk;
     }
   };
-  /** Returns a unique name for a file. @throws Failure `invalid-remote-url` */
+  /** Returns a unique name for the file at a URL. @throws Failure `invalid-remote-url` */
   const register = async (url: string): Promise<string> => {
     const known = names.get(url);
     if (known !== undefined) return known;
@@ -88,7 +88,7 @@ export const openRemotes = async (access: RemoteAccess) => {
         files.push(await register(`${url}${path}`));
       return files;
     },
-    /** Opens a file by its name. The stream throws as `requestFile`. */
+    /** Opens a file by the name from `register`. The stream throws as `requestFile`. */
     open: (name: string): Readable => {
       const order = [...locations.values()];
       const position = order.findIndex((location) => location.name === name);
@@ -109,10 +109,10 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
   for (const secret of [url.password, ...findSecrets(url)]) access.hide(secret);
   if (`${url.username}${url.password}` !== "") throw invalidRemoteUrl(name, "user");
   if (!isAllowed(url, access)) throw invalidRemoteUrl(name, "http");
-  return { name, store: "web", credential: undefined, url, headers: [] };
+  return { name, store: "web", credentialSource: undefined, url, headers: [] };
 };
 
-/** Parameters of signed URLs. Other values are secret if they are long and not a path. */
+/** Names of secret parameters of URLs. Values of other parameters are secret if they are long, without `.` and `/`. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 

@@ -51,7 +51,7 @@ const findKind = (head: Uint8Array): FileKind | undefined => {
   return kinds.find(({ bytes, at = 0 }) => text.startsWith(bytes, at));
 };
 
-/** Returns the container that begins with these bytes; undefined if it is text. */
+/** Returns the container that begins with these bytes; undefined for any other file. */
 export const findContainer = (head: Uint8Array): Container | undefined => findKind(head)?.container;
 
 const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { encoding });
@@ -82,7 +82,7 @@ const byteOrderMark = "\xef\xbb\xbf";
 
 const csv = "CSV";
 
-/** Every value of CSV is a string, so the path of the reward is required. */
+/** Returns the advice for CSV, whose values are strings. Only `--reward-from` accepts a string as the reward. */
 const csvAdvice = (text: string, name: string): string => {
   const [header = ""] = text.split("\n");
   const columnOf = (names: RegExp): string => names.exec(header)?.[0] ?? "<column>";

@@ -13,7 +13,7 @@ export interface Bytes {
   /** Reads from `at` until `into` is full or the bytes end. Returns the number of bytes. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
-  /** The last computed column: UTF-16 units between the start of a line and an offset. */
+  /** Cache of `countUnitsBefore`: the UTF-16 units between the start of a line and the offset `at`. */
   lastColumn?: { readonly line: number; readonly at: number; readonly units: number };
 }
 
@@ -28,7 +28,7 @@ export interface Source {
   /** As given; `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** True if the file may have been rewritten since the last call. Growing does not count. Absent if it is fixed. */
+  /** True if the file may have been rewritten, not only extended, since the last call. Absent if it cannot change. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
@@ -49,13 +49,13 @@ export interface Origin {
   isBroken(line: number): boolean;
   /** Returns the file and line of the first record of a line's group. */
   positionOf(line: number): FileLine;
-  /** Returns the digest of the records of a line's group, or of some of its trajectories, for the ledger. */
+  /** Returns the digest of a line's group for the ledger. @param kept indexes of trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
   /** Returns the location in a record of the value at a path of a line's group. */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   /** Returns the records of a line's group, without line ends. */
   recordsOf(line: number): Promise<readonly Buffer[]>;
-  /** The text of a file that `locationOf` names. */
+  /** Returns the text of a file that `locationOf` names; undefined if it has no lines. */
   textOf(file: string): Bytes | undefined;
 }
 
@@ -76,7 +76,7 @@ export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): read
   origin?.files ?? [name];
 
 /**
- * Returns the mode for a file that is written from sources: whoever can read all of them can read it.
+ * Returns the mode for a file that is written from sources: only users who can read all sources can read the file.
  * @param otherMode the mode of pipes, standard input and URLs
  */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
@@ -85,7 +85,7 @@ export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[]
     return mode & (0o600 | (facts?.isFile() === true ? facts.mode : otherMode));
   }, 0o666);
 
-/** Returns the file and line of a line, before a conversion. */
+/** Returns the file and line of a source's line; for a converted line, those that it was converted from. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
 

@@ -13,10 +13,10 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** Maximum bytes of a spool in memory. It replaces a file, because `check` needs no writable folder. */
+/** Maximum bytes of a spool in memory, with which `check` works without a writable folder. */
 const maxMemoryBytes = 2 ** 30;
 
-/** Compressed data may decompress to 64 MiB, or to 1,000 times its size, because similar lines compress well. */
+/** Data may decompress to 64 MiB; large data to 1,000 times its size, because similar lines compress well. */
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 

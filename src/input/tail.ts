@@ -5,7 +5,7 @@ import { newline } from "../json/walk.ts";
 import { sniffedBytes } from "./sniff.ts";
 import { descriptorBytes, readHead, readRange, type Source } from "./source.ts";
 
-/** Bytes per read for the last line end. */
+/** Bytes per read in the search for the last line end. */
 const searchBytes = 2 ** 16;
 
 /** Bytes per checksum. Some of these segments are read again after each change of the file. */
@@ -30,7 +30,7 @@ export class Tail {
   /** Offset after the last taken line, and the checksums of the segments before it. */
   #position = 0;
   readonly #checksums: number[] = [];
-  /** The last compared segment, other than the first and the last of the file. */
+  /** The index of the segment that was compared in turn at the last comparison. */
   #lastCompared = 0;
   /** Size and times at the last comparison. */
   #stats = "";
@@ -54,7 +54,7 @@ export class Tail {
         read: (into, at) => (this.#wasRewritten ? 0 : this.#bytes.read(into, at)),
         close: async () => await file.close(),
       },
-      // A rewritten file is not sent.
+      // A file that is known to be rewritten reads as empty, so nothing of it can be sent.
       touched: async () => !this.#wasRewritten && !(await this.#isUnchanged()),
     };
   }
@@ -96,6 +96,7 @@ export class Tail {
     return Math.max(0, (await this.#file.stat()).size - this.#position);
   }
 
+  /** Adds the next lines to the checksums, and advances over them. */
   take(lines: Uint8Array): void {
     for (let from = 0; from < lines.length; ) {
       const piece = lines.subarray(from, from + segmentBytes - (this.#position % segmentBytes));
@@ -129,7 +130,7 @@ export class Tail {
     return ino === this.#identity.ino && dev === this.#identity.dev;
   }
 
-  /** Compares three segments after each change of the file: the first, the last, and another one in turn. */
+  /** Compares three segments if size or times of the file changed: the first, the last, and another segment in turn. */
   async #isUnchanged(): Promise<boolean> {
     const { size, mtimeNs, ctimeNs } = await this.#file.stat({ bigint: true });
     if (size < this.#position) return false;

@@ -92,16 +92,16 @@ class ZipReader extends RandomAccessReader {
     offset: number,
     length: number,
     at: number,
-    done: (error: Error | null, read?: number) => void,
+    done: (error: Error | null, bytesRead?: number) => void,
   ): void {
-    let read = 0;
+    let bytesRead = 0;
     try {
-      read = this.#bytes.read(into.subarray(offset, offset + length), at);
+      bytesRead = this.#bytes.read(into.subarray(offset, offset + length), at);
     } catch (thrown) {
       done(thrown instanceof Error ? thrown : new Error());
       return;
     }
-    done(null, read);
+    done(null, bytesRead);
   }
 }
 

@@ -4,10 +4,10 @@ import { Decompress } from "fzstd";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
-/** The content is larger than allowed. */
+/** The content, or the window to decompress it, is larger than allowed. */
 export class ContentTooLarge extends Error {}
 
-/** Bytes of the largest window, as in zstd's own decoder. */
+/** Bytes of the largest window, as by default in zstd's decoder. */
 const maxWindow = 2 ** 27;
 
 /** Decompresses frames to at most `length` bytes. @throws ContentTooLarge; another Error if the data is damaged */
@@ -64,7 +64,7 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
 
 /** Returns undefined if this Node has no decoder. */
 const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
-  // Missing in the types of the oldest supported Node.
+  // The types of the oldest supported Node lack it. It refuses a maximum of 0, and `take` reports an extra byte.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;
