@@ -1,4 +1,4 @@
-/** ART's Parquet, version 2: one trajectory per row, with its JSON and that of its group, and columns for queries. */
+/** ART's Parquet, version 2: one trajectory per row, with JSON of it and of its group, and columns for queries. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
@@ -120,15 +120,15 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
   if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is not an integer", index);
   const trajectory = requireObject(text ?? row.require("trajectory_json"));
   refuseExchanges(trajectory);
-  const own = trajectory.get("reward");
+  const recorded = trajectory.get("reward");
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
-  const { reward, identity } = findReward(run, { record: trajectory, ids, own: () => own });
+  const { reward, identity } = findReward(run, { record: trajectory, ids, own: () => recorded });
   repeatColumns(run, row, group, trajectory);
   return {
     index: index.number,
     identity,
     identityValues: [group, trajectory],
-    trajectory: completeTrajectory(trajectory, reward === own ? {} : { reward }),
+    trajectory: completeTrajectory(trajectory, reward === recorded ? {} : { reward }),
   };
 };
 

@@ -17,14 +17,14 @@ const idsOf = (value: Value): readonly string[] =>
     return id === undefined ? [] : `${key} ${id}`;
   });
 
-/** Returns the path of the file that continues a document. */
+/** Returns the path of the file that continues a document; undefined if there is none. */
 export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
 
 /** Returns the documents of subagents within a document. */
 export const listEmbedded = (document: Value): readonly Value[] =>
   document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
-/** Returns the documents of subagents that steps refer to, in other files. */
+/** Returns the references of steps to documents of subagents, except embedded documents. */
 export const listSubagents = (document: Value): readonly Reference[] => {
   const embedded = new Set(listEmbedded(document).map((subagent) => idsOf(subagent)[0]));
   return document
@@ -53,14 +53,14 @@ export const openLinks = (run: FormatRun) => {
   /** The first document that refers to each file. */
   let owners: Map<string, string> | undefined;
 
-  /** Returns the files that a reference can mean: by its path, or by an id of one file in its folder or below. */
+  /** Returns the files that a reference can mean: by its path, or by an id that one file in the folder or below has. */
   const filesOf = ({ path, ids }: Reference, from: string): readonly string[] => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
     const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
     const files = path === undefined ? [] : [join(folder, toLocalPath(path))];
     for (const id of ids) {
-      // In newer documents, all documents of a run have the same session.
+      // In newer versions, all documents of a run have the same `session_id`.
       if (id.startsWith("session_id") && documents.get(fromFile)?.ids.includes(id)) continue;
       const matches = filesById.get(id)?.filter(isBelow) ?? [];
       if (matches.length === 1) files.push(...matches);
@@ -87,7 +87,7 @@ export const openLinks = (run: FormatRun) => {
       documents.set(file, { ids, references: listReferences(value) });
     },
 
-    /** True if another document refers to a file, which is then a part of it. @throws ConversionError if circular */
+    /** True if a file is part of another document, which refers to it. @throws ConversionError if circular */
     isPart({ file, value }: LocatedDocument): boolean {
       owners ??= findOwners();
       const seen = new Set<string>();

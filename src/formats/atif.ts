@@ -80,14 +80,14 @@ export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links)
   };
 };
 
-const newestVersion = 7;
+const newestMinor = 7;
 
 const requireVersion = (run: FormatRun, document: Value): void => {
   const version = document.get("schema_version");
   const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
   if (major !== "1")
     throw new ConversionError("schema_version is not between ATIF-v1.0 and ATIF-v1.7", version ?? document);
-  if (Number(minor) > newestVersion) run.note(`left out new fields of ${version?.text}, which is newer than ATIF-v1.7`);
+  if (Number(minor) > newestMinor) run.note(`left out new fields of ${version?.text}, which is newer than ATIF-v1.7`);
 };
 
 const readStartTime = (document: Value): Value | undefined => {
@@ -124,7 +124,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
     return parts;
   };
-  /** Returns the steps of a continuation without copies: marked steps or, without marks, the first equal steps. */
+  /** Returns a continuation's steps without copies: marked steps or, without marks, the first steps that are equal. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
@@ -136,7 +136,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
       return !isCopied;
     });
   };
-  /** Converts the parts of a trajectory to one history, or to one each. @throws ConversionError */
+  /** Converts the parts of a trajectory to one history, or each part to a history. @throws ConversionError */
   const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
     const partsModel = modelOf(first) ?? model;
@@ -184,7 +184,7 @@ const stepsOf = (document: Value): readonly Value[] => {
 const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
 
 /**
- * Returns the message of a step; nothing if it has only results.
+ * Returns the message or choice of a step; nothing if the step has only results.
  * @param isSampled true if the trained model wrote the agent's steps. Otherwise, they become plain messages.
  * @throws ConversionError
  */

@@ -1,4 +1,4 @@
-/** Rows of chat messages: OpenAI's, TRL's and ShareGPT's, and decoded ones of OpenRLHF, verl, SkyRL and NeMo RL. */
+/** Rows of chat messages: OpenAI's, TRL's and ShareGPT's, and decoded rows of OpenRLHF, verl, SkyRL and NeMo RL. */
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
 import type { Path } from "../check/rules/positions.ts";
@@ -32,9 +32,9 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   /** Returns the values that rows with the same prompt have in common. */
   readPrompt(row: Value): readonly Value[];
   readTurns(run: FormatRun, row: Value): readonly OutputJson[];
-  /** Reads the reward if it is not just a number. */
+  /** Reads the reward if it is more than the number or boolean at `reward`. */
   readReward?(run: FormatRun, row: Value): OutputJson | undefined;
-  /** Returns the rollouts of a row that is a group; undefined if it is a rollout. */
+  /** Returns the rollouts of a row that is a group; undefined if the row is a rollout. */
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
@@ -78,14 +78,14 @@ const groupKeyOf = (row: Value): string | undefined => {
   return undefined;
 };
 
-/** At another step, another policy answered the same prompt. */
+/** Returns the step, which is part of the group key, because policies of two steps can answer one prompt. */
 const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
 
 /** A digest that does not depend on the spelling of the values. */
 const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
-/** The members of a trajectory that do not depend on its turns. @param completionMembers those of a completion */
+/** The members of a trajectory that do not depend on its turns. @param completionMembers metadata of a completion */
 const valuesOf = (row: Value, { usedKeys, hasTools }: ChatRows, completionMembers: Members = []) => {
   const top = row.members().filter(([key]) => !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
@@ -100,7 +100,7 @@ const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => bo
   return messages.slice(0, first < 0 ? undefined : first);
 };
 
-/** Keys of rows with messages in other formats. */
+/** Keys that rows of other formats have in addition to messages. */
 const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
@@ -165,7 +165,7 @@ const trlRows: ChatRows = {
 
 export const trl = chatRows(trlRows);
 
-/** Converts a row that is a group. Lists of as many values as completions have one value for each. */
+/** Converts a row that is a group. A list with as many values as completions has one value for each completion. */
 const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
   if (labels !== undefined) {
@@ -232,7 +232,7 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
     const knownRole = roles.get(from.text ?? "");
     if (knownRole === undefined) throw new ConversionError(`from is not one of ${[...roles.keys()].join(", ")}`, from);
     const id = knownRole === "tool" ? open.shift() : undefined;
-    // Without an open call, the call is a part of a text.
+    // Without an open call, the call was written in the text of a turn.
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted results of calls within texts to messages of the user");
     if (from.text === "function_call") {

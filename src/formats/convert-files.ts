@@ -37,7 +37,8 @@ interface BrokenRecord {
 }
 
 /**
- * Converts files of a format, one after the other. Returns the source of their groups.
+ * Converts files of a format, one after the other. Returns the groups, their source, and the number of records that are
+ * not JSON and whose group is unknown.
  * @throws Failure `spool-failed`; the signal's reason; errors of reading
  */
 export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: Run) => {
@@ -48,7 +49,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host));
   const { groups } = lines;
-  /** Groups of records whose group is unknown, each with the keys of the record; undefined if it is not JSON. */
+  /** Groups of records whose group is unknown, with the keys of each record; undefined if the record is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   /** Keys of the first record that was converted. */
   let knownKeys: readonly string[] = [];
@@ -76,7 +77,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const value = lenient ?? (completeStart && Value.parse(completeStart));
     let wrong = fault?.fault === "end" ? "it is cut off" : raw.wrong;
     if (fault !== undefined && lenient !== undefined) {
-      const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + 9)) ?? [];
+      const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + "-Infinity".length)) ?? [];
       wrong = `${word} is not JSON`;
     }
     const rollouts = value && convertRecord(converter, toSourceRecord(value, raw, at));

@@ -19,7 +19,7 @@ export interface ConversionOptions extends FormatOptions {
 export interface Conversion {
   /** Each format of the inputs, with the number of its files. */
   readonly formats: readonly { readonly format: Format; readonly files: number }[];
-  /** The path of rewards, or the option that names their file; undefined if they are those of the format. */
+  /** The path of rewards, or the option that names their file; undefined if the format determines the rewards. */
   readonly rewardFrom: string | undefined;
   /** Notes for the user, each with its number of rollouts or values. */
   readonly notes: ReadonlyMap<string, number>;
@@ -39,7 +39,7 @@ export interface ConvertedInputs {
   readonly sources: readonly Source[];
   /** Undefined if nothing was converted. */
   readonly conversion?: Conversion | undefined;
-  /** Files of folders without rollouts, which were skipped. */
+  /** Files without rollouts in folders, which were skipped. */
   readonly others: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export const convertInputs = async (
   reportEmptyFolders(folders, { others, problems: inputs.problems });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  // A remote file can be a document next to another, so unused files stay open, too.
+  // A remote file can be a document next to another file, so unused files stay open, too.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
@@ -89,7 +89,7 @@ export const convertInputs = async (
     for (const group of newGroups) groups.push(group);
     unreadableRecords += unreadable;
   }
-  // Only a note, because the file of rewards may be that of several runs.
+  // Only a note, because the file can have the rewards of several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewards.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;

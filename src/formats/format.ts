@@ -23,29 +23,29 @@ export interface SourceRecord {
   /** Its position among the records of the file, from 0. */
   readonly position: number;
   readonly member?: string | undefined;
-  /** The key of its group, as soon as the format knows it. An error breaks that group. */
+  /** The key of its group, as soon as the format knows the key. An error breaks the group. */
   group?: string;
 }
 
 /** A converted part of a record: a trajectory or an exception of a group, or members of the group itself. */
 export interface Rollout {
-  /** Key of its group in the file, or in the run if its groups can be in several files. Default: that of the record. */
+  /** Key of its group in the file, or in the run if the format `hasGroupsAcrossFiles`. Default: as the record. */
   readonly group?: string | undefined;
   /** The part of the record whose bytes are part of the dedup key. Default: the record. */
   readonly part?: Value | undefined;
-  /** Other documents that it consists of. Their bytes are part of the dedup key, their values of the receipt. */
+  /** Other documents that it consists of. The dedup key includes their bytes, and the receipt counts their values. */
   readonly documents?: readonly Value[] | undefined;
-  /** Replaces `part` and `documents` in the dedup key if others repeat these values. */
+  /** Values whose bytes the dedup key includes, instead of `part` and `documents`. */
   readonly identityValues?: readonly Value[] | undefined;
   /** Another part of the dedup key, such as a reward from another file. */
   readonly identity?: string | undefined;
-  /** Its position among the trajectories of its group, if the record has it. */
+  /** Its index among the trajectories of its group, from 0, if it is recorded. */
   readonly index?: number | undefined;
   readonly trajectory?: OutputJson | undefined;
   readonly exception?: OutputJson | undefined;
   /** Why it cannot be converted. */
   readonly error?: ConversionError | undefined;
-  /** Members of the group next to its trajectories. Those of the first rollout count. */
+  /** Members of the group next to its trajectories. Only the members of the group's first rollout count. */
   readonly members?: readonly (readonly [key: string, value: OutputJson])[] | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface RecordFault extends Pick<SourceRecord, "file" | "position"> {
 export interface FormatRun {
   readonly options: FormatOptions;
   readonly files: readonly string[];
-  /** Reads a document by its path from a file, or in the same archive; undefined if there is none. */
+  /** Reads a document by its path from the record's file, or in the record's archive; undefined if there is none. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, name: string): Value | undefined;
   /** Counts a note for the user. */
   note(text: string): void;
@@ -76,14 +76,14 @@ export interface Converter {
   /** Reads each record before the first is converted, if records refer to each other. */
   preview?(record: SourceRecord): void;
   /**
-   * Returns the rollouts of a record; undefined if the receipt does not count its values, because it is a part of
-   * another record, or describes the run.
+   * Returns the rollouts of a record, none if it is not a rollout; undefined if the receipt does not count its values,
+   * because the record is a part of another record, or describes the run.
    * @throws ConversionError
    */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
-  /** Returns the faults of records that appear only when all records are known. */
+  /** Returns the faults that can be found only when all records are known. */
   findFaults?(): readonly RecordFault[];
-  /** Returns the group of a member that cannot be read, if its name contains it. */
+  /** Returns the group of a member that cannot be read, if the member's name contains the group. */
   groupOfMember?(member: string): string | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface Format {
   readonly title: string;
   /** The origins of groups, rewards and sampled turns, as texts. */
   readonly keys: { readonly group: string; readonly reward: string; readonly sampled: string };
-  /** The records of each kind of file. A kind that is missing cannot have the format. */
+  /** The records of each kind of file. A file of a missing kind cannot have the format. */
   readonly records: RecordKinds;
   /** Columns that suffice without a receipt. Default: all. */
   readonly columns?: readonly string[] | undefined;
@@ -101,20 +101,20 @@ export interface Format {
   readonly jsonColumns?: readonly string[];
   /** Names of its files: such a file has the format even if it cannot be recognized. */
   readonly filePattern?: RegExp | undefined;
-  /** Folders next to a file whose files are parts of it, and not inputs. */
+  /** Folders next to a file. The files in these folders are parts of that file, and not inputs. */
   readonly partFolders?: readonly string[];
   readonly hasGroupsAcrossFiles?: boolean;
   /** Names of files that are read after the others. */
   readonly lastFilePattern?: RegExp;
   /** True if its JSON can contain NaN and Infinity. Each is read as an empty object. */
   readonly hasNonFinite?: boolean;
-  /** True if it lacks a part of the messages or tokens. */
+  /** True if its files lack some of the messages or tokens. */
   readonly isLossy?: boolean;
   /** True if a file has the format, by its first record. */
   recognizes(first: SourceRecord): boolean;
   open(run: FormatRun): Converter;
   /**
-   * Reasons why values are left out, each with paths that blanks separate; positions are `[]`. A path includes all
+   * Reasons why values are left out, each with paths that blanks separate; indexes are `[]`. A path includes all
    * below it, except what a longer path includes.
    */
   readonly leftOutReasons?: readonly (readonly [reason: string, paths: string])[];

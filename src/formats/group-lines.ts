@@ -19,20 +19,21 @@ export interface ConvertedFile {
 export interface RolloutPosition {
   readonly file: ConvertedFile;
   readonly record: number;
-  /** Its position in the record; -1 if that could not be converted. */
+  /** Its index among the rollouts of the record; -1 if it could not be converted. */
   readonly position: number;
 }
 
 /** A rollout of a group, with the range of its text. */
 export interface WrittenRollout extends RolloutPosition {
+  /** Byte offset in the spool. */
   readonly start: number;
   /** In bytes; 0 unless it is a trajectory. */
   readonly length: number;
-  /** Its part of the record. Default: all of it. */
+  /** Its part of the record; undefined for the whole record. */
   readonly span: Span | undefined;
   /** Digests of its values, and the other part of its dedup key. */
   readonly digest: string;
-  /** Its position in the group, if the record has it. */
+  /** `Rollout.index`. */
   readonly index: number | undefined;
 }
 
@@ -42,7 +43,7 @@ export interface ConvertedGroup {
   /** True if a part of it could not be converted. */
   isBroken: boolean;
   trajectories: number;
-  /** JSON of its exceptions, and of its own members. */
+  /** JSON of its exceptions, and of the other members next to its trajectories. */
   exceptions: string;
   members: string;
 }
@@ -90,6 +91,7 @@ export const openGroupLines = (spool: Spool) => {
     for (const rollout of group.isBroken ? [] : group.rollouts) {
       if (rollout.length > 0) trajectories.push((await readRange(texts, rollout)).toString("latin1"));
     }
+    // The line of a broken group is not JSON, so the group is invalid. Its problems are already reported.
     pending += group.isBroken ? "!\n" : `${lineStart}${trajectories.join(",")}${lineEnd(group)}`;
   };
 
@@ -128,7 +130,7 @@ export const openGroupLines = (spool: Spool) => {
     isFull,
     flush: async (): Promise<void> => await flushTo(spool),
 
-    /** Returns all lines. */
+    /** Returns all lines, one for each group. */
     async end(host: Host): Promise<Bytes> {
       if (open !== undefined) pending += lineEnd(open);
       await flushTo(spool);

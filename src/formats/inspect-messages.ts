@@ -27,13 +27,13 @@ export const readMessages = (
 
 const idOf = (message: Value | undefined): string | undefined => message?.textAt("id");
 
-/** Returns the calls of models, also within tools and subtasks. */
+/** Returns the events of calls of models, also within events of tools and subtasks. */
 const modelEvents = (events: Value | undefined): readonly Value[] =>
   (events?.items() ?? []).flatMap((event) =>
     event.textAt("event") === "model" ? [event] : modelEvents(event.get("events")),
   );
 
-/** Finds the sampled choice of a message: by its id, or by its content if it has none. */
+/** Finds the sampled choice of a message: by the message's id, or by its content if it has no id. */
 const openOutputs = ({ find }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const byId = new Map<string, Value>();
   const byContent = new Map<string, Value>();
@@ -76,7 +76,7 @@ const finishOf = (stop: Value | undefined): OutputJson | undefined => {
   return ["max_tokens", "model_length", "length"].includes(text) ? literal("length", stop) : undefined;
 };
 
-/** Completes logprobs by the members that the interface requires. */
+/** Adds the members that the interface requires to logprobs. Returns undefined if there are none. */
 const logprobsIn = (output: Value | undefined): OutputJson | undefined => {
   const content = output?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;

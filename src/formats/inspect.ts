@@ -1,4 +1,4 @@
-/** Logs of Inspect: a sample is a rollout, its epochs are a group. Samples are in an archive, or in one document. */
+/** Logs of Inspect. A sample is a rollout, and its epochs are a group. Samples are in an archive or in one document. */
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
 import { literal, type Member, type OutputJson } from "./output-json.ts";

@@ -3,7 +3,7 @@ import type { FormatRun } from "./format.ts";
 import { listUnlessEmpty, type OutputJson, objectFrom, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
-/** Returns a choice, the first of its response, because no other is recorded. */
+/** Returns a choice with index 0, because no other choice of its response is recorded. */
 export const choice = (message: OutputJson, finish: OutputJson, logprobs?: OutputJson): OutputJson => ({
   finish_reason: finish,
   index: 0,
@@ -74,7 +74,7 @@ export const toChatMessage = (message: Value, isSampled: boolean): OutputJson =>
   return calls === undefined && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
 };
 
-/** Returns the calls of a message: its own list if they are complete; undefined if it has none. */
+/** Returns the calls of a message: the recorded list if they are complete; undefined if the message has none. */
 export const toToolCalls = (message: Value): OutputJson | undefined => {
   const items = message.items("tool_calls");
   const calls = items.map((call) => toToolCall(call));
@@ -83,7 +83,7 @@ export const toToolCalls = (message: Value): OutputJson | undefined => {
     : listUnlessEmpty(calls);
 };
 
-/** The JSON in a string; any other value unchanged. */
+/** Returns the JSON in a string; any other value, or a string without JSON, unchanged. */
 export const unwrapJson = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
 /**
@@ -134,9 +134,9 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
 };
 
 /**
- * Converts logprobs with token ids to those of a choice, and keeps their digits. Trainers read the id in
+ * Converts logprobs with token ids to the logprobs of a choice, and keeps their digits. Trainers read the id in
  * `token_id:<n>`.
- * @throws ConversionError if an id is missing, or a value is not a number
+ * @throws ConversionError if the numbers of logprobs and ids differ, or a value is not a number
  */
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): OutputJson => {
   const values = logprobs.items();

@@ -26,7 +26,7 @@ export const miniSweAgent: Format = {
   ],
 };
 
-/** A command that the prompts of all versions contain. */
+/** The prompts of each version contain one of these commands. */
 const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
 
 /** Messages at the start that can be prompts. */

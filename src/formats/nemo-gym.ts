@@ -31,7 +31,7 @@ export const nemoGym: Format = {
 };
 
 const openRows = (run: FormatRun): Converter => {
-  /** The positions at which each rollout succeeded, or failed first. */
+  /** The position at which each rollout succeeded or, if it did not succeed, first failed. */
   const firstResults = new Map<string, string>();
   return {
     convert: (record) => {

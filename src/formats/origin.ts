@@ -49,7 +49,7 @@ export const openFiles = async (
   return files;
 };
 
-/** Parses a record; undefined if it is not JSON. The bytes of a row are composed only if `jsonColumns` needs them. */
+/** Parses a record; undefined if it is not JSON. Long texts of `jsonColumns` are not copied into the JSON of a row. */
 export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: RawRecord): Value | undefined => {
   if (raw.wrong !== undefined) return undefined;
   if (raw.columns !== undefined && jsonColumns !== undefined) {

@@ -1,4 +1,4 @@
-/** Converted JSON: values as they were written, texts and numbers of rollcall's own, and objects and lists of both. */
+/** Converted JSON: values as they were written, texts and numbers that rollcall adds, and objects and lists of both. */
 import type { Path } from "../check/rules/positions.ts";
 import { Value } from "./value.ts";
 
@@ -16,7 +16,7 @@ class JsonLiteral {
 /** A member of an object; absent if its value is undefined. */
 export type Member = readonly [key: string, value: OutputJson | undefined];
 
-/** An object with keys of a record, in their order. A JavaScript object sorts keys that are numbers. */
+/** An object with keys of a record, in their order. A plain object would put keys that are integers first. */
 class RecordObject {
   readonly members: readonly Member[];
 
@@ -46,7 +46,7 @@ export const literal = (data: unknown, ...sources: readonly (Value | undefined)[
 
 export const rawLiteral = (json: string, sources: readonly Value[]): OutputJson => new JsonLiteral(json, sources);
 
-/** A string that contains a value as JSON, such as the arguments of a call. */
+/** Returns a text unchanged, and any other value as JSON in a string, such as the arguments of a call. */
 export const toText = (value: Value): OutputJson => (value.isText ? value : literal(unindentJson(value.raw), value));
 
 /** Writes indented JSON on one line, as Python's `json.dumps` does. No string of JSON contains a line end. */
@@ -69,7 +69,7 @@ export const listUnlessEmpty = (values: readonly OutputJson[]): OutputJson | und
 
 const isList = (json: OutputJson): json is readonly OutputJson[] => Array.isArray(json);
 
-/** Returns the members of an object, or the elements of a list by position; none of other JSON. */
+/** Returns the members of an object, or the elements of a list by index (from 0); none of other JSON. */
 export const childrenOf = (json: OutputJson): readonly (readonly [key: string | number, child: OutputJson])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
@@ -80,7 +80,7 @@ export const childrenOf = (json: OutputJson): readonly (readonly [key: string | 
 /** Returns the values of the record that a literal represents. */
 export const sourcesOf = (json: OutputJson): readonly Value[] => (json instanceof JsonLiteral ? json.sources : []);
 
-/** Returns the value of the record at a path of converted JSON, and the rest of the path; undefined if it has none. */
+/** Returns the record's value at a path of converted JSON, and the rest of the path; undefined if there is none. */
 export const findSource = (
   json: OutputJson,
   path: Path,
@@ -100,7 +100,7 @@ export const findSource = (
   return undefined;
 };
 
-/** Converts to JSON on one line, with one character for each byte. */
+/** Converts to JSON on one line, with one character for each byte of its UTF-8. */
 export const toLine = (json: OutputJson): string => compose(json).replaceAll("\n", " ");
 
 const compose = (json: OutputJson): string => {

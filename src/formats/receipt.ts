@@ -9,7 +9,7 @@ interface Outcome {
   readonly text: string;
 }
 
-/** The number of values of a file with the same path, without positions (`completion[].content`), and outcome. */
+/** The number of values of a file with the same outcome and path. Paths have no indexes (`completion[].content`). */
 interface ValueCount extends Pick<Outcome, "text"> {
   readonly file: string;
   readonly path: string;
@@ -58,9 +58,9 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
     changed: new Map<string, ValueCount>(),
     carried: new Map<string, ValueCount>(),
   };
-  /** Outcomes of values of the next record, by their ids. The first counts. */
+  /** The first outcome of each value of the next record, by the ids of the values. */
   const outcomes = new Map<number, Outcome>();
-  /** Counted documents next to records, because several records can share one. */
+  /** Counted documents next to records. Several records can share a document. */
   const documents = new Set<string>();
 
   const setOutcome = ({ id }: Value, outcome: Outcome): void => {
@@ -81,7 +81,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
 
   return {
     records,
-    /** Sets the reason for a part of the next record. */
+    /** Sets the reason why a value of the next record is left out. */
     leaveOut,
     /** Sets the target of a value of the next record that is written by another value. */
     repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
@@ -141,7 +141,7 @@ const sortCounts = (counts: ReadonlyMap<string, ValueCount>): readonly ValueCoun
 const sumCounts = (counts: readonly { readonly count: number }[]): number =>
   counts.reduce((sum, { count }) => sum + count, 0);
 
-/** Appends to a path without positions: `completion[].content`. */
+/** Appends to a path without indexes: `completion[].content`. */
 const joinPath = (path: string, key: string | number): string => {
   if (typeof key === "number") return `${path}[]`;
   return path === "" ? key : `${path}.${key}`;

@@ -24,9 +24,9 @@ import { Value } from "./value.ts";
 interface RecognizedInput {
   readonly source: Source;
   readonly formats: readonly Format[];
-  /** The facts for an error if it has no format. */
+  /** The facts for the error if the file has no format. */
   readonly rejection?: RuleData<"not-json"> | undefined;
-  /** Its kind if nothing can be read, so that its format is unknown. */
+  /** The kind of a file of which nothing can be read, so that its format is unknown. */
   readonly damagedKind?: "text" | Container | undefined;
 }
 
@@ -41,7 +41,7 @@ export const ownFormat: Format = {
 };
 
 /**
- * Returns the inputs by format, and the files of folders without a format. Reports the other inputs. Inputs are read
+ * Returns the inputs by format, and files of folders that have no format. Reports the other inputs. Inputs are read
  * one by one, because a document is in memory until it is recognized.
  * @param options `from` is the name of a format, or `auto`
  */
@@ -88,7 +88,7 @@ const recognizeInput = async (
   }
   const candidates = given === undefined ? await loadFormats() : [given];
   const { formats, unreadable } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
-  // A file in rollcall's format does not have another one.
+  // A file in rollcall's format does not have the given format.
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
   const kind = `${data?.kind} that cannot be read (${unreadable})`;
   const broken = data && unreadable !== undefined ? { kind, instead: "write or copy the file again" } : data;
@@ -99,8 +99,8 @@ const recognizeInput = async (
 const hasName = ({ filePattern }: Format, { name }: Source): boolean => filePattern?.test(name) === true;
 
 /**
- * Adds a format to unreadable files, and to files with the names of a format. It must be the only format of the other
- * files that fits.
+ * Adds a format to unreadable files, and to unrecognized files whose names fit. Only formats of recognized files count,
+ * and only one of them may fit.
  */
 const addFormatsByName = (
   inputs: readonly RecognizedInput[],
@@ -133,7 +133,7 @@ const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput
 
 /**
  * Returns the formats that recognize one of the first records of a text, or the first readable record of a container.
- * Without one, returns the only format that the file can have. `unreadable` is the reason if nothing can be read.
+ * If none does, returns the only format that the file can have. `unreadable` is the reason if nothing can be read.
  */
 const matchFormats = async (
   source: Source,
@@ -178,14 +178,14 @@ const matchFormats = async (
 const noJson = "it contains no JSON";
 
 interface FirstRecord extends RawRecord {
-  /** Undefined if it is both a line and a document. */
+  /** Undefined if the record can be a line and a document. */
   readonly kind?: "lines" | "document";
   readonly value?: Value;
 }
 
 const maxFirstLines = 20;
 
-/** Returns records that may be the first: lines that are objects, and the whole file. */
+/** Yields records that may be the first: lines that are objects, and the whole file. */
 async function* readFirstRecords(source: Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
   const isList = /^[\s\ufeff]*\[/.test(readHead(bytes, sniffedBytes).toString("utf8"));
@@ -193,6 +193,7 @@ async function* readFirstRecords(source: Source, maxUnpackedBytes: number): Asyn
   let hasLines = false;
   for await (const raw of readRawRecords(source, { text: "lines" }, maxUnpackedBytes)) {
     const value = Value.parsePython(Buffer.from(raw.bytes));
+    // A line end has up to two bytes.
     const isWhole = raw.isDocument === true || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
     if (value?.isObject === true || (value !== undefined && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
@@ -208,7 +209,7 @@ async function* readFirstRecords(source: Source, maxUnpackedBytes: number): Asyn
   }
 }
 
-/** Returns the records of a source, which stays open. */
+/** Yields the first record if that is faster to read, otherwise all records. The source stays open. */
 async function* readRawRecords(
   source: Source,
   records: RecordKinds,

@@ -52,7 +52,7 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
       end();
       parts.push(item);
     } else if (["message", "reasoning", "function_call"].includes(type)) {
-      // Reasoning before a second message belongs to its turn.
+      // Reasoning before a second message belongs to the turn of that message.
       if (type === "message" && turn.some(isMessage)) {
         end(turn.length - 1 - turn.findLastIndex((part) => !isReasoning(part)));
       }
@@ -98,7 +98,7 @@ const reasoningIn = (item: Value): readonly Value[] => {
 const callOf = (call: Value): OutputJson =>
   buildCall(call.require("call_id"), call.require("name"), toArguments(call.require("arguments")));
 
-/** Returns the logprobs with token ids, otherwise those of the API. */
+/** Returns the logprobs with token ids, otherwise the logprobs of the API; undefined if there are none. */
 const logprobsIn = (turn: Turn): OutputJson | undefined => {
   const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
   const logprobs = recorded?.get("generation_log_probs");

@@ -13,7 +13,7 @@ import {
 } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
-/** Converts a part of a record. Its error leaves the other parts valid. */
+/** Converts a part of a record. Returns a ConversionError instead of throwing it, so that other parts stay valid. */
 export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout): Rollout => {
   try {
     return { group, part, ...convert() };
@@ -64,7 +64,7 @@ export const buildException = (message: OutputJson, type?: OutputJson, traceback
   return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
 };
 
-/** The name of a document without its extension. */
+/** Returns the file name of a document without its extension. */
 export const stemOf = (file: string): string => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
 
 interface RewardQuery {
@@ -109,7 +109,7 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
   return literal(value.isTrue ? 1 : 0, value);
 };
 
-/** Returns the number in a string, which columns of tables often contain. */
+/** Returns the number in a string, which columns of tables often contain; undefined for other values. */
 const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined;
@@ -117,7 +117,7 @@ const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
   return rawLiteral(text, [value]);
 };
 
-/** Returns the number of a key; undefined if it is missing. @throws ConversionError */
+/** Returns the number or boolean of a key; undefined if it is absent. @throws ConversionError for another value */
 export const requireReward = (record: Value, key: string): Value | undefined => {
   const value = record.get(key);
   if (value === undefined || value.canBeMetric) return value;
@@ -149,7 +149,7 @@ const listPaths = (record: Value, matches: (value: Value) => boolean): readonly 
   return paths;
 };
 
-/** Names the numbers of a record, or its lists of numbers if the path ends with a position, the most similar first. */
+/** Names the paths of a record's numbers, or lists of numbers if `path` ends with an index; the most similar first. */
 const describeNumbers = (record: Value, path: Path): string => {
   const isOfList = typeof path.at(-1) === "number";
   const paths = listPaths(record, (value) => (isOfList ? value.get(0) : value)?.isNumber === true);

@@ -90,7 +90,7 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
   });
 };
 
-/** Keys of numbers that measure a simulation. The others identify it. */
+/** Keys of numbers that measure a simulation. Other numbers identify it, so they are metadata. */
 const metricKeys = ["duration", "agent_cost", "user_cost"];
 
 const domainOf = ({ value }: Results): Value | undefined => value?.get("info", "environment_info", "domain_name");
@@ -133,7 +133,7 @@ const turnOf = (run: FormatRun, message: Value, isOpening: boolean): readonly Ou
   return [{ role, tool_call_id, content: content ?? "" }];
 };
 
-/** Converts a turn of the agent. The choice of its provider replaces it. */
+/** Converts a turn of the agent. If the choice of the model's provider is recorded, it replaces the turn. */
 const agentTurn = (run: FormatRun, message: Value, isOpening: boolean): OutputJson => {
   const raw = message.get("raw_data");
   const calls = toToolCalls(message);

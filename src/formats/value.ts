@@ -20,7 +20,7 @@ interface JsonText {
   readonly document: string | undefined;
   /** The string that contains this JSON, or the array of these numbers, which is one node of its table. */
   readonly holder: Value | undefined;
-  /** Texts by their nodes, which are empty in the table. */
+  /** The texts of strings that are empty in the table, by their nodes. */
   readonly texts: Map<number, Buffer>;
   /** JSON in its strings, and numbers of its arrays, by their nodes. */
   readonly nested: Map<number, Value | undefined>;
@@ -39,7 +39,7 @@ const newText = (table: JsonTable, document?: string, holder?: Value): JsonText 
 const nullByte = 0x6e;
 const trueByte = 0x74;
 
-/** The largest first byte of a number: a digit, or the minus, which is smaller. */
+/** The largest first byte of a number. Of the other values, only a string begins with a smaller byte. */
 const digitNine = 0x39;
 
 export type Members = readonly (readonly [key: string, value: Value])[];
@@ -68,17 +68,17 @@ export class Value {
     return new Value(jsonText, 0);
   }
 
-  /** Parses JSON of Python, in which NaN and Infinity become empty objects. */
+  /** Parses JSON, or JSON of Python, whose NaN and Infinity become empty objects; undefined if bytes are neither. */
   static parsePython(bytes: Buffer): Value | undefined {
     return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
   }
 
-  /** Identifies a value of the record and its documents. */
+  /** Identifies a value among those of its record and the documents next to it. */
   get id(): number {
     return this.#in.id * 2 ** 32 + this.#node;
   }
 
-  /** The bytes of its span: those of the record, or of the JSON in a string. */
+  /** The bytes that `span` refers to: those of the record, of a document, or of the JSON in a string. */
   get bytes(): Buffer {
     return this.#in.table.bytes;
   }
@@ -93,7 +93,7 @@ export class Value {
     return { start: startOf(this.#in.table, this.#node), end: endOf(this.#in.table, this.#node) };
   }
 
-  /** True if its span is all of its bytes. */
+  /** True if `span` covers all of `bytes`. */
   get isWhole(): boolean {
     const { start, end } = this.span;
     return end - start === this.bytes.length;
@@ -235,7 +235,7 @@ export class Value {
     return unique.size < members.length ? [...unique] : members;
   }
 
-  /** The JSON in a string; undefined for other values. */
+  /** The JSON in a string; undefined if there is none. */
   get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
     return this.#nested(() => {

@@ -36,7 +36,7 @@ export const verifiersV1: Format = {
 };
 
 const openEpisodes = (run: FormatRun): Converter => {
-  /** First positions of episodes by id, because prime-rl writes some to both `effective` and `all`. */
+  /** The first position of each episode by id, because prime-rl writes some episodes to both `effective` and `all`. */
   const firstPositions = new Map<string, string>();
   /** The first agent of each group. Trajectories of other agents form their own groups. */
   const agents = new Map<string, string>();
@@ -117,7 +117,7 @@ const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
-/** Returns the scores by name. They are null if scoring did not run. */
+/** Returns the scores by name, except null, which means that scoring did not run. */
 const scoresIn = (trace: Value): Members => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
 /** Returns the weighted sum of all scores; undefined without scores. */
@@ -163,8 +163,8 @@ const readStart = (trace: Value): OutputJson | undefined => {
 };
 
 /**
- * Returns the paths of a trace from its root to each leaf, that of the last leaf first. A sampled node is a choice in
- * its first path, and a message in the others.
+ * Returns the paths of a trace from its root to each leaf, the path to the last leaf first. A sampled node is a choice
+ * in its first path, and a message in the other paths.
  * @throws ConversionError
  */
 const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
