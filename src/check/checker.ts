@@ -18,7 +18,7 @@ import { describeValue, Kind, kindAt, kindOf, kindsAsFacts } from "./shape.ts";
 import { inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
 
-/** JSON values of a source, with the offset of its first byte. */
+/** JSON values of a source, and the byte offset of their text in the source. */
 export interface Block {
   readonly text: JsonTable;
   readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf">;
@@ -38,6 +38,7 @@ interface CheckedValue extends JsonValue {
 }
 
 export interface ScanOptions {
+  /** Index of the source, from 0. */
   readonly index: number;
   readonly groupBy: string | undefined;
   readonly result: ScanResult;
@@ -74,7 +75,7 @@ const groupType = defineObjectType({ trajectories: required(Kind.array), excepti
 
 const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
-/** `trajectories`: the size of a group. `facts`: those of each trajectory, undefined for an invalid part. */
+/** `trajectories`: the size of a group. `facts`: the facts of each trajectory; undefined for an invalid part. */
 interface CheckedPart {
   readonly kind: Part["kind"];
   readonly trajectories?: number;
@@ -102,7 +103,7 @@ export class Checker {
     this.#readGroupKey = openGroupKeyReader(groupBy);
   }
 
-  /** Checks a line, a document, or an element of a long array, which has a position. */
+  /** Checks a line, a document, or an element of a long array. @param position the element's index in the array */
   check(block: Block, node: number, position?: number): void {
     this.#block = block;
     const { text } = block;
@@ -201,7 +202,7 @@ export class Checker {
     this.#addPart(text, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
   }
 
-  /** Inspects a list of trajectories; returns their facts, or undefined if one has wrong types. */
+  /** Inspects a list of trajectories. Returns their facts; undefined if a value has a wrong type or is missing. */
   #inspectTrajectories(text: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
     let areTyped = checkElements(text, list, trajectories, this.#report);
     let count = 0;
@@ -275,7 +276,7 @@ export class Checker {
         length: end - start,
         checksum: parts.hasDigests ? crc32(bytes) : 0,
       },
-      // A digest as a string is cheaper than a new buffer.
+      // A string that is copied to pooled memory is cheaper than a buffer from `hash`.
       parts.hasDigests ? Buffer.from(hash("sha256", bytes, "binary"), "latin1") : emptyBuffer,
     );
   }

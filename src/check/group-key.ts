@@ -38,7 +38,7 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
   );
 };
 
-/** Returns the group key of a trajectory as text: of the requested name, else of the most certain name. */
+/** Returns the group key of a trajectory as text: of the requested name, else of a name in `groupKeyNames`. */
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
   const values = groupBy === undefined ? [] : toPaths(groupBy).map((path) => getValue(trajectory, path));
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
@@ -74,7 +74,7 @@ const enterStep = (value: JsonValue | undefined, step: string): JsonValue | unde
   return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
 };
 
-const digestLength = 16;
+const digestDigits = 16;
 
 /** Formats a group key: its JSON, or the digest of an array or object. Keys of different types differ. */
 const formatKey = ({ text, node }: JsonValue): string => {
@@ -86,7 +86,7 @@ const formatKey = ({ text, node }: JsonValue): string => {
   const value = kind === Kind.number ? json.readNumber(text, node) : Number.NaN;
   if (Number.isSafeInteger(value)) return JSON.stringify(value);
   if (kind !== Kind.object && kind !== Kind.array) return text.bytes.toString("latin1", start, end);
-  return `sha256:${hash("sha256", text.bytes.subarray(start, end)).slice(0, digestLength)}`;
+  return `sha256:${hash("sha256", text.bytes.subarray(start, end)).slice(0, digestDigits)}`;
 };
 
 /** Lists keys of a trajectory outside of the interface, and keys of its metadata. */

@@ -37,7 +37,7 @@ export const hintForMissingField = (field: string, holder: unknown): string | un
     const outer = Object.keys(holder).find((name) => hasAny(holder[name], "reward"));
     return outer === undefined ? undefined : `move reward from ${shortName(outer)} next to messages_and_choices`;
   }
-  // The Responses API and Anthropic store in a tool what the interface stores in its function.
+  // Tools of the Responses API and of Anthropic have the members of the function without a key `function`.
   const isFlatTool = (field === "function" || field === "type") && typeof holder.name === "string";
   if (!isFlatTool || hasAny(holder, "function")) return undefined;
   const schemaHint = hasAny(holder, "input_schema") ? ", and rename input_schema to parameters" : "";
@@ -64,7 +64,7 @@ const findAlias = (field: string, holder: JsonObject): string | undefined => {
   return key === undefined ? undefined : shortName(key);
 };
 
-/** Short names are near too many others. */
+/** Returns the key that is nearest to a field, unless the field is short: a short name is near too many other names. */
 const findMisspelled = (field: string, keys: readonly string[]): string | undefined =>
   field.length < 8 ? undefined : findNearest(field, keys);
 
@@ -99,7 +99,7 @@ const detectFormat = (holder: JsonObject): string | undefined => {
   return isShareGpt ? "sharegpt --lossy" : undefined;
 };
 
-/** Returns advice if the messages are one level too deep, in an object or an array. */
+/** Returns advice if the messages or trajectories are one level too deep, or missing. */
 const hintForWrapper = (holder: JsonObject): string | undefined => {
   for (const [key, value] of Object.entries(holder)) {
     const name = shortName(key);

@@ -16,13 +16,13 @@ export const newMessageFacts = () => ({
   /** True if a named tool is called. */
   callsTools: false,
   /**
-   * Three numbers for each call or result: its node, and the nodes of its id and of its tool's name; 0 for an id or a name
-   * that is empty or not a string, -1 for the name of a result.
+   * Three numbers for each call or result: its node (of a result, the node of its id), the node of its id, and the node
+   * of its tool's name. An id or name that is not a string, and an empty one of a call, is 0. A result has the name -1.
    */
   events: [0],
   /** The used length of `events`, which is never emptied, because that would free its memory. */
   eventCount: 0,
-  /** Index of the first event of the last message. */
+  /** Index in `events` of the first call of the last message; `eventCount` if that message has no calls. */
   lastEvents: 0,
 });
 

@@ -4,14 +4,14 @@ import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { openBracket } from "../json/walk.ts";
 
-/** Kinds as bits, so that a field can accept several. Node 0 means an absent value. */
+/** Kinds of values as bits, so that a field can accept several kinds. */
 export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
 
 const kinds = new Uint8Array(256).fill(Kind.number);
 const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
 for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
 
-/** Returns the kind of a member; node 0 is absent. */
+/** Returns the kind of a member; node 0 means that the member is absent. */
 export const kindOf = (text: JsonTable, node: number): number => (node === 0 ? Kind.absent : kindAt(text, node));
 
 /** Returns the kind of any value, including the root at node 0. */
@@ -46,7 +46,7 @@ export const kindsAsFacts = <Value>(value: Value): Value => value;
 
 interface ValueLayout {
   /**
-   * By slot, the distance of the key's last value in words of the table; 0 if absent. The distance starts at the object,
+   * By slot, the distance of the key's last value in words of the table; 0 if absent. A distance starts at the object,
    * or at the end of the last preceding value with arrays, because such a value varies in its number of nodes.
    */
   readonly distances: Int32Array;
@@ -69,12 +69,13 @@ const [keyIdCount, shapeCount] = [257, 9216];
 /** Finds the values of known keys, and derived facts, by the shape of an object. */
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
+  /** Numbers of the known keys, from 1. Slot 0 is for all other keys. */
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
   /** By shape number, for tables with the same `#shapeSource`. */
   #knownShapes: (KnownShape<Facts> | undefined)[] = [];
-  /** The identity of the shape numbers. */
+  /** `JsonTable.shapes` of the known shapes. */
   #shapeSource: object | undefined;
   /** The object read last. */
   #object = 0;
@@ -92,6 +93,7 @@ export class Shape<Name extends string, Facts> {
     for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
 
+  /** Returns the facts of an object, in which `at` then finds values. */
   read(text: JsonTable, object: number): Facts {
     const known = text.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(text, object)] : undefined;
     if (known === undefined) return this.#deriveShape(text, object);

@@ -21,11 +21,11 @@ import {
 
 const noMetrics: readonly string[] = [];
 
-/** Facts of an unread trajectory. Numbers start as doubles: V8 recompiles the users of integers that become doubles. */
+/** Facts of an unread trajectory. Numbers are doubles, because V8 compiles code again if integers become doubles. */
 export const newTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
-  /** The newest policy version; NaN if it has none. */
+  /** The final policy version, else the initial version; NaN if both are absent. */
   version: Number.NaN,
   /** Training data that it has and lacks, as bits (groups/metrics/metrics.ts). */
   training: 0,
@@ -59,7 +59,7 @@ const checkTools: Check = (text, list, report) => {
 
 const versionField = (field: string) => {
   const wanted = "a whole number";
-  // Integers of any size: the original digits are sent.
+  // Integers of any size are valid, because rollcall sends the original digits.
   const check: Check = (text, node, report) =>
     Number.isInteger(json.readNumber(text, node)) || reportWrongType(text, { node, field, wanted }, report);
   return { ...optional(Kind.number, check), expected: wanted };
@@ -106,7 +106,7 @@ export const isTrajectory = ({ text, node }: JsonValue): boolean =>
 
 export const trajectoryFields: readonly string[] = shape.names.filter((name) => !/^exceptions?$/.test(name));
 
-/** Reports problems of a trajectory, and sets its facts; false if a field has a wrong type. */
+/** Reports problems of a trajectory, and sets its facts. Returns false if a field is missing or has a wrong type. */
 export const inspectTrajectory = (text: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(text, node, report)) return false;
   facts.node = node;
@@ -160,6 +160,7 @@ const inspectExceptions = (text: JsonTable, report: Report): void => {
 const isException = (value: unknown): boolean =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 
+/** Reports incomplete tools. Returns the names of the tools; undefined if a tool has no name. */
 const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySet<string> | undefined => {
   const names = new Set<string>();
   let areNamed = true;

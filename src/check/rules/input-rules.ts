@@ -12,7 +12,7 @@ import {
   warningOfGroup,
 } from "./rule.ts";
 
-/** Divides the reason into the fault and its fix. If the fault names an option, the fix is to correct it. */
+/** Divides a reason into the fault and its fix. If the fault names an option, the fix is to correct that option. */
 const splitFix = (wrong: string): { readonly fault: string; readonly fix: string } => {
   const [, fault = wrong, fix] = /^(.*) \((pass --.*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option" : "fix the record") };

@@ -72,7 +72,7 @@ export const formatLine = ({ file = "the input", line = 1 }: Pick<Problem, "file
 /** Path of a JSON value from its root. */
 export type Path = readonly (string | number)[];
 
-/** Finds the innermost value that contains a byte, with the path to it from a value that contains it. */
+/** Finds the innermost value that contains the byte at an offset, and its path from the node `from`. */
 export const findInnermost = (
   text: JsonTable,
   { from, byte }: { from: number; byte: number },
@@ -83,15 +83,15 @@ export const findInnermost = (
     const keySize = firstByteAt(text, holder) === openBrace ? nodeSize : 0;
     const end = nodeAfter(text, holder);
     let child = holder + nodeSize;
-    let position = 0;
-    for (; child < end && endOf(text, child + keySize) <= byte; child = nodeAfter(text, child + keySize)) position++;
+    let index = 0;
+    for (; child < end && endOf(text, child + keySize) <= byte; child = nodeAfter(text, child + keySize)) index++;
     if (child >= end || startOf(text, child + keySize) > byte) return { path, node: holder };
-    path.push(keySize > 0 ? readString(text, child) : position);
+    path.push(keySize > 0 ? readString(text, child) : index);
     holder = child + keySize;
   }
 };
 
-/** Maximum characters of a name from the file in a message. */
+/** Maximum UTF-16 units of a name from the file in a message. */
 export const maxNameLength = 60;
 
 /** Shortens a name from the file for a message. A blank name is quoted. */

@@ -202,7 +202,7 @@ export const tools = (name: string): string => `,"tools":[{"type":"function","fu
 
 export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
 
-/** Thirty trajectories, and the reward of the last. */
+/** Thirty trajectories with the rewards 0 and 1, except for the last. */
 export const rewards = (last: number): string =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 
