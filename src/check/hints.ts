@@ -64,7 +64,7 @@ const findAlias = (field: string, holder: JsonObject): string | undefined => {
   return key === undefined ? undefined : shortName(key);
 };
 
-/** Returns the key that is nearest to a field, unless the field is short: a short name is near too many other names. */
+/** Returns the key nearest to a field; none for a short field, because it is near too many names. */
 const findMisspelled = (field: string, keys: readonly string[]): string | undefined =>
   field.length < 8 ? undefined : findNearest(field, keys);
 

@@ -22,7 +22,7 @@ export const newMessageFacts = () => ({
   events: [0],
   /** The used length of `events`, which is never emptied, because that would free its memory. */
   eventCount: 0,
-  /** Index in `events` of the first call of the last message; `eventCount` if that message has no calls. */
+  /** Index in `events` of the last message's first call; `eventCount` if it has no calls. */
   lastEvents: 0,
 });
 

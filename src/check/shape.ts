@@ -69,7 +69,7 @@ const [keyIdCount, shapeCount] = [257, 9216];
 /** Finds the values of known keys, and derived facts, by the shape of an object. */
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
-  /** Numbers of the known keys, from 1. Slot 0 is for all other keys. */
+  /** From 1. Slot 0 is for all other keys. */
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
@@ -93,7 +93,7 @@ export class Shape<Name extends string, Facts> {
     for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
 
-  /** Returns the facts of an object, in which `at` then finds values. */
+  /** Returns the facts of an object, whose values `at` then finds. */
   read(text: JsonTable, object: number): Facts {
     const known = text.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(text, object)] : undefined;
     if (known === undefined) return this.#deriveShape(text, object);

@@ -160,7 +160,6 @@ const inspectExceptions = (text: JsonTable, report: Report): void => {
 const isException = (value: unknown): boolean =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 
-/** Reports incomplete tools. Returns the names of the tools; undefined if a tool has no name. */
 const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySet<string> | undefined => {
   const names = new Set<string>();
   let areNamed = true;

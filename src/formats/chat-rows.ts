@@ -78,7 +78,7 @@ const groupKeyOf = (row: Value): string | undefined => {
   return undefined;
 };
 
-/** Returns the step, which is part of the group key, because policies of two steps can answer one prompt. */
+/** Part of the group key, because another policy answered the same prompt at another step. */
 const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
 
 /** A digest that does not depend on the spelling of the values. */

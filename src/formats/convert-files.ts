@@ -37,8 +37,7 @@ interface BrokenRecord {
 }
 
 /**
- * Converts files of a format, one after the other. Returns the groups, their source, and the number of records that are
- * not JSON and whose group is unknown.
+ * Converts files of a format, one after the other. Returns their groups, and counts unreadable records without a group.
  * @throws Failure `spool-failed`; the signal's reason; errors of reading
  */
 export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: Run) => {

@@ -91,7 +91,7 @@ export const openGroupLines = (spool: Spool) => {
     for (const rollout of group.isBroken ? [] : group.rollouts) {
       if (rollout.length > 0) trajectories.push((await readRange(texts, rollout)).toString("latin1"));
     }
-    // The line of a broken group is not JSON, so the group is invalid. Its problems are already reported.
+    // A line that is not JSON makes the group invalid. Its problems are already reported.
     pending += group.isBroken ? "!\n" : `${lineStart}${trajectories.join(",")}${lineEnd(group)}`;
   };
 

@@ -13,7 +13,7 @@ import {
 } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
-/** Converts a part of a record. Returns a ConversionError instead of throwing it, so that other parts stay valid. */
+/** Converts a part of a record. Returns a ConversionError, so that other parts stay valid. */
 export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout): Rollout => {
   try {
     return { group, part, ...convert() };

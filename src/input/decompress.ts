@@ -21,7 +21,7 @@ export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
 const chunkSize = 2 ** 18;
 
 async function* decode(compressed: Chunks, decoder: Transform): AsyncGenerator<Uint8Array, void> {
-  // The callback is required, but needs to do nothing, because the decoder also throws the errors of the input.
+  // The callback is required. The decoder also throws the errors of the input.
   yield* pipeline(compressed, decoder, () => undefined);
 }
 

@@ -66,7 +66,7 @@ export async function* readBlocks(source: Bytes, { start, end }: LineRange): Asy
   let filled = 0;
   for (let base = start; base < end; ) {
     const at = base + filled;
-    // Lets other tasks of the process run.
+    // Lets other tasks run.
     await setImmediate();
     const bytesRead = source.read(buffer.subarray(filled, filled + Math.min(blockBytes, end - at)), at);
     if (bytesRead === 0) throw new ShrunkSourceError();

@@ -339,7 +339,7 @@ const checkRuns = (
 /** The last run of a page can be longer than the values that are left, because it is padded. */
 const maxPaddedValues = 2 ** 10;
 
-/** Walks over runs as hyparquet does. @throws Error if a run claims more values than its page has */
+/** Walks over runs as hyparquet does. @throws Error if a run is too long for its page */
 const checkRunLengths = (reader: DataReader, { width, count }: { width: number; count: number }): void => {
   for (let left = count; left > 0 && reader.offset < reader.view.byteLength; ) {
     const header = readVarInt(reader);

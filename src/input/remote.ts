@@ -45,7 +45,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   };
   const request = (location: RemoteLocation): Promise<DownloadReply> => {
     const reply = replies.get(location.name) ?? requestFile(location, context);
-    // Avoids an unhandled rejection: `readChunks` throws the error when it awaits the reply.
+    // Avoids an unhandled rejection. `readChunks` throws the error.
     reply.catch(() => undefined);
     replies.set(location.name, reply);
     return reply;

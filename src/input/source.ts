@@ -85,7 +85,7 @@ export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[]
     return mode & (0o600 | (facts?.isFile() === true ? facts.mode : otherMode));
   }, 0o666);
 
-/** Returns the file and line of a source's line; for a converted line, those that it was converted from. */
+/** Returns the file and line that a line of a source was read or converted from. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
 

@@ -54,7 +54,7 @@ export class Tail {
         read: (into, at) => (this.#wasRewritten ? 0 : this.#bytes.read(into, at)),
         close: async () => await file.close(),
       },
-      // A file that is known to be rewritten reads as empty, so nothing of it can be sent.
+      // A file that is known to be rewritten reads as empty.
       touched: async () => !this.#wasRewritten && !(await this.#isUnchanged()),
     };
   }
@@ -96,7 +96,7 @@ export class Tail {
     return Math.max(0, (await this.#file.stat()).size - this.#position);
   }
 
-  /** Adds the next lines to the checksums, and advances over them. */
+  /** Advances over the next lines. */
   take(lines: Uint8Array): void {
     for (let from = 0; from < lines.length; ) {
       const piece = lines.subarray(from, from + segmentBytes - (this.#position % segmentBytes));

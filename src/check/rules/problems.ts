@@ -74,7 +74,7 @@ export class Problems {
     return stored.length < max || lastInput !== input;
   }
 
-  /** Counts errors of a rule as errors of the whole input (`isInputBroken`). */
+  /** Makes errors of a rule break the whole input. */
   breakWholeInput(name: RuleName): void {
     this.#inputRules.add(name);
   }
@@ -85,7 +85,7 @@ export class Problems {
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
-  /** Replaces the locations of stored problems. @param locate returns undefined to keep a location */
+  /** Replaces locations of stored problems, unless `locate` returns undefined. */
   async relocate(locate: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
     for (const { stored } of this.#byRule.values()) {
       for (const [at, problem] of stored.entries()) {

@@ -355,7 +355,7 @@ function putNode(node: usize, end: u32, after: u32, detail: u32): void {
 /** The last known end of memory. */
 let memoryEnd: usize = 0;
 
-/** Ensures that memory reaches an address; false if it cannot. Grows it by a quarter if possible, so rarely. */
+/** Ensures that memory reaches an address; false if it cannot. Grows it by a quarter if possible. */
 function ensureMemory(end: usize): bool {
   const pages = usize(memory.size());
   const wanted = ((end + 0xffff) >> 16) - pages;
