@@ -15,7 +15,7 @@ import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
 import { getPart, type IndexedGroups, reportGroup, reportPart } from "./positions.ts";
 
-/** Reports problems of whole groups; an error makes the group invalid. @throws the signal's reason */
+/** Reports problems of groups, alone and compared; an error makes the group invalid. @throws the signal's reason */
 export const reportGroupProblems = async (
   dataset: IndexedGroups,
   rewards: readonly Sketch[],
@@ -29,7 +29,7 @@ export const reportGroupProblems = async (
 
 /**
  * Reports problems that a comparison with other groups shows. @throws the signal's reason
- * @param rewards those of each source
+ * @param rewards one sketch for each source
  */
 export const reportDatasetProblems = async (
   dataset: IndexedGroups,
@@ -58,7 +58,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
   };
 };
 
-/** Groups that are read to suggest a group key. */
+/** Maximum groups that are read to suggest a group key. */
 const maxCheckedGroups = 64;
 
 const findSharedKey = (dataset: IndexedGroups): string | undefined => {
@@ -118,7 +118,7 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if a group has no sampled turn although other groups have. If no group has one, another report says so once. */
+/** True if a group has no sampled turn, but another group has. An input without any is reported once, by its rule. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
@@ -154,13 +154,13 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): v
 /** With fewer rewards, none is an outlier. */
 const minRewards = 10;
 
-/** Multiple of the median distance from the median that makes an outlier. */
+/** The distance of an outlier from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
-/** Maximum share of outliers. If more rewards are far from the median, none is an outlier. */
+/** Maximum share of outliers, plus one. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
-/** Returns the median of rewards, and the distance from it beyond which the few outliers are; undefined without any. */
+/** Returns the median of rewards, and the distance from it that outliers exceed; undefined without outliers. */
 const findOutlierBound = (rewards: Sketch): { readonly middle: number; readonly distance: number } | undefined => {
   if (rewards.count < minRewards) return undefined;
   const weights = toWeights(rewards);
@@ -198,7 +198,7 @@ const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: S
   }
 };
 
-/** A rule about missing training data: the bit of trajectories that have it, and the path of the missing value. */
+/** A rule about missing training data, with the bit in `trainingBits` and the path of the missing value. */
 interface MissingFeature {
   readonly rule: "no-sampled-turns" | "missing-logprobs" | "missing-tools";
   readonly has: number;
@@ -220,7 +220,7 @@ const missingFeatures: readonly MissingFeature[] = [
 
 const lacks = (training: number, { has }: MissingFeature): boolean => (training & (has << 1)) !== 0;
 
-/** Reports missing choices, logprobs or tools: once if all trajectories lack them, otherwise each. */
+/** Reports missing choices, logprobs or tools: once for an input or a file without any, otherwise for each part. */
 const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature): void => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
@@ -243,14 +243,14 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature): 
     }
     reportedFile = file;
     if (isOfAll) {
-      // Rejecting groups does not help here.
+      // No group has the data, so no group would be left.
       problems.breakWholeInput(rule);
       if (!strict) return;
     } else if (strict) groups.reject(groups.groupOf(at));
   }
 };
 
-/** Longer parts are not searched, because up to a thousand parts are searched. */
+/** Longer parts are not searched for the missing value, because up to a thousand parts are searched. */
 const maxSearchedBytes = 2 ** 20;
 
 const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
@@ -279,17 +279,21 @@ const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => 
 /** Maximum bytes that are read again to find duplicates. */
 const maxRereadBytes = 2 ** 26;
 
-/** Reports duplicates: equal fingerprints, then equal bytes. @throws the signal's reason */
+/** Reports trajectories with equal fingerprints and equal bytes. @throws the signal's reason */
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): Promise<void> => {
   const { groups, found } = dataset;
   const { parts } = found;
   const { fingerprint, trajectories, length } = parts.columns;
   const repeated = findRepeatedNumbers(fingerprint);
-  const firsts = new Map<string, string>();
+  const placeByDigest = new Map<string, string>();
   let bytesRead = 0;
-  for (let [part, first] = [0, 0]; repeated.size > 0 && part < parts.count; first += trajectories.at(part++)) {
+  for (
+    let [part, firstFingerprint] = [0, 0];
+    repeated.size > 0 && part < parts.count;
+    firstFingerprint += trajectories.at(part++)
+  ) {
     const group = groups.groupOf(part);
-    const isRepeated = (at: number): boolean => repeated.has(fingerprint.at(first + at));
+    const isRepeated = (at: number): boolean => repeated.has(fingerprint.at(firstFingerprint + at));
     const suspects = Array.from({ length: trajectories.at(part) }, (_, at) => at).filter(isRepeated);
     if (suspects.length === 0 || !groups.isValid(group)) continue;
     await setImmediate();
@@ -304,12 +308,12 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal): P
       if (trajectory === undefined || !groups.isValid(group)) continue;
       const digest = hash("sha256", trajectory);
       const path = pathOf(parts, part, at);
-      const place = firsts.get(digest);
+      const place = placeByDigest.get(digest);
       if (place !== undefined)
         reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });
       else {
         const line = formatLine(positions.locatePart(dataset, part));
-        firsts.set(digest, path.length > 0 ? `${line}, ${path.join(".")}` : line);
+        placeByDigest.set(digest, path.length > 0 ? `${line}, ${path.join(".")}` : line);
       }
     }
   }

@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { Digests, DigestTable, digestBytes } from "./parts/column.ts";
 import type { Groups } from "./parts/groups.ts";
 
-/** A million keys take 16 MB. */
+/** The size of a dedup key; a million keys take 16 MB. */
 export const dedupKeyBytes = digestBytes;
 
 /**
- * Dedup keys by group number: the digest for the first group that has it, then a digest of it and the occurrence.
+ * Dedup keys by group number. The first of equal groups has its digest as key, the next a digest of digest and occurrence.
  * Equal groups are interchangeable, so their order does not matter.
  */
 export class DedupKeys {
@@ -28,7 +28,7 @@ export class DedupKeys {
     return this.#keys.at(first, count);
   }
 
-  /** Returns the group of a key; -1 if there is none. */
+  /** Returns the group of the key at byte `offset`; -1 if no group has this key. */
   readonly find = (keys: Uint8Array, offset: number): number => {
     const key = keys.subarray(offset, offset + dedupKeyBytes);
     for (const { table } of this.#inputs) {
@@ -55,16 +55,16 @@ export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
   const table = new DigestTable(keys, keys.count);
-  /** Number of repetitions of a digest, by the first group that has it. */
+  /** Number of repetitions of a digest, by the first group with this digest. */
   const repeats = new Map<number, number>();
   return {
     table,
-    /** Returns the key of the next group with a digest. */
+    /** Returns the key that the next group with a digest would get. */
     next(digest: Uint8Array): Uint8Array {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    /** Sets the key of a group from its digest. Default: the current value of the key. */
+    /** Sets the key of a group from its digest. Default: the digest given to the constructor. */
     add(group: number, digest?: Uint8Array): void {
       if (digest !== undefined) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {

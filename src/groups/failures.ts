@@ -13,7 +13,7 @@ export const missingSplit = (splits: readonly string[]): Failure =>
         hint: "pass --split, set ROLLCALL_SPLIT=…, or run `rollcall config set split …`",
       });
 
-/** Number of valid groups that can be sent without the others; `some` for a growing file. */
+/** Number of valid groups that can be sent without the invalid groups; `some` for a growing file. */
 type ValidGroups = number | "some" | undefined;
 
 export const invalidInput = (

@@ -12,18 +12,18 @@ export interface AssemblyOptions extends GroupingOptions {
   readonly size: number | undefined;
   /** Returns monotonic milliseconds. */
   readonly elapsed: () => number;
-  /** True if an earlier run sent the group with a dedup key. The group is complete as it was sent. */
+  /** True if another run sent a group with this dedup key. An open group with the key is complete. */
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
-  /** Called when a line makes its group invalid, before the group is complete. */
+  /** Called for each invalid line, and when another line makes a group invalid, before the group is complete. */
   readonly onInvalid: () => void;
   readonly onComplete: (group: number) => void;
 }
 
-/** An open group, with its digest so far and the time of its last trajectory. */
+/** An open group, with its digest so far. `changedAt`: monotonic milliseconds of its last part. */
 interface OpenGroup {
   readonly group: number;
   readonly digest: ReturnType<typeof openGroupDigest>;
-  readonly at: number;
+  readonly changedAt: number;
 }
 
 export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
@@ -35,7 +35,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   /** The open groups by key, longest idle first. */
   const open = new Map<string, OpenGroup>();
   const completeGroups = new Map<string, number>();
-  /** Line of the previous part if it is unreadable. */
+  /** The line of the part before; undefined if that part is readable. */
   let unreadable: number | undefined;
 
   const reject = (group: number): void => {
@@ -68,7 +68,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     completeGroups.set(key, group);
     finish(group, digest.digest().subarray(0, digestBytes));
   };
-  /** True if a group has its full size, or the size that an earlier run sent. */
+  /** True if a group has its full size, or if another run sent it with the same trajectories. */
   const isComplete = ({ group, digest }: OpenGroup): boolean => {
     if (size !== undefined && groups.trajectoriesOf(group) >= size) return true;
     return groups.isValid(group) && wasSent(keys.next(digest.copy().digest().subarray(0, digestBytes)));
@@ -95,7 +95,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
       if (isNew) reportRepeatedKey(key, grouped);
       if (previousUnreadable !== undefined) markAmbiguous(group, previousUnreadable);
       const digest = open.get(key)?.digest ?? openGroupDigest();
-      const openGroup = { group, digest: digest.update(parts.digests.at(part)), at: elapsed() };
+      const openGroup = { group, digest: digest.update(parts.digests.at(part)), changedAt: elapsed() };
       open.delete(key);
       open.set(key, openGroup);
       if (isComplete(openGroup)) complete(key, openGroup);
@@ -107,9 +107,10 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     get incomplete(): readonly number[] {
       return Array.from(open.values(), ({ group }) => group);
     },
+    /** Completes the groups without a new part after `since`, in monotonic milliseconds. */
     completeIdle(since: number): void {
       for (const [key, openGroup] of open) {
-        if (openGroup.at > since) return;
+        if (openGroup.changedAt > since) return;
         complete(key, openGroup);
       }
     },

@@ -22,7 +22,7 @@ export class ReadWindow {
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** Reads bytes, fewer at the end of the source. Yields to other tasks before each read. */
+  /** Reads bytes, fewer at the end of the source. Yields to other tasks before the source is read. */
   async read(source: Source, start: number, length: number): Promise<Buffer> {
     if (!this.#has(source, start, length)) await setImmediate();
     return this.readNow(source, start, length);
@@ -78,7 +78,7 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
 const comma = Buffer.from(",");
 const lineEnd = Buffer.from("\n");
 
-/** Reads a valid group as a line. `positions`: the trajectories to read. @throws Failure `input-changed` */
+/** Reads a valid group as a line. `positions`: indexes of trajectories; default: all. @throws Failure `input-changed` */
 export const composeGroup = (
   dataset: IndexedGroups,
   group: number,
@@ -108,13 +108,13 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   }
 }
 
-/** Lists the trajectories of a part. A part that is not a group is one trajectory. */
+/** Lists the trajectories of a part: a group's, or the part alone; none if the bytes are not JSON. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];
 };
 
-/** Finds the bytes of the trajectories of a part; all bytes if it is unreadable. */
+/** Finds the bytes of the trajectories of a part; all bytes unless the part is a group. */
 export const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
   part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
 

@@ -5,7 +5,7 @@ import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { median, sketchDeviation, toWeights } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
-/** Adds groups to the metrics, and subtracts invalid trajectories. @throws Failure `input-changed` */
+/** Adds groups to the metrics, and subtracts the trajectories of invalid groups. @throws Failure `input-changed` */
 export const finalizeGroups = async (dataset: IndexedGroups): Promise<void> => {
   const { groups } = dataset;
   for (let group = 0; group < groups.count; group++) {
@@ -44,7 +44,7 @@ const subtractParts = async (dataset: IndexedGroups, group: number): Promise<voi
 
 export type Distributions = ReturnType<typeof collectDistributions>;
 
-/** Returns the distribution of rewards, and counts what can be trained on. */
+/** Returns the distribution of rewards, and the numbers of groups and choices that trainers can use. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;
   const counts = { withSignal: 0, of: 0 };

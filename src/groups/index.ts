@@ -56,6 +56,6 @@ export const searchGroups = async (...args: Parameters<Search>): Promise<void> =
   await (await import("./select/select-groups.ts")).searchGroups(...args);
 type Search = typeof import("./select/select-groups.ts").searchGroups;
 
-/** Selects groups of a dataset. Close only the result. @throws Failure `invalid-filter`, `input-changed`; … */
+/** Selects groups of a dataset; closing the result closes both. @throws Failure `invalid-filter`, `input-changed`; … */
 export const selectDataset = async (dataset: Dataset, options: SelectOptions): Promise<Dataset> =>
   await (await import("./select/selected-dataset.ts")).selectDataset(dataset, options);

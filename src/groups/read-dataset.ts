@@ -26,7 +26,7 @@ export interface SourceOptions {
   readonly split: string | undefined;
   /** True if a split is required, as an option or in all inputs. */
   readonly splitNeeded: boolean;
-  /** Key that groups trajectories at any position. */
+  /** Key that groups trajectories at any position. Default: `group_id` groups adjacent trajectories. */
   readonly groupBy: string | undefined;
   /** Default: report warnings. */
   readonly strictness?: Strictness | undefined;
@@ -40,10 +40,10 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   /** Paths; `-` or none is standard input. */
   readonly files: readonly string[];
   readonly maxUnpackedBytes: number;
-  /** True to read the other inputs if one cannot be opened. */
+  /** True to read the other inputs if an input cannot be opened. */
   readonly continuesAfterErrors?: boolean;
   readonly foreign: ConversionOptions;
-  /** How URLs are fetched. Default: a URL is a file name. */
+  /** How URLs are fetched. Default: a URL is read as the name of a file. */
   readonly remote?: inputs.RemoteAccess | undefined;
   /** Called when all inputs are open, before they are read. Its exceptions end the run. */
   readonly onOpened: () => void;
@@ -56,18 +56,18 @@ export type FilteredOut = Readonly<
 /** All parsed input: its index, the metrics of valid groups, and problems. Must be closed. */
 export interface Dataset extends IndexedGroups {
   readonly split: string | undefined;
-  /** Own keys of requests, copied into every request. */
+  /** Keys in the input's requests that the interface does not have; copied into every request. */
   readonly ownKeys: OwnKeys;
   readonly problems: Problems;
   readonly conversion?: Conversion | undefined;
-  /** Skipped files of folders, without rollouts. */
+  /** Files in folders that were skipped, because they have no rollouts. */
   readonly skippedFiles?: readonly string[] | undefined;
   /** Files that are already inputs under another name. */
   readonly repeatedFiles?: readonly string[];
   readonly filteredOut?: FilteredOut | undefined;
   /** Returns the number of a group before the selection. */
   readonly originalGroup?: (group: number) => number;
-  /** Unreadable lines in the input of a selection. Without a selection, the parts are counted. */
+  /** The result of `countUnreadable` before a selection; undefined without a selection. */
   readonly unreadable?: number;
   close(): Promise<void>;
 }
@@ -162,13 +162,13 @@ export const readSources = async (
   reportUnsortedParts(read, unsorted);
   reportAmbiguousGroups(read, byKey);
   await reportGroupProblems(read, rewards, signal);
-  // Needed only to find duplicates.
+  // Only the search for duplicates needs fingerprints.
   parts.fingerprints.reset();
   await finalizeGroups(read);
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
-/** Problems of composed lines are located in the original, so errors are stored only to be displayed. */
+/** For composed lines, errors are stored only to be displayed: their rejects need the reasons of the original. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
@@ -181,6 +181,7 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs
 
 const maxNamedKeys = 8;
 
+/** Reports a group key that no trajectory has; false if it did. */
 const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   const { groups } = read;
   const { parts, problems } = read.found;
@@ -199,6 +200,6 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
 const findOnlyFile = (sources: readonly inputs.Source[]): string | undefined =>
   sources.length === 1 ? sources[0]?.name : undefined;
 
-/** True if all input so far consists of requests, which can name their split. */
+/** True if all input so far is requests, which can name their split, or nothing was read. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult): boolean =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

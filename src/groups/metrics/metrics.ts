@@ -6,7 +6,7 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** Bits of training data that a trajectory has. The next higher bit of each means that a part of it lacks the data. */
+/** One bit per kind of training data that a part has. The next higher bit: a trajectory lacks data that it needs. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 /** Fields that metrics use (interface 2.1). */
@@ -14,7 +14,7 @@ export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** True if a metric has a reserved name, so it is excluded. */
+/** True for the name of a metric that rollcall calculates. A metric of a trajectory with this name is ignored. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
 interface Series {
@@ -65,7 +65,7 @@ export class Tally {
     }
   }
 
-  /** Adds a trajectory and counts its choices. Trajectories with the same metrics share the array `names`. */
+  /** Adds a trajectory and counts its choices. If `names` is the same array as before, its series are reused. */
   addMeasured({ reward, names, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addValue(this.reward, reward);
@@ -80,7 +80,7 @@ export class Tally {
     this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), of: 1 });
   }
 
-  /** Adds or subtracts a group whose trajectories were added. */
+  /** Adds or subtracts a group, but not its trajectories. */
   addGroup({ rewards, exceptions }: { rewards: readonly number[]; exceptions: number }, sign: 1 | -1 = 1): void {
     this.groups += sign;
     this.exceptions += sign * exceptions;
@@ -108,7 +108,7 @@ export class Tally {
     this.sampled.of += of;
   }
 
-  /** Returns the metrics by name, with the split as prefix. A mean without values is absent, and `reward_std_dev` is then 0. */
+  /** Returns the metrics by name, with the split as prefix. Means without values are absent; `reward_std_dev` is 0. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
     const rollouts = this.trajectories + this.exceptions;

@@ -12,12 +12,13 @@ export interface Sketch {
   /** Running mean and sum of squared distances, for display only. */
   mean: number;
   squares: number;
-  /** True after `maxExactValues` distinct values. */
+  /** True if there were more than `maxExactValues` distinct values. */
   isRounded: boolean;
+  /** Counts by value. */
   readonly values: Map<number, number>;
 }
 
-/** Starts a sketch. Mean and squares start as -0, a double: V8 recompiles the users of integers that become doubles. */
+/** Starts a sketch. -0 is a double for V8, which recompiles functions if a field changes from integer to double. */
 export const newSketch = (): Sketch => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
@@ -56,7 +57,7 @@ const roundValues = (sketch: Sketch): void => {
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Rounds to the middle of one of 64 ranges per doubling, with a relative error below 1/128. */
+/** Rounds to the middle of one of 64 ranges per doubling, with a relative error of at most 1/128. */
 const roundValue = (value: number): number => {
   const magnitude = Math.min(Math.abs(value), maxMagnitude);
   if (magnitude < minMagnitude) return 0;
@@ -84,7 +85,7 @@ interface Weight {
   readonly count: number;
 }
 
-/** Returns the values of a sketch in ascending order. */
+/** Returns the values of a sketch, rounded within its bounds, and their counts, in ascending order. */
 export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
   Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
     (a, b) => a.value - b.value,

@@ -1,7 +1,7 @@
-/** Exact sums of doubles, rounded once, and deviations, in any order. */
+/** Sums of doubles, exact and rounded once, and deviations. The order of the doubles does not matter. */
 
-/** 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023, and for at least 64 bits of carries. */
-const limbCount = 69;
+/** 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023. */
+const limbCount = 66;
 const lowestExponent = -1074;
 
 /** Maximum additions before the limbs are emptied into `units`, while each limb is still exact. */
@@ -51,7 +51,7 @@ export const mergeSum = (into: ExactSum, { units, limbs }: ExactSum, sign: 1 | -
   into.units += BigInt(sign) * (units + toUnits(limbs));
 };
 
-/** Returns the sum, rounded once, divided by a count; finite even if the sum exceeds a double. */
+/** Returns the sum, rounded once, divided by a count; finite even if no double is as large as the sum. */
 export const meanOfSum = (sum: ExactSum, count: number): number => {
   emptyLimbs(sum);
   const { value, exponent } = roundUnits(sum.units);
@@ -66,10 +66,10 @@ const toUnits = (limbs: Float64Array): bigint => {
   return units;
 };
 
-/** Leading bits that are rounded to a double. The last bit is set if any lower bit is. */
+/** Leading bits that are rounded to a double. The last of them is set if any lower bit is set. */
 const roundedBits = 64;
 
-/** Returns the nearest double, ties to even, and its power of two, without double rounding. */
+/** Rounds units once, ties to even. The result is `value` times 2^`exponent`. */
 const roundUnits = (units: bigint): { readonly value: number; readonly exponent: number } => {
   const size = units < 0n ? -units : units;
   const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
@@ -104,12 +104,12 @@ export const computeMoments = (values: Doubles) => {
 
 /** Returns the population standard deviation; 0 if empty. */
 export const standardDeviation = (values: Doubles): number => {
-  // Sorted, so that the order changes nothing. Halves, because a distance can exceed a double.
+  // Sorted, so that the order does not matter. Halves, because the distance of two doubles can overflow.
   const shares = new Float64Array(values).sort();
   const least = (shares[0] ?? 0) / 2;
   const range = (shares.at(-1) ?? 0) / 2 - least;
   if (range === 0) return 0;
-  // A power of two keeps all digits.
+  // Division by a power of two keeps all digits.
   const scale = 2 ** Math.floor(Math.log2(range));
   let sum = 0;
   for (let at = 0; at < shares.length; at++) sum += shares[at] = ((shares[at] ?? 0) / 2 - least) / scale;

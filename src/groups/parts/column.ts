@@ -1,4 +1,4 @@
-/** Growing columns of numbers, and digests in a column, indexed by their bytes. */
+/** Growing columns of numbers, digests in a column, and a hash table that finds digests. */
 
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 
@@ -80,7 +80,7 @@ export class Column {
   }
 }
 
-/** Returns the number of leading positions that fulfill an ascending condition, by binary search. */
+/** Counts the leading positions that fulfill a condition, which no later position may fulfill, by binary search. */
 export const countWhile = (count: number, holds: (position: number) => boolean): number => {
   let [low, high] = [0, count];
   while (low < high) {
@@ -91,7 +91,7 @@ export const countWhile = (count: number, holds: (position: number) => boolean):
   return low;
 };
 
-/** Half a SHA-256, unique among a million parts. */
+/** The size of a digest: half a SHA-256, which distinguishes a million parts. */
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 
@@ -134,26 +134,26 @@ export class Digests {
   }
 }
 
-/** Views bytes as words; copies unaligned ones. */
+/** Views bytes as 32-bit words; copies unaligned bytes. */
 const toWords = (bytes: Uint8Array): Uint32Array => {
   const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
 
-/** An open-addressed hash table from digests to their positions, keyed by the first word. */
+/** An open-addressed hash table from digests to their positions. The hash is the first word. */
 export class DigestTable {
   readonly #digests: Digests;
-  /** Positions from 1; 0 is a free slot. */
+  /** The position of a digest plus 1; 0 in a free slot. */
   #slots: Int32Array;
   #count = 0;
 
-  /** @param expected initial capacity */
+  /** @param expected digests that fit without growth */
   constructor(digests: Digests, expected = 0) {
     this.#digests = digests;
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
-  /** Adds the digest at a position; returns the position of the first equal one. */
+  /** Adds the digest at a position, unless an equal digest was added; returns the position of the added digest. */
   add(position: number): number {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));

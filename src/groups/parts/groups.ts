@@ -1,4 +1,4 @@
-/** Groups of parts. They grow, and their numbers never change. */
+/** Groups of parts. Groups grow, and their numbers never change. */
 import { createHash } from "node:crypto";
 import { Column, Digests, digestBytes } from "./column.ts";
 import type { Parts } from "./parts.ts";
@@ -9,13 +9,14 @@ export const groupClosing = Buffer.from("]}");
 const rejectedBit = 1;
 const keyedBit = 2;
 
-/** Groups in the order of their first parts. Columns store distances, which are 0 if each part is a group. */
+/** Groups in the order of their first parts. The columns are all 0, and take no memory, if each part is a group. */
 export class Groups {
   readonly #parts: Parts;
-  /** Distance from a part to its group, and from the part to the group's next part; 0 for the last part. */
+  /** Index of a part minus the number of its group. */
   readonly #fromGroup = new Column("u32");
+  /** Distance from a part to the next part of its group; 0 for the last part. */
   readonly #toNext = new Column("u32");
-  /** Distance from a group to its first part. */
+  /** Index of the first part of a group minus the number of the group. */
   readonly #toFirst = new Column("u32");
   readonly #flags = new Column("u8");
 
@@ -45,7 +46,7 @@ export class Groups {
   }
 
   #assignGroup(part: number, group: number): void {
-    // Parts in between are in no group.
+    // Skipped parts are in no group.
     this.#fromGroup.length = part;
     this.#fromGroup.push(part - group);
     this.#toNext.length = part + 1;
@@ -73,7 +74,7 @@ export class Groups {
     return this.#parts.kindOf(this.firstOf(group)) === "trajectory";
   }
 
-  /** True if a group has a key and can have several parts. */
+  /** True if a group has a key. Only such a group can have several parts. */
   isKeyed(group: number): boolean {
     return (this.#flags.at(group) & keyedBit) !== 0;
   }
@@ -95,7 +96,7 @@ export class Groups {
     return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
   }
 
-  /** Returns the bytes of a group in a request. */
+  /** Returns the number of bytes of a group in a request. */
   bytesOf(group: number): number {
     const bytes = this.#sum(group, this.#parts.columns.length);
     if (this.#parts.kindOf(this.firstOf(group)) === "group") return bytes;
@@ -112,7 +113,7 @@ export class Groups {
     return sum;
   }
 
-  /** Returns the digest of the group's bytes, or of its trajectories' digests. */
+  /** Returns the digest of the group's bytes; for a bare group, of its trajectories' digests. */
   digestOf(group: number): Uint8Array {
     const { digests } = this.#parts;
     if (!this.isBare(group)) return digests.at(this.firstOf(group));
@@ -129,10 +130,10 @@ export class Groups {
   };
 }
 
-/** Starts the digest of a group, followed by the digest of each trajectory. */
+/** Starts the digest of a bare group, which is updated with the digest of each trajectory. */
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
-/** A part whose group had ended, and the group's first part. */
+/** A part whose group had ended before, and the first part of that group. */
 export interface UnsortedPart {
   readonly part: number;
   readonly first: number;
@@ -142,14 +143,14 @@ export interface UnsortedPart {
 export interface GroupingOptions {
   readonly found: { readonly parts: Parts };
   readonly groups: Groups;
-  /** True to group trajectories at any position, false for adjacent ones. */
+  /** True to group trajectories at any position, false to group adjacent trajectories. */
   readonly byKey: boolean;
 }
 
 export interface GroupedPart {
   readonly part: number;
   readonly group: number;
-  /** Undefined for a part that is a group. */
+  /** Undefined for a part without a group key, such as a group on one line. */
   readonly key: string | undefined;
   readonly isNew: boolean;
   /** True if the previous part has the same key, or if the parts of a group can be apart. */
@@ -170,7 +171,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
   let previousKey: string | undefined;
   const takePart = (part: number): void => {
     const key = parts.keyOf(part);
-    // An unreadable part can belong to the group around it, and an invalid part without a key is in no group.
+    // An invalid part without a key does not end the group around it, to which an unreadable part may belong.
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === previousKey;
     hooks.onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
@@ -187,9 +188,9 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
   };
   return {
     unsorted,
-    /** Ends a group: its key starts another group. */
+    /** Ends a group, so that its key starts another group. */
     endGroup: (key: string) => lastParts.delete(key),
-    /** Groups the parts from `first` on, up to a line; their keys are not needed afterwards. */
+    /** Groups the parts from `first` on that start before a line, and forgets all keys. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY): void {
       const { line } = parts.columns;
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);

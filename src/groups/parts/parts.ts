@@ -4,6 +4,7 @@ import { Column, Digests, digestBytes } from "./column.ts";
 const newColumns = () => ({
   /** Index of the source among the inputs. */
   source: new Column("u32"),
+  /** Offset in the source, in bytes. */
   start: new Column("f64"),
   length: new Column("u32"),
   /** From 1. */
@@ -18,15 +19,15 @@ const newColumns = () => ({
   /** 1 if a group's rewards are equal; 0 for a trajectory. */
   equal: new Column("u8"),
   trajectories: new Column("u32", 1),
-  /** Reward of a trajectory; 0 for a group. */
+  /** Reward of a valid trajectory; 0 for other parts. */
   reward: new Column("f64"),
-  /** Newest policy version; NaN if it has none. */
+  /** Newest policy version; NaN without a version. */
   version: new Column("f64", Number.NaN),
   /** Bits of training data (metrics/metrics.ts). */
   training: new Column("u8"),
-  /** Index in `keys`, from 1, of the group key; 0 if it has none. Cleared after grouping. */
+  /** Index in `keys`, from 1, of the group key; 0 without a key. Cleared after grouping. */
   key: new Column("u32"),
-  /** Fingerprint of each trajectory, or 0. Cleared after the search for duplicates. */
+  /** One fingerprint per trajectory, not per part; 0 if invalid. Cleared after the search for duplicates. */
   fingerprint: new Column("u32"),
 });
 
@@ -34,12 +35,12 @@ type PartKind = "group" | "trajectory" | "unreadable";
 
 const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
 
-/** A group, or a trajectory that becomes part of one. */
+/** A group, a trajectory that becomes part of a group, or unreadable bytes. */
 export type Part = Readonly<ReturnType<Parts["at"]>>;
 
 export class Parts {
   readonly columns = newColumns();
-  /** Group keys. Adjacent parts often have the same key. */
+  /** Group keys. Adjacent parts with the same key share it. */
   readonly keys: string[] = [];
   /** True if parts have checksums and digests, which sending, selecting and comparing need but reading does not. */
   readonly hasDigests: boolean;
@@ -93,7 +94,7 @@ export class Parts {
     this.columns.key.set(this.count - 1, this.keys.length);
   }
 
-  /** Returns the group key of a part; undefined if it is a group, or after grouping. */
+  /** Returns the group key of a part; undefined without a key, or after grouping. */
   keyOf(position: number): string | undefined {
     return this.keys[this.columns.key.at(position) - 1];
   }

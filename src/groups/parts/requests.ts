@@ -27,7 +27,7 @@ export class Requests {
     return [...this.byContent.values()];
   }
 
-  /** Adds a request; positions are computed only for a new request. */
+  /** Adds a request. Positions are computed only if its content is new. */
   add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation): void {
     this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
@@ -49,7 +49,7 @@ const hasSameSpelling = (a: string, b: string): boolean => a === b || stripWhite
 
 const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
 
-/** Reports requests with another split or with different own keys. @param file the only input, if there is one */
+/** Reports mixed shapes, and requests with another split or different own keys. @param file the only input, if there is one */
 export const compareRequests = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, file }: { split: string | undefined; file?: string | undefined },

@@ -24,20 +24,20 @@ export interface Selection {
   /** Number of random groups, by seed. */
   readonly sample?: number | undefined;
   readonly seed: string;
-  /** Shard of a group, from 1, by its digest. */
+  /** The selected shard, from 1. The digest of a group decides its shard. */
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
 }
 
 export interface SelectedGroups {
   /** Includes invalid groups, which stay invalid. */
   readonly kept: readonly number[];
-  /** The positions of the selected trajectories, for each group of which some are filtered out. */
+  /** Indexes of the selected trajectories by group, for groups with other trajectories that are filtered out. */
   readonly partial: ReadonlyMap<number, readonly number[]>;
   /** Counts by option. */
   readonly filteredOut: FilteredOut;
 }
 
-/** Bytes of a digest that decide its shard. More bytes would exceed the integers of a double. */
+/** Bytes of a digest that decide its shard. A double cannot contain every integer of 7 bytes. */
 const shardHashBytes = 6;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
@@ -86,17 +86,19 @@ export const selectGroups = async (
 /** Draws the groups whose hashes of seed and digest sort first, so that the order of the input does not matter. */
 const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlySet<number> | undefined => {
   if (sample === undefined) return undefined;
-  const drawn = Array.from({ length: groups.count }, (_, group) => group)
+  const ranked = Array.from({ length: groups.count }, (_, group) => group)
     .filter((group) => groups.isValid(group))
     .map((group) => {
       const rank = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
       return { group, rank };
     });
-  const first = drawn.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : a.group - b.group)).slice(0, sample);
+  const first = ranked
+    .sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : a.group - b.group))
+    .slice(0, sample);
   return new Set(first.map(({ group }) => group));
 };
 
-/** A case-sensitive substring, or CEL that matches a trajectory of a group. */
+/** A case-sensitive substring, CEL that matches a trajectory of a group, or both. */
 export interface SearchQuery {
   readonly text?: string | undefined;
   readonly where?: string | undefined;
@@ -146,11 +148,11 @@ export const searchGroups = async (
   }
 };
 
-const openTextSearch = (dataset: IndexedGroups, text: string): ((part: number) => Promise<boolean>) => {
+const openTextSearch = (dataset: IndexedGroups, text: string): ((partIndex: number) => Promise<boolean>) => {
   const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
   const window = new ReadWindow();
-  return async (position) => {
-    const { source, part } = getPart(dataset, position);
+  return async (partIndex) => {
+    const { source, part } = getPart(dataset, partIndex);
     const bytes = await window.read(source, part.start, part.length);
     if (bytes.length < part.length) throw inputChanged(source.name);
     return needles.some((needle) => bytes.includes(needle));
@@ -183,6 +185,7 @@ const withFilterFailure = <Result>(text: string, run: () => Result, place?: () =
   }
 };
 
+/** Matches expressions that need a time limit: regular expressions and nested loops. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
 /** Time limit for a group, to which each trajectory adds a millisecond. */
@@ -191,7 +194,7 @@ const maxEvaluationMs = 2000;
 const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
-/** Runs a function with V8's time limit, because only V8 can end a regular expression. Takes 70 µs. */
+/** Runs a function with V8's time limit, because only V8 can end a regular expression. The limit costs 70 µs. */
 const runBounded = (run: () => void, timeout: number): void => {
   sandbox.run = run;
   try {
@@ -238,7 +241,9 @@ const toVariables = (trajectory: JsonObject): JsonObject => {
 };
 
 interface FilteredGroup {
+  /** By trajectory; minus infinity if missing. */
   readonly rewards: readonly number[];
+  /** Indexes of the trajectories that match. */
   readonly wanted: readonly number[];
 }
 

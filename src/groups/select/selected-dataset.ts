@@ -54,7 +54,7 @@ export const selectDataset = async (
   };
 };
 
-/** Line of an invalid group, which is not read again. */
+/** Replaces the line of an invalid group, because the bytes of the group are not read again. */
 const invalidLine = Buffer.from("!\n");
 
 /** Composed lines of a source: the group of each line, ascending, and the offset of the line. */
