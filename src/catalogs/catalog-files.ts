@@ -67,7 +67,7 @@ const readReply = ({ path, digest }: { path: string; digest: string }): Uint8Arr
   }
 };
 
-/** Saves a reply. If the latest one has the same bytes, only its time changes. @throws an error of the file system */
+/** Saves a reply. If the latest reply has the same bytes, only its time changes. @throws an error of the file system */
 export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date): void => {
   const [history, digest] = [historyFolder(folder, id), digestOf(bytes)];
   const files = listFiles(history);

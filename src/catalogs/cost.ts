@@ -4,7 +4,7 @@ import * as decimals from "../decimal.ts";
 import { getMember, getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
-/** Units that have a price. `prompt_tokens` includes the cached tokens. */
+/** No usage of each unit that has a price. `prompt_tokens` includes the cached tokens. */
 export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 export type Usage = Readonly<typeof noUsage>;
 
@@ -22,7 +22,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   return { ...noUsage, prompt_tokens, cached_tokens, completion_tokens, requests };
 };
 
-/** Parses the counts of OpenAI's and Anthropic's interfaces. Both input and output tokens are required. */
+/** Parses counts of OpenAI's or Anthropic's interface. Required: input tokens, and output tokens or an equal total. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value): number | undefined => {
     const number = getMember(within, name);

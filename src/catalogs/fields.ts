@@ -128,7 +128,7 @@ export const formatPrice = (name: string, value: unknown): string => {
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise above a limit never looks like it */
+/** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise over a limit is not shown as equal */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDigits(from, places).digits, shiftDigits(to, places).digits];
@@ -192,7 +192,7 @@ export const catalogFields: readonly FieldColumn[] = [
   field("created", { ...unixTime, rank: 15 }),
 ];
 
-/** Assumed: a date is `YYYY-MM-DD`, or a time that begins with it. Returns null for no date, undefined for another text. */
+/** Assumed: a date is, or begins with, `YYYY-MM-DD`. Returns null for no date, undefined for another text. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
   const day = date instanceof MistypedValue ? undefined : /^\d{4}-\d\d-\d\d(?!\d)/.exec(date)?.[0];

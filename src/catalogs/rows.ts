@@ -54,7 +54,7 @@ export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow
     listed === undefined ? matchesId({ id: typedValue(model?.value.id) ?? "", name: "" }) : matches(listed.entry);
 };
 
-/** `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the bytes from the service. */
+/** Composes `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the service's bytes. */
 export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]): Uint8Array => {
   const start = JSON.stringify({ catalogs, data: [] }).slice(0, -2);
   const pieces = rows.flatMap(({ model, listed }, at) => [

@@ -34,7 +34,7 @@ export interface RequestContext extends RequestTarget {
   readonly encoding?: string | undefined;
 }
 
-/** The settings that contain the URL of a host, with the paths that follow it. */
+/** The settings that contain the URL of a host, with the paths that follow the URL. */
 const urlSettings = {
   base: "base_url (the URL before /call/read and /inference/…)",
   inference: "inference_base_url (the URL before /v1/models)",
@@ -280,7 +280,7 @@ const findTitle = (html: string): string | undefined =>
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
-/** Maximum items of a list of messages. Further items repeat the first ones, once for each branch of a union. */
+/** Maximum items of a list of messages. Further items repeat the first items, once for each branch of a union. */
 const maxItems = 3;
 
 const findText = (value: unknown, depth = 0): string | undefined => {

@@ -48,6 +48,7 @@ export type Attempt = { readonly isBodySent: boolean } & (
       readonly retryAfterMs: number | undefined;
       readonly idempotencyKey: string | undefined;
       readonly body: Uint8Array;
+      /** True if the body is incomplete or cannot be decompressed. */
       readonly isCut: boolean;
       /** The failure of a run that ends with this answer; undefined for 2xx. */
       readonly failure: Failure | undefined;

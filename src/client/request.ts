@@ -60,7 +60,7 @@ export const buildHeaders = (
 export const userAgent = ({ nodeVersion, platform }: Host): string =>
   `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** The value of `Authorization` (interface 5). A pair with a line end is not encoded, so it is rejected. */
+/** The value of `Authorization` (interface 5). `isHeaderValue` must reject line ends, so these are not encoded. */
 const buildAuthorization = (scheme: AuthScheme, { secret, username = "api" }: Credential): string => {
   if (scheme === "bearer") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
@@ -69,6 +69,7 @@ const buildAuthorization = (scheme: AuthScheme, { secret, username = "api" }: Cr
 
 const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
+/** Finds the credential of a request. With `refused`, finds another credential; undefined if there is no other. */
 export const findCredential = async (
   options: Pick<ClientOptions, "credential">,
   { endpoint: { use }, route: { to } }: RequestTarget,

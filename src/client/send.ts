@@ -113,7 +113,7 @@ export const openClient = (options: ClientOptions) => {
     }
   };
 
-  /** Tries a streamed request once. @throws Failure before anything is sent; what the body throws */
+  /** Tries a streamed request as `tryRequest` does. @throws Failure before anything is sent; what the body throws */
   const attempt = async <P extends Schema>(
     endpoint: Endpoint<P>,
     { parameters, body, headers = {}, signal = host.signal }: StreamedRequest<P>,
@@ -186,7 +186,7 @@ const decodeBody = async (
   }
 };
 
-/** Returns the wait that a service asks for: milliseconds, seconds or a date (RFC 9110, 10.2.3). */
+/** Returns in milliseconds the wait that a service gives in milliseconds, seconds or as a date (RFC 9110, 10.2.3). */
 export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number): number | undefined => {
   const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;
@@ -207,7 +207,7 @@ export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" 
   let leftMs = maxWaitMs;
   let tries = 0;
   return {
-    /** Waits with exponential backoff and full jitter. Returns false if the budget does not allow `minMs`. */
+    /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */
     async wait(minMs = 0, onWait?: (wait: RetryWait) => void): Promise<boolean> {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** tries));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));

@@ -8,5 +8,6 @@ export const isDateTime = (text: string): boolean => {
     /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/.exec(
       text,
     ) ?? [];
+  // The calendar repeats every 400 years. `Date.UTC` would take years below 100 as 19xx.
   return year !== undefined && Number(day) <= daysInMonth(2000 + (Number(year) % 400), Number(month));
 };

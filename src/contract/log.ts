@@ -8,7 +8,7 @@ const JsonNumber = z.custom<number>().check(({ value, issues }) => {
   if (typeof value !== "number") issues.push({ code: "invalid_type", expected: "number", input: value });
 });
 
-/** A whole number of any size. */
+/** A whole number, also beyond 2^53. */
 const JsonInteger = z.custom<number>().check(({ value, issues }) => {
   if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
 });
@@ -46,7 +46,7 @@ export type Tool = z.infer<typeof Tool>;
 /**
  * One recorded trajectory (interface 2.1).
  * Assumed: `messages_and_choices` and `reward` are required. Every other field may be absent or null.
- * The elements of the three arrays can have any type.
+ * Elements of `messages_and_choices`, `additional_histories` and `logs` can have any type.
  */
 export const Trajectory = z.looseObject({
   messages_and_choices: list,

@@ -70,7 +70,7 @@ export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 export interface ReplyEntry<Value> {
   readonly value: Value;
   readonly raw: Uint8Array;
-  /** Its position in the list, which can have null elements. */
+  /** Index in the list, from 0, with null elements counted. */
   readonly position: number;
 }
 
@@ -110,7 +110,7 @@ export const listReader =
 /** The first byte of `null`. */
 const letterN = 0x6e;
 
-/** Reads `{"<member>":{…}}`, or null instead of the object. Its bytes are the value, because it can be many megabytes long. */
+/** Reads `{"<member>":{…}}` or null. The value is the bytes of the object, because it can be many megabytes long. */
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {

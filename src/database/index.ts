@@ -22,7 +22,7 @@ export interface Database {
   readonly path: string;
   /** True for PostgreSQL, which several machines can use at the same time. */
   readonly isShared: boolean;
-  /** Runs a statement in its own transaction. It must be repeatable: PostgreSQL gets it again if an answer is lost. */
+  /** Runs a statement in a transaction. It must be repeatable: PostgreSQL gets it again if an answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
   /**
    * Runs repeatable statements in one transaction; returns the rows of each.
@@ -44,7 +44,7 @@ export interface DatabaseSchema {
     readonly applicationId: number;
     readonly version: number;
     readonly tables: readonly string[];
-    /** When a commit moves from the write-ahead log to the file. Default: in the commit, which then takes twice as long. */
+    /** When a commit moves from the log to the file. Default: in the commit, which then takes twice as long. */
     readonly checkpointTime?: "after answers";
   };
   readonly server: {

@@ -1,4 +1,4 @@
-/** Files of rollcall's own: made for their owner alone, and locked between processes. */
+/** Files that rollcall creates: private to their owner, and locked between processes. */
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import Connection from "libsql";
@@ -44,7 +44,7 @@ export const requireOwnFile = (path: string): void => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
-/** Makes a file and its folder for their owner alone, because SQLite uses the umask. @throws Failure `storage` */
+/** Creates a file and its folder, private to the owner: SQLite would use the umask. @throws Failure `storage` */
 export const createFile = (about: failures.TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
@@ -70,7 +70,7 @@ export interface Lock {
   release(): void;
 }
 
-/** Takes a lock; undefined if another process has it. SQLite's lock on an empty file ends with its process. */
+/** Takes a lock; undefined if another process has the lock. SQLite's lock on an empty file ends with the process. */
 export const tryLock = (about: failures.TitledFile): Lock | undefined => {
   const { path } = about;
   createFile(about);

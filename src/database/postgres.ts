@@ -59,7 +59,7 @@ const makeTables = async (database: Database, schema: DatabaseSchema): Promise<v
   }
 };
 
-/** Maximum of the first wait; it doubles with each retry. Waits are random, so that runs retry at different times. */
+/** Maximum of the first wait. The maximum doubles with each retry. Waits are random, so that runs differ. */
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 
@@ -213,7 +213,7 @@ const parseUrl = (text: string): pg.PoolConfig => {
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
-/** Returns the code if a retry can help: the server is full, the connection failed, or transactions conflict. */
+/** Returns the code of an error if a retry can help: a full server, a broken connection, or a conflict. */
 const toRetryableError = (thrown: unknown): { readonly code: string; readonly isConflict: boolean } | undefined => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;

@@ -8,7 +8,7 @@ import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, Stateme
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { type Row, toRow } from "./row.ts";
 
-/** Enough for 50 processes that commit at once. Signals are handled after this wait. */
+/** Maximum wait for a lock, enough for 50 processes that commit at once. Signals are handled after the wait. */
 const maxLockMs = 30_000;
 
 const maxJournalTries = 200;
@@ -175,8 +175,9 @@ const createDatabase = ({ connection, about }: OpenFile, isDelayed: boolean): Da
 
 export interface DatabaseReport {
   readonly bytes: number;
-  /** The version of its tables; 0 for an empty file. */
+  /** The version of the file's tables; 0 for an empty file. */
   readonly version: number;
+  /** Undefined if the file is too large to be checked. */
   readonly damages: readonly string[] | undefined;
   /** The rows of the query; none if the file is empty or damaged. */
   readonly rows: readonly Row[];

@@ -7,7 +7,7 @@ import type { Groups } from "./parts/groups.ts";
 export const dedupKeyBytes = digestBytes;
 
 /**
- * Dedup keys by group number. The first of equal groups has its digest as key, the next a digest of digest and occurrence.
+ * Dedup keys by group number. The key of the first of equal groups is its digest; later keys hash the occurrence, too.
  * Equal groups are interchangeable, so their order does not matter.
  */
 export class DedupKeys {

@@ -21,7 +21,7 @@ export const hashScope = ({ destination, account, model, split, batch }: LedgerS
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string): string =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
-/** In the order of their display. `trying`: in flight, or its run died. `released`: counts as never sent. */
+/** In the order of their display. `trying`: in flight, or the run died. `released`: counts as never sent. */
 export const ledgerStates = [
   ...(["logged", "assumed_logged", "unknown", "trying"] as const),
   ...(["refused", "not_sent", "released"] as const),
@@ -158,7 +158,7 @@ export const countsSql =
 export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
-/** Returns the numbers of the groups with these dedup keys, without unknown groups. */
+/** Returns the numbers of the groups with these dedup keys. Keys with a negative number are skipped. */
 export const findGroups = (
   dedupKeys: Uint8Array,
   numberOf: (dedupKeys: Uint8Array, offset: number) => number,
@@ -173,5 +173,5 @@ export const findGroups = (
 
 export const formatId = (row: number): string => `r${row}`;
 
-/** Returns the number of an id's row; 0 for other text, because rows count from 1. */
+/** Returns the row of an id; 0 for other text, which no row has, because rows count from 1. */
 export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

@@ -20,7 +20,7 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Fa
   });
 };
 
-/** @param subject the ledger or its lock, with its path @param sent groups */
+/** @param subject the ledger or its lock, with its path @param sent numbers of groups, if the run ends */
 export const ledgerReplaced = (
   subject: string,
   sent?: { readonly logged: number; readonly notSent: number },

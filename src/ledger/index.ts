@@ -23,7 +23,7 @@ export type { RecordedOutcome } from "./writer.ts";
 type LedgerModule = typeof import("./ledger.ts");
 type RunLedgerModule = typeof import("./run-ledger.ts");
 
-/** Opens the ledger of a command. Loads the driver of the database. @throws as `openDatabase` */
+/** Opens the ledger of a command; undefined if it does not exist. @throws as `openDatabase` */
 export const openExistingLedger: LedgerModule["openExistingLedger"] = async (location, options) =>
   await (await import("./ledger.ts")).openExistingLedger(location, options);
 

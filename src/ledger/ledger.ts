@@ -81,20 +81,22 @@ export interface DestinationFacts {
 }
 
 export interface SizeLimits {
-  /** The largest body that was accepted; undefined if it is not needed. */
+  /** Bytes of the largest body that was accepted; undefined if none is known. */
   readonly passed: number | undefined;
   /** The smallest body that was too large (413), and the time of the 413 in milliseconds since 1970. */
   readonly refused: { readonly bytes: number; readonly at: number } | undefined;
 }
 
-/** Each method throws a Failure with the code `storage`, `auth` or `unavailable`. */
+/** Each method can throw a Failure with the code `storage`, `auth` or `unavailable`. */
 export type Ledger = ReturnType<typeof makeLedger>;
 
 /** The requests of one scope. Only a run that holds the scope may write them. */
 export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
 
 interface OpenLedgerOptions extends DatabaseWaitOptions {
+  /** True to create a missing ledger. */
   readonly make: boolean;
+  /** True if nothing is written, so that a read-only ledger will do. */
   readonly toRead?: boolean;
   /** True if requests in flight of dead runs become unknown. */
   readonly recovers?: boolean;
@@ -115,7 +117,7 @@ export const openLedger = async (location: DatabaseLocation, options: OpenLedger
       throw thrown;
     }
   }
-  // Clocks of uploaders may be wrong, so a shared ledger measures the age of requests by the database's clock.
+  // Clocks of machines may be wrong, so a shared ledger measures the age of requests by the database's clock.
   const { host } = options;
   const startMs = host.elapsed();
   const clockMs = await writer.readClock();
@@ -123,12 +125,13 @@ export const openLedger = async (location: DatabaseLocation, options: OpenLedger
   return makeLedger(database, { created: isNew, writer, now });
 };
 
-/** Opens the ledger of a command; undefined if it does not exist. Requests of dead runs become unknown. */
+/** Opens the ledger of a command; undefined if it does not exist. Requests in flight of dead runs become unknown. */
 export const openExistingLedger = async (
   location: DatabaseLocation,
   options: DatabaseWaitOptions & { readonly toRead: boolean },
 ): Promise<Ledger | undefined> => await openLedger(location, { ...options, make: false, recovers: true });
 
+/** `read_only_sql_transaction` and `insufficient_privilege`. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "42501"]);
 
 const isReadOnly = (thrown: unknown): boolean =>
@@ -147,7 +150,7 @@ const makeLedger = (
   isIntact: database.isUnchanged,
   /** The time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
   now,
-  countChanges: writer.countChanges,
+  readRevision: writer.readRevision,
   countRequests: async () => ({ counts: toCounts(await database.query(countsSql)), writers: await writer.countRuns() }),
   scope: async (scope: LedgerScope) => await openScope(database, { scope, writer }),
   acquireScope: writer.acquireScope,
@@ -161,7 +164,7 @@ const makeLedger = (
     const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
     return resolved?.length === 1;
   },
-  /** Deletes requests, except those in flight or unknown, whose groups would be sent again; returns how many. */
+  /** Deletes requests; returns how many. Requests in flight or unknown stay, so their groups are not sent again. */
   async forget(filter: EntryFilter): Promise<number> {
     const rows: number[] = [];
     for await (const { id, state } of selectEntries(database, filter)) if (!isUnknown(state)) rows.push(parseId(id));
@@ -170,7 +173,7 @@ const makeLedger = (
       const chunk = rows.slice(from, from + maxForgottenPerStatement);
       const sql = `DELETE FROM rollcall.request WHERE id IN (${chunk.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Requests first, so that a run that retries a request now does not find it, or keeps its groups.
+      // Requests first: a run that retries a request now does not find it, or keeps its claims.
       statements.push({ sql, values: chunk }, ...writer.releaseClaims(chunk));
     }
     const results = await database.transact(statements);

@@ -2,6 +2,7 @@
 import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
+/** The digests of files that rollcall wrote, by path, so that it may replace them. */
 export interface WrittenFiles {
   readDigest(path: string): Promise<string | undefined>;
   recordDigest(path: string, digest: string): Promise<void>;
@@ -34,7 +35,7 @@ export class PriorOutcomes {
   readonly #facts = new Column("u8");
   /** Requests with an unknown outcome, oldest first. */
   unknownEntries: readonly Entry[] = [];
-  /** When a group was last logged from an input with another name, in milliseconds since 1970; 0 if none was. */
+  /** When a group was last logged from an input with another name, in milliseconds since 1970; 0 if none. */
   loggedElsewhereAt = 0;
 
   constructor(options: PriorOutcomesOptions) {

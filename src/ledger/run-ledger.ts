@@ -29,6 +29,7 @@ export interface RunLedgerOptions {
 }
 
 export interface RecordedRequest {
+  /** Undefined without a ledger. */
   readonly id: string | undefined;
   /** Equal for all attempts of a request; empty for a request without a key. */
   readonly key: string;
@@ -36,7 +37,7 @@ export interface RecordedRequest {
   readonly firstTried: number;
 }
 
-/** Without a ledger, it records nothing. Methods throw a Failure of code `storage`, `auth` or `unavailable`. */
+/** Without a ledger, nothing is recorded. Methods can throw a Failure of code `storage`, `auth` or `unavailable`. */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
 export const openRunLedger = async (
@@ -61,7 +62,7 @@ export const openRunLedger = async (
   const ownRequests = new Set<string>();
   /** The first row that may have changed since the last read. */
   let changedFrom = 0;
-  let changes = 0;
+  let revision = 0;
 
   const readScope = async (): Promise<void> => {
     scopeLedger = await ledger?.scope(scope);
@@ -109,9 +110,9 @@ export const openRunLedger = async (
     release,
 
     async hasChanged(): Promise<boolean> {
-      const changesBefore = changes;
-      changes = (await ledger?.countChanges()) ?? 0;
-      return changes !== changesBefore;
+      const before = revision;
+      revision = (await ledger?.readRevision()) ?? 0;
+      return revision !== before;
     },
 
     /** Yields the requests of other runs, oldest first. A later call yields only requests that may have changed. */
@@ -123,7 +124,7 @@ export const openRunLedger = async (
       for await (const entry of scopeLedger?.entries(changedFrom) ?? []) {
         last = parseId(entry.id);
         if (ownRequests.has(entry.id)) continue;
-        // A run that holds the ledger may retry a request that was not sent.
+        // Another run that holds the ledger may retry a request that was not sent.
         if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
         // For requests in flight of another run, `recordRequest` reports their groups as taken.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
@@ -174,10 +175,10 @@ export const openRunLedger = async (
   };
 };
 
-/** How long a refused size is not attempted again. Then the service may have raised its limit. */
+/** How long a refused size is not attempted again. After this time, the service may have raised its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
-/** Returns the largest body to attempt, and the smallest that was too large. */
+/** Returns the largest body to attempt, and the smallest that was refused, in bytes; undefined without a recent 413. */
 const findSizeLimit = ({ passed = 0, refused }: SizeLimits, now: number) => {
   if (refused === undefined || now < refused.at || now - refused.at > refusedSizeMs) return undefined;
   return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };

@@ -1,4 +1,4 @@
-/** Writes the requests of a ledger in PostgreSQL. `mark` has the request that claims each dedup key of a scope. */
+/** Writes the requests of a ledger in PostgreSQL. The table `mark` names the request that claims a dedup key. */
 
 import { randomUUID } from "node:crypto";
 import type { Database, DatabaseWaitOptions, Lock } from "../database/index.ts";
@@ -59,7 +59,7 @@ export const beginRun = async (
   };
 };
 
-/** Makes requests in flight of dead runs unknown, and releases groups that they did not send. */
+/** Makes requests in flight of dead runs unknown, and releases groups that these runs did not send. */
 const expireDeadRuns = async (database: Database): Promise<void> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -129,7 +129,7 @@ export const makeSharedWriter = (
       ) ?? 0,
     readClock: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
     readLeaseMs: async () => (await database.query(leaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
-    countChanges: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
+    readRevision: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
     releaseClaims: (requests) => [
       {
         sql: `DELETE FROM rollcall.mark WHERE request IN (${requests.map(() => "?").join(", ")}) AND NOT EXISTS
@@ -166,7 +166,7 @@ const eachKeySql = `LATERAL (
 const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
-/** Its token makes it repeatable. Runs claim keys in the same order, so that they cannot deadlock. */
+/** The token makes the statement repeatable. Runs claim keys in the same order, so that they cannot deadlock. */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),
   ${renewLeaseSql},
@@ -200,7 +200,7 @@ const retrySql = `
     AND state NOT IN ('logged', 'assumed_logged', 'released')
   RETURNING request.id`;
 
-/** Conditions for outcomes after the lease expired. `not_sent` and `refused` are true only of this run's attempt. */
+/** When an outcome is recorded after the lease expired. `not_sent` and `refused` concern only this run's attempt. */
 const lateOutcomeConditions = {
   logged: "state <> 'logged'",
   unknown: "(run = ? OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')",

@@ -14,7 +14,7 @@ interface FileStatus {
 
 const maxProblems = 20;
 
-/** With `perScope`, a group may be logged once to each model, split and batch. */
+/** With `perScope`, a group may be logged once in each scope; otherwise once in all. */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
@@ -42,9 +42,9 @@ export const verifyDataset = async (
   }
   /** True if the input has errors, so that `log` refuses it. */
   const isInvalid = dataset.problems.errors > 0;
-  /** A group counts once, for the first outcome that applies. */
+  /** A group counts for one outcome, in the order of `toOutcome`. */
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
-  /** The first groups that are not logged exactly once, and at least one of each outcome. */
+  /** The first groups that are not logged exactly once, and at least one group of each outcome. */
   const problems: Problem[] = [];
   const byFile = new Map<string, FileStatus>();
   for (let group = 0; group < dedupKeys.count; group++) {

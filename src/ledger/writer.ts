@@ -22,19 +22,23 @@ import {
 
 export interface NewEntry {
   readonly dedupKeys: Uint8Array;
+  /** The `Idempotency-Key`; empty for a request without a key. */
   readonly key: string;
   readonly input: string;
   readonly bytes: number;
   readonly envelopeDigest: string;
+  /** Milliseconds since 1970. */
   readonly now: number;
-  /** Differs for a deliberate second logging of the same groups; empty for the first. */
+  /** Distinguishes deliberate later loggings of the same groups; empty for the first. */
   readonly generation: string;
 }
 
 export interface RecordedOutcome {
   readonly state: Exclude<EntryState, "trying">;
+  /** HTTP status; null without an answer. Then `cause` is the code of the transport error, if known. */
   readonly status: number | null;
   readonly cause: string | null;
+  /** JSON list of call ids. */
   readonly calls: string;
 }
 
@@ -42,19 +46,23 @@ export interface RecordedOutcome {
 export interface Writer {
   /** SQL that is appended to the `SET` clause of each change of a request. */
   readonly changedSql: string;
+  /** Waits until the scope is free; undefined if that takes too long. */
   acquireScope(scope: LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
-  /** Makes requests in flight of dead runs unknown. */
+  /** Makes requests in flight of dead runs unknown; `recoverAll` does so in all scopes. */
   recoverScope(scope: number): Promise<void>;
-  /** Records a request; returns its row, or the dedup keys of groups that other runs have. */
+  /** Records a request; returns the id of its row, or the dedup keys of groups that other runs have. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
+  /** False if a person resolved the request in the meantime. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   countRuns(): Promise<number>;
   /** Reads the clock of a shared database, in milliseconds since 1970; undefined for a file. */
   readClock(): Promise<number | undefined>;
+  /** Reads the rest of the longest lease of other runs, in milliseconds; undefined for a file. */
   readLeaseMs(): Promise<number | undefined>;
-  countChanges(): Promise<number>;
-  /** Deletes the claims of released and deleted requests. */
+  /** Reads a number that differs after another process changed the ledger. */
+  readRevision(): Promise<number>;
+  /** Returns the statements that delete the claims of those of the requests that are released or deleted. */
   releaseClaims(requests: readonly number[]): readonly Statement[];
   recoverAll(): Promise<void>;
   end(): Promise<void>;
@@ -90,7 +98,7 @@ export const makeFileWriter = (database: Database): Writer => {
     countRuns: async () => countWriters(database.path),
     readClock: async () => undefined,
     readLeaseMs: async () => undefined,
-    countChanges: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
+    readRevision: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
     releaseClaims: () => [],
     end: async () => undefined,
   };
@@ -131,5 +139,5 @@ export const toScopeLock = (ledger: string, scope: LedgerScope): TitledFile => (
   title: "the lock of the ledger",
 });
 
-/** Next to the file itself, so that all links to a ledger have the same locks. */
+/** The folder is next to the file, not next to a link, so that all links to a ledger have the same locks. */
 const lockFolderPath = (ledger: string): string => `${realpathSync(ledger)}.locks`;

@@ -23,7 +23,7 @@ interface BodyContents {
   readonly maxChunkBytes?: number;
 }
 
-/** Yields chunks, each valid until the next. A part is verified before its end. @throws Failure `input-changed` */
+/** Yields chunks, each valid until the next; the end of a part only after its check. @throws Failure `input-changed` */
 export async function* readBody(
   dataset: Dataset,
   { envelope, request, maxChunkBytes = chunkBytes }: BodyContents,
@@ -156,7 +156,7 @@ export const openCompressor = (compression: Compression): Transform => {
 
 /** Compresses a body in memory, so that its length is known and each attempt sends the same bytes. */
 export const compress = async (chunks: AsyncIterable<Uint8Array>, compression: Compression) => {
-  // The next chunk reuses the memory of a chunk.
+  // Each chunk reuses the memory of the chunk before.
   const copies = async function* () {
     for await (const chunk of chunks) yield Buffer.from(chunk);
   };

@@ -69,7 +69,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
     limit: { ...delivery.limit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
-  // `--strict` makes warnings of the ledger and the plan errors.
+  // With `--strict`, warnings about the ledger and the plan are errors.
   if (problems.errors > errors) throw invalidInput(problems, listInputNames(dataset), { isSending: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
@@ -145,6 +145,7 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       takenGroups = sender.removeTakenGroups();
+      // Progress starts the wait again.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;

@@ -39,6 +39,7 @@ export interface DeliveryState {
   readonly outcomes: GroupOutcomes;
   readonly dedupKeys: DedupKeys;
   readonly priorOutcomes: PriorOutcomes;
+  /** Returns the number of a group in `priorOutcomes`. */
   readonly numberOf: (group: number) => number;
 }
 

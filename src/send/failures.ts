@@ -113,12 +113,13 @@ export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDe
 };
 
 interface UnknownFacts extends LogCounts {
-  /** Its number in the run; 0 if it is not known. */
+  /** The number of the request in the run, from 1; 0 if unknown. */
   readonly request: number;
   readonly positions: string;
-  readonly isLast: boolean;
+  /** True if groups of earlier requests are unknown too. */
+  readonly areMoreUnknown: boolean;
   readonly canResolve: boolean;
-  /** The error of the attempt that may have been logged; undefined if that was in an earlier run. */
+  /** The error of the attempt that may have been logged; undefined if an earlier run made the attempt. */
   readonly unknownFailure?: Error | undefined;
   readonly retryFailure?: Error | undefined;
 }
@@ -134,7 +135,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
     retryFailure === undefined ? first : `${first}, and the retry failed because ${describeEnd(retryFailure)}`;
   const name = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
   const groups = sentences.pluralize(facts.unknown, "group");
-  const subject = facts.isLast
+  const subject = facts.areMoreUnknown
     ? `${name} (${positions}) and earlier requests may or may not have been logged (${groups})`
     : `${name} may or may not have been logged (${groups}, ${positions})`;
   const [andRest, orRest] =

@@ -15,12 +15,13 @@ export interface RefusedGroup {
   readonly problems: readonly Problem[];
 }
 
-/** The step after a refused request. The run ends if it has neither `requests` nor `refused`. */
+/** The step after a refused request. Without `requests` and `refused`, the run ends. */
 interface NextStep {
   readonly requests?: readonly PlannedRequest[];
+  /** Maximum bytes of later requests. */
   readonly limit?: number;
   readonly refused?: readonly RefusedGroup[];
-  /** The failure that ends the run. Default: that of the reply. */
+  /** The failure that ends the run. Default: the failure of the reply. */
   readonly stop?: Failure;
   readonly problems?: readonly Problem[];
 }
@@ -30,7 +31,7 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   readonly attempt: Attempt;
 }
 
-/** Handles a 413: cuts the request into halves, or at the largest size that passed, or refuses a single group. */
+/** Handles a 413: cuts the request at half its size or a larger size that passed, refuses its only group, or fails. */
 export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly knownLimit: number }): NextStep => {
   const { envelope, attempt, oneRequest, onRefused, knownLimit } = refused;
   const { groups, bytes } = refused.request;
@@ -50,7 +51,7 @@ export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly k
 /** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** Handles any other refusal. A problem without a position gets that of its group. */
+/** Handles any other refusal. A problem without a position gets the position of its group. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};
@@ -101,7 +102,7 @@ const parsePosition = (step: string | number | undefined): number | undefined =>
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
 };
 
-/** Items that become problems, because nobody reads more (output.md). */
+/** Maximum items that become problems, because nobody reads more (output.md). */
 const maxItems = 100;
 
 const locateProblems = async (
@@ -120,7 +121,7 @@ const locateProblems = async (
   return problems;
 };
 
-/** Returns a function that locates an item in the input; undefined if the request has no such group. */
+/** Opens a locator of items in the input. It returns undefined if the request has no such group. */
 const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   /** Parsed parts, by source and start. */
   const values = new Map<string, unknown>();

@@ -34,7 +34,7 @@ interface EnvelopedGroups {
   readonly groups: Uint32Array;
 }
 
-/** Plans the requests of a run. A group over the limit is a request alone. @throws Failure `one-request-too-large` */
+/** Plans the requests of a run. A group over the limit has its own request. @throws Failure `one-request-too-large` */
 export const planRequests = (
   dataset: Dataset,
   { limit, oneRequest, ...enveloped }: EnvelopedGroups & { readonly limit: BodyLimit; readonly oneRequest: boolean },
@@ -98,6 +98,7 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   return { count: groups.length, bytesOf };
 };
 
+/** Returns the bytes of the larger half of a request that is cut as evenly as possible. */
 export const findHalfBytes = (dataset: Dataset, { groups, ...enveloped }: EnvelopedGroups): number => {
   const sizes = measureBodies(dataset, { groups, ...enveloped });
   const [, middle = 0] = cutAtLimit(sizes, findSmallestLimit(sizes, sizes.bytesOf(0, groups.length), 3));
@@ -119,7 +120,7 @@ const cutAtLimit = ({ count, bytesOf }: ReturnType<typeof measureBodies>, limit:
   return cuts;
 };
 
-/** Returns the smallest limit that needs no more cuts, which makes the requests as equal as possible. */
+/** Returns the smallest limit with at most `cuts` cuts, which makes the requests as equal as possible. */
 const findSmallestLimit = (sizes: Parameters<typeof cutAtLimit>[0], limit: number, cuts: number): number => {
   let low = 1;
   let high = limit;

@@ -28,10 +28,10 @@ interface RejectsOptions {
 export const openRejects = (dataset: grouping.Dataset, { path, written, redact }: RejectsOptions) => {
   const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
-  // Nobody knows who can read a pipe, so its rejects are private.
+  // It is unknown who may read the data of a pipe, so its rejects are private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records files that have exactly the content for these groups as written, because `convert` has no ledger. */
+  /** Records files with exactly the content for these groups as written by rollcall: `convert` has no ledger. */
   const adopt = async (rejected: readonly RejectedGroup[]): Promise<void> => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -47,7 +47,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
   return {
     countLines: () => reader.countLines(),
 
-    /** Checks that both files can be written. @throws Failure `rejects-exist`, `rejects-unwritable` */
+    /** Checks that both files can be written. @throws Failure `rejects-exist`; `rejects-unwritable` if `isNeeded` */
     async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []): Promise<void> {
       try {
         await adopt(rejected);
@@ -90,6 +90,7 @@ const abandonedMs = 2000;
 
 interface ReplacedContent extends Pick<RejectsOptions, "written"> {
   readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
+  /** True to keep the content, because this run wrote the file before. */
   readonly isBegun: boolean;
   readonly mode: number;
 }
@@ -121,6 +122,7 @@ const replaceFile = async (path: string, { pieces, isBegun, written, mode }: Rep
 
 const hashFile = async (path: string): Promise<string | undefined> => {
   try {
+    // An empty digest is unknown, so only files are replaced.
     if (!(await stat(path)).isFile()) return "";
     const digester = createHash("sha256");
     for await (const chunk of createReadStream(path)) digester.update(chunk);
@@ -133,7 +135,7 @@ const hashFile = async (path: string): Promise<string | undefined> => {
 
 const openRejectedLines = (dataset: grouping.Dataset) => {
   const window = new grouping.ReadWindow();
-  /** The source of the lines of each `group_id`. */
+  /** The first source with lines of each `group_id`. */
   const keys = new Map<string, Source>();
   let lineCount = 0;
   let isEnded = true;
@@ -182,7 +184,7 @@ const countLineEnds = (bytes: Buffer): number => {
   return count;
 };
 
-/** Yields bytes of a group, with the part that begins with them: its lines, or all parts joined on one line. */
+/** Yields a group: its lines, or all parts joined on one line. `part` begins with the bytes, unless it is undefined. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { readonly isJoined: boolean; readonly window: grouping.ReadWindow },
@@ -229,7 +231,7 @@ const indexErrorsByLine = ({ problems, sources }: grouping.Dataset): ReadonlyMap
   return byLine;
 };
 
-/** Maximum white space between a part and the start or end of its line. */
+/** Maximum bytes of white space between a part and the start or end of its line. */
 const marginBytes = 4096;
 
 /** Returns the line of a part. If other data is on the line, returns the bytes of the part and a newline. */

@@ -10,7 +10,7 @@ import type { SendOptions } from "./delivery.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { type CallListLimits, emptyCallList, findCallList, type Retry } from "./send-result.ts";
 
-/** `not-sent` and `not-processed` may be followed by another attempt (guarantees.md). */
+/** A request is attempted again after `not-sent` and `not-processed`, after `unknown` only if it can be resent. */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
 /** Returns the outcome of an attempt (guarantees.md). A status decides the outcome, even if sending failed. */
@@ -37,14 +37,14 @@ interface KeyFacts {
 
 type KeyedRequest = Pick<RecordedRequest, "key" | "firstTried">;
 
-/** True if the service is known to log a request once even if it is sent twice. */
+/** True if the service is known to log a request, which is recent enough, once even if it is sent twice. */
 export const isKeyHonored = ({ key, firstTried }: KeyedRequest, { runLedger, idempotency }: KeyFacts): boolean => {
   const ageMs = runLedger.now() - firstTried;
   // The age of an attempt in the future is unknown, because the clock was set back.
   return idempotency && key !== "" && runLedger.honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/** True if an unknown request is resent: by `--on-unknown resend`, or if the service honors its key. */
+/** True if an unknown request of an earlier run is resent: by option or an honored key, never with `--resend-logged`. */
 export const canResend = (
   entry: KeyedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,
@@ -52,23 +52,24 @@ export const canResend = (
 
 export interface SentRequest {
   readonly request: PlannedRequest;
+  /** From 1 in the run. */
   readonly number: number;
   readonly recorded: RecordedRequest;
   /** True if an attempt may have been logged. Then only a success decides the outcome. */
   mayBeLogged: boolean;
-  /** The error of that attempt, if it was one of this run. */
+  /** The error of the attempt that may have been logged, if this run made the attempt. */
   unknownFailure: Failure | undefined;
   readonly retryFailure?: Failure | undefined;
   lastOutcome: Omit<RecordedOutcome, "state">;
 }
 
 interface RequestContext extends SendOptions {
-  /** `signal` ends a wait, `urgent` an attempt. */
+  /** `signal` ends a wait at once and an attempt after `graceMs`; `urgent` ends both at once. */
   readonly signals: Pick<Host, "signal" | "urgent">;
   readonly patience: RetryBudget;
   readonly isOver: () => boolean;
   readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
-  /** Called with the bytes that were handed over; negative for those that no longer count. */
+  /** Called with the bytes that were handed over; after the attempt, with the negative sum of these bytes. */
   readonly onBytesSent: (bytes: number) => void;
 }
 

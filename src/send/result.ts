@@ -11,7 +11,7 @@ import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } fro
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
 interface DatasetFacts {
-  /** Lines that cannot be read; each counts as a group. */
+  /** Number of lines that cannot be read; each counts as a group. */
   readonly unreadable: number;
   /** Empty if no group is valid. */
   readonly metrics: Readonly<Record<string, number>>;
@@ -19,7 +19,7 @@ interface DatasetFacts {
 }
 
 export interface LogResult extends DatasetFacts {
-  /** `not_sent`: the run ended before anything was sent. */
+  /** `not_sent`: the run failed, no group is logged or unknown, and the service refused no group. */
   readonly status: "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
   readonly modelId: string;
   readonly split: string | undefined;
@@ -41,7 +41,7 @@ export interface LogResult extends DatasetFacts {
 interface DryRunRequest {
   readonly groups: number;
   readonly bytes: number;
-  /** The `Idempotency-Key`; null if it has none, or another key in every run. */
+  /** The `Idempotency-Key`; null for a request without a key, or with another key in every run. */
   readonly key: string | null;
 }
 
@@ -133,8 +133,8 @@ const findFailure = (
     const { request, number, unknownFailure, retryFailure } = unknown;
     const [from = "", to = ""] = [0, -1].map((at) => formatLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
-    const isLast = groups.unknown > request.groups.length;
-    const data = { ...facts, positions, request: number, isLast, canResolve, unknownFailure, retryFailure };
+    const areMoreUnknown = groups.unknown > request.groups.length;
+    const data = { ...facts, positions, request: number, areMoreUnknown, canResolve, unknownFailure, retryFailure };
     return logUnknown(data, { ...stopDetails, retryable: canResolve || (ledger && notSent > 0) });
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
@@ -175,7 +175,7 @@ const toStopDetails = (stop: Failure): FailureDetails => {
   return { ...toObstacleDetails(stop), ...(problems?.length ? { problems } : {}), retryable: stop.retryable };
 };
 
-/** Returns the warnings of reading and of sending. `--strict` cannot make the latter errors. */
+/** Returns the warnings of reading and of sending. `--strict` cannot turn warnings of sending into errors. */
 const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts): readonly Problem[] => {
   const { problems } = dataset;
   const { divided } = sent;

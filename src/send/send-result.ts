@@ -7,7 +7,7 @@ import type { RefusedGroup } from "./handle-refusal.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
-  /** Logged requests, and all requests. */
+  /** Requests that ended with any outcome, and all requests. */
   readonly requests: number;
   readonly of: number;
   /** Bytes that are logged or on their way, and all bytes. */
@@ -71,7 +71,7 @@ export interface Reply {
 
 export const emptyCallList = "[]";
 
-/** Longest call id, in bytes. */
+/** Longest call id in JSON, in bytes. */
 const maxCallIdBytes = 200;
 
 export interface CallListLimits {
@@ -80,7 +80,7 @@ export interface CallListLimits {
   readonly redact: (json: string) => string;
 }
 
-/** Returns the list of call ids as JSON, empty if it is too long for the ledger. Assumed: `call_ids`, as in `serve`. */
+/** Returns the call ids as JSON; `[]` if they are missing, invalid, or too many or long. Assumed: as in `serve`. */
 export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLimits): string => {
   const list = memberAt(readRoot(body), "call_ids");
   if (list === undefined || firstByteOf(list) !== openBracket) return emptyCallList;

@@ -12,7 +12,7 @@ import { cutRequests, type PlannedRequest, planRequest } from "./plan.ts";
 import * as requests from "./request.ts";
 import * as results from "./send-result.ts";
 
-/** A request to send. `recorded` exists if it was attempted before. Then its bytes and key must be the same. */
+/** A request to send. `recorded`: the earlier attempt of the request, whose bytes and key must be the same. */
 export interface Job {
   readonly request: PlannedRequest;
   readonly recorded?: RecordedRequest;
@@ -33,14 +33,14 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let startedCount = 0;
   let loggedCount = 0;
   let patience = client.retryBudget();
-  let until: Pick<Host, "signal" | "urgent"> = host;
+  let signals: Pick<Host, "signal" | "urgent"> = host;
   /** True after a signal between two requests. */
   let isInterrupted = false;
   /** An unexpected error, which is thrown after all lanes recorded their requests. */
   let defect: { readonly thrown: unknown } | undefined;
   let takenGroups: number[] = [];
   let isSharing = false;
-  /** The largest request that is sent undivided after a 413. */
+  /** Bytes of the largest request that is sent undivided after a 413. */
   let limit = Number.POSITIVE_INFINITY;
 
   const isOver = () => sent.stop !== undefined || defect !== undefined;
@@ -82,7 +82,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
 
   const runLane = async () => {
     for (;;) {
-      if (until.signal.aborted && queue.length > 0) isInterrupted = true;
+      if (signals.signal.aborted && queue.length > 0) isInterrupted = true;
       const job = isOver() || isInterrupted ? undefined : queue.shift();
       if (job === undefined) return;
       startedCount++;
@@ -95,7 +95,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Sends a request; returns false if smaller requests replace it or other runs have groups of it. */
+  /** Sends a request; false if it is divided, if other runs have its groups, or if a person resolved it. */
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
@@ -126,7 +126,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     try {
       return await requests.sendUntilResolved(dataset, sentRequest, {
         ...options,
-        signals: until,
+        signals,
         patience,
         isOver,
         onRetry: (attempt, outcome, retry) => {
@@ -223,7 +223,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }),
     /** Sends jobs, unless the run was stopped. @param isLast true after a signal: each is attempted once */
     async send(jobs: readonly Job[], isLast: boolean): Promise<void> {
-      until = isLast ? { signal: host.urgent, urgent: host.urgent } : host;
+      signals = isLast ? { signal: host.urgent, urgent: host.urgent } : host;
       patience = client.retryBudget();
       isInterrupted = false;
       if (isLast && unknown === undefined && isFailure(sent.stop, "interrupted")) sent.stop = undefined;

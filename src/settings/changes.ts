@@ -107,7 +107,7 @@ export const findSettingProblem: typeof checkSetting = (name, value, layers) => 
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
-/** Asks before a profile is created, because its name may be mistyped. Throws the failure if it cannot ask. */
+/** Asks before a profile is created, because its name may be mistyped. Throws the failure without a terminal. */
 type Confirm = (failure: Failure) => Promise<void>;
 
 export const setSetting = async (

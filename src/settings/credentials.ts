@@ -1,4 +1,4 @@
-/** Finds the credential of a request in the environment, saved by a login, or from a command, in this order. */
+/** Finds the credential of a request in the environment, in a login or a command. A named profile comes first. */
 import { spawn } from "node:child_process";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
@@ -25,7 +25,7 @@ export const useTargets: Readonly<
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the variables that are set and contain the secret for some uses, or its file. */
+/** Returns the variables that are set and contain the secret for some uses, or name its file. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
   const names = uses.flatMap((use) => useTargets[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
   return [...new Set(names)].filter((name) => env[name]);
@@ -102,7 +102,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
-  /** `refused` runs a `credential_command` once more. @throws Failure `auth`, `usage` */
+  /** `refused` runs a `credential_command` again, once per use and origin. @throws Failure `auth`, `usage` */
   const credential = async (
     use: CredentialUse,
     { origin, refused }: { readonly origin: string; readonly refused: boolean },

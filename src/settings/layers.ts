@@ -1,4 +1,4 @@
-/** Finds the profile of a run, and each setting with its source: command line > environment > profile > default. */
+/** Finds the profile of a run, and each setting: command line > environment > profile > default (configuration.md). */
 import type { FailureLocation, Problem } from "../failure.ts";
 import { conflictingOptions } from "../failures.ts";
 import type { Host } from "../host.ts";
@@ -26,10 +26,11 @@ export interface SettingsSources {
   /** Takes the problems of files that other users can read. */
   readonly warn: (problem: Problem) => void;
   readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
+  /** True if the profile need not exist. */
   readonly canBeNew?: boolean;
 }
 
-/** The profile of the local service, and the one that is used by default. */
+/** The profile of the local service, and the default profile. */
 export const localProfile = "local";
 export const defaultProfile = "default";
 
@@ -48,7 +49,7 @@ export const knownProfiles = (...files: readonly SavedFile[]): readonly string[]
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
-/** Returns the names of the profiles, or the texts of a setting in all of them, for completion. */
+/** Returns the names of the profiles, or the texts of a setting in all profiles, for completion. */
 export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile"): readonly string[] => {
   try {
     const file = readSaved(host, "settings");

@@ -36,6 +36,7 @@ const readLines = async (
       await new Promise<void>((resolve, reject) => {
         reader.on("line", (line) => {
           lines.push(line);
+          // Pasted lines arrive in the same turn.
           setImmediate(resolve);
         });
         reader.on("close", resolve);
@@ -59,7 +60,7 @@ const foldPrompt = (label: string, columns: number): string =>
 
 export type LoginPlan = Awaited<ReturnType<typeof planLogin>>;
 
-/** The `max_wait` of a read that checks a key, because a person waits for it. */
+/** The `max_wait` of a read that checks a key; short, because a person waits. */
 export const keyCheckMaxWait = "5s";
 
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;

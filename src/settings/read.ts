@@ -43,7 +43,7 @@ export const readSettings = async (given: SettingsSources) => {
     get: <Name extends values.SettingName>(name: Name) => findValue(layers, name),
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     require: requireSetting,
-    /** Returns the URL of a host of the contract, without a trailing slash. @throws Failure `setting-missing` */
+    /** Returns the URL of a host of the contract, without `/v1` and final slash. @throws Failure `setting-missing` */
     address(of: EndpointHost): string {
       const url = requireSetting(values.urlSettingName(of));
       noteUrlSource(layers, values.urlSettingName(of), notice);
@@ -118,7 +118,7 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
   return folder === undefined ? undefined : join(folder, "ledger.db");
 };
 
-/** Opens the locations of one run. They throw `database-address`, `unreadable-credential-file`. */
+/** Finds the ledger and the store of a run. @throws Failure `invalid-database-url`, `unreadable-credential-file`, … */
 const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
   /** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */

@@ -62,7 +62,7 @@ export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings")
   return join(folder, `${kind}.json`);
 };
 
-/** Reads a saved file. A missing one is empty. @throws Failure `invalid-settings-file`, `inaccessible-file` */
+/** Reads a saved file. A missing file counts as empty. @throws Failure `invalid-settings-file`, `inaccessible-file` */
 export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Problem) => void): SavedFile => {
   const file = findFolder(host, "settings") === undefined ? "" : findSettingsFile(host, kind);
   const bytes = file === "" ? undefined : readIfExists(file);
@@ -117,10 +117,10 @@ export const addMembers =
   (profiles) =>
     void profiles.set(profile, { ...profiles.get(profile), ...added });
 
-/** Maximum wait for the lock. Other writers hold it for milliseconds each. */
+/** Maximum wait for the lock. Other writers hold the lock for milliseconds each. */
 const maxWaitMs = 20_000;
 
-/** Changes a saved file and returns its path. Keeps the changes of other processes. A failure leaves the file unchanged. */
+/** Changes a saved file and returns its path. Keeps changes of other processes. A failure leaves the file unchanged. */
 export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChange): Promise<string> => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");

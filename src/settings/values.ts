@@ -118,15 +118,15 @@ interface Setting<Value> {
   readonly parse: Parse<Value>;
   readonly show?: (text: string) => string;
   readonly derivedFrom?: "base_url" | "vendor_prefix";
-  /** Its default, or a function of the profile's name and the text of `derivedFrom`. */
+  /** The default, or a function of the profile's name and the text of `derivedFrom`. */
   readonly fallback?: string | ((from: { readonly profile: string; readonly text: string }) => string);
-  /** Its default in the profile `local`. Default: the same. */
+  /** The default in the profile `local`. Default: `fallback`. */
   readonly local?: string;
   /** A valid value, if commands need one and there is no default. */
   readonly example?: string;
-  /** True if the commands that need it have it as an option. */
+  /** True if the commands that need the setting have an option for it. */
   readonly hasOption?: true;
-  /** True if it is of a deployed service: a named profile overrides the environment. The local service has its own. */
+  /** True for a setting of a deployed service: a named profile overrides the environment, `local` ignores both. */
   readonly isOfService?: true;
 }
 

@@ -49,7 +49,7 @@ const hasSameSpelling = (a: string, b: string): boolean => a === b || stripWhite
 
 const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
 
-/** Reports mixed shapes, and requests with another split or different own keys. @param file the only input, if there is one */
+/** Reports mixed shapes, and requests with another split or different own keys. @param file the only input, if any */
 export const compareRequests = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, file }: { split: string | undefined; file?: string | undefined },

@@ -39,7 +39,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     await delivery.rejects?.append(rejected);
   };
 
-  /** Applies what other runs did, except for groups that this run sent. */
+  /** Applies the outcomes of other runs to the groups that this run has not sent. */
   const catchUp = async () => {
     await delivery.readPriorOutcomes();
     openGroups = openGroups.filter(isGroupOpen);
@@ -50,7 +50,7 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
 
   const sendBatch = async ({ isLast, isAll }: BatchOptions) => {
     try {
-      // After a signal, the wait for another run is as long as the wait for a reply.
+      // After a signal, the wait for another run is at most as long as the wait for a reply.
       await runLedger.acquire(isLast ? { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) } : undefined);
     } catch (thrown) {
       if (isFailure(thrown, "interrupted") || (isLast && isFailure(thrown, "ledger-busy"))) return;
@@ -68,12 +68,12 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     const from = refusedCount;
     refusedCount = refused.length;
     await writeRejected(refused.slice(from));
-    // After a signal, there may be time for the remaining groups.
+    // After a signal, the last batch may still send the remaining groups.
     if (stop !== undefined && !isFailure(stop, "interrupted")) throw stop;
   };
 
   const sendWithLedger = async ({ isLast, isAll }: BatchOptions) => {
-    // Equal groups of two files have one dedup key, so the second waits for the outcome of the first.
+    // Equal groups of two files have one dedup key, so the second group waits for the outcome of the first.
     const byKey = new Map<string, number>();
     for (const group of listOpenGroups("not_sent")) {
       const key = Buffer.from(dedupKeys.slice(group, 1)).toString("latin1");

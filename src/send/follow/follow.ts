@@ -89,7 +89,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const batches = openBatches(dataset, delivery);
   /** Complete groups that are not in the metrics yet. */
   const completed: CompletedGroup[] = [];
-  /** Groups that were complete before the first error are still sent. */
+  /** True after an error that stops the run. Groups that were complete before it are still sent. */
   let hasStoppingError = false;
   const gathering: GroupAssemblyOptions = {
     ...{ dedupKeys, byKey: groupBy !== undefined, size, elapsed: host.elapsed },
@@ -121,7 +121,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     if (onInvalid === "stop") throw files.toInvalidInput("some");
   };
 
-  /** Reads new lines; returns true if the file that replaced this one may be read. @throws Failure `input-changed` */
+  /** Reads new lines; true if the next file, which replaced this file, may be read. @throws Failure `input-changed` */
   const poll = async (file: FollowedFile, isLast: boolean): Promise<boolean> => {
     const { growing, tail, index } = file;
     if (file.isRewritten) return true;
@@ -177,7 +177,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isInputChanged(stop);
     const open = files.all.flatMap(({ growing }) => growing.incomplete);
     if (!isInputChanged(stop)) for (const group of open) await grouping.finalizeGroup(dataset, group);
-    // With `--strict`, these would be errors, but the groups are sent already.
+    // With `--strict`, these problems would be errors, but the groups are sent already.
     if (isReadable && !options.strictness.strict)
       await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
     const isUnfinished = !isInputChanged(stop) && (await files.reportUnfinished());

@@ -34,9 +34,9 @@ export interface FollowedFile {
   readonly scan: Scan;
   /** When lines were last read, or the file was found to be moved, in monotonic milliseconds. */
   changedAt: number;
-  /** True if another file has its name and it was quiet, so that all of its groups are complete. */
+  /** True if another file has the name and this file was quiet, so that all groups of this file are complete. */
   isFinished: boolean;
-  /** True if it was rewritten, so that its groups cannot be read again. */
+  /** True if the file was rewritten, so that its groups cannot be read again. */
   isRewritten: boolean;
 }
 
@@ -81,7 +81,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     throw toInvalidInput();
   };
 
-  /** Reports requests that differ, and mixed shapes; returns the first line with an error. */
+  /** Reports new differences of requests, and mixed shapes; returns the first line with a new error. */
   const findDisagreement = (): number | undefined => {
     const now = { requests: requests.different.length, shapes: shapes.size };
     if (now.requests === compared.requests && now.shapes === compared.shapes) return undefined;
