@@ -1,4 +1,4 @@
-/** The program of the page, bundled for a browser (build/page.ts). */
+/** The script of the page of `rollcall view`, bundled for a browser (build/page.ts). */
 declare module "*?page" {
   const script: string;
   export default script;

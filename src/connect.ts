@@ -1,4 +1,4 @@
-/** Opens what a command needs: the effective settings, and a client of the deployed or the local service. */
+/** Gives a command its effective settings, log destinations, and a client of the deployed or the local service. */
 import type { Client } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Failure } from "./failure.ts";
@@ -41,15 +41,16 @@ export const openClient = async (context: Context, settings: Settings): Promise<
   const client = context.closeAtEnd(
     module.openClient({
       ...toRequestOptions(context, settings),
-      baseUrl: (of) => local?.url ?? settings.address(of),
+      baseUrl: (host) => local?.url ?? settings.address(host),
       credential: async (use, about) =>
         local === undefined ? await settings.credential(use, about) : { secret: local.key, from: "the local service" },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },
-      // A service in this process does not recover while the run waits.
+      // A service in this process would not recover during a wait.
       ...(local === undefined ? {} : { maxWaitMs: 0 }),
     }),
   );
   if (local === undefined) return client;
+  // An error that the local service caught says more than its HTTP response.
   return {
     ...client,
     send: async (endpoint, request) =>

@@ -1,4 +1,4 @@
-/** One run: its host, its screen, the global options, and what is closed when the run ends. */
+/** The context of a run: host, screen, global options, and the objects to close when the run ends. */
 import { type Host, withSignal } from "./host.ts";
 import type { Screen } from "./output/index.ts";
 import type { SettingFlags } from "./settings/index.ts";
@@ -18,7 +18,7 @@ export interface Context {
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
   /** Runs work after the output, before anything is closed. An error of the work does not fail the run. */
   runAtEnd(work: () => Promise<void>): void;
-  /** Completes the error that ended the run, before it is printed. */
+  /** Returns the error that ended the run with more details, such as excerpts. Called before the error is printed. */
   explain: (thrown: unknown) => Promise<unknown>;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
   };
 };
 
-/** Runs work in a context of its own. Requests that are pending after the work are aborted. */
+/** Runs work in a separate context. Requests that are pending after the work are aborted. */
 export const runInContext = async (
   { host, screen, flags }: Context,
   work: (context: Context) => Promise<void>,

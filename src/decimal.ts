@@ -6,11 +6,11 @@ export interface Decimal {
   readonly places: number;
 }
 
-/** Numbers with larger exponents or more characters are not amounts of money, and would fill a screen with zeros. */
+/** Larger exponents (also negative) or longer numbers are not amounts of money, and would fill a screen with zeros. */
 const maxExponent = 40;
 const maxSpellingChars = 100;
 
-/** Parses `12`, `0.3`, `-1` and `3e-7`; returns undefined for any other text, and for numbers out of bounds. */
+/** Parses a number like `12`, `0.3`, `-1` or `3e-7`; undefined for other text and for numbers out of these bounds. */
 export const parseDecimal = (text: string): Decimal | undefined => {
   if (text.length > maxSpellingChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
@@ -57,6 +57,6 @@ export const shiftDecimal = (text: string, power: number): string | undefined =>
   return decimal === undefined ? undefined : formatDecimal(shiftDigits(decimal, power));
 };
 
-/** Rounds a measured number to six significant digits for people. A whole number may be a count and stays. */
+/** Rounds to six significant digits for people. Whole numbers stay unchanged, because they may be counts. */
 export const roundForDisplay = (value: number): number =>
   Number.isInteger(value) ? value : Number(value.toPrecision(6));

@@ -1,4 +1,4 @@
-/** How a run can fail: the exit codes and one class. The failures.ts of a module makes the failures of the module. */
+/** The class of all failures, and their exit codes. Each module creates its failures in its failures.ts. */
 
 /** The exit code of each `error.code` (exit-codes.md). */
 export const exitCodes = {
@@ -27,17 +27,20 @@ export interface Problem {
   /** UTF-16 units from the start of the line, from 1. */
   readonly column?: number;
   readonly path?: readonly (string | number)[];
-  /** Promised to users: `--allow <rule>`. */
+  /** Names of rules are stable, because users pass them to `--allow`. */
   readonly rule: string;
   readonly severity: Severity;
   readonly message: string;
   readonly advice?: string | undefined;
   readonly from?: "service";
+  /** Bytes from the start of the file, from 0. */
   readonly offset?: number;
-  /** `file:line` of the converted record; its position in the original file is in the fields above. */
+  /** `file:line` in the converted input. `file` and `line` then have the position in the original file. */
   readonly readAt?: string;
+  /** The path in the converted group. */
   readonly readPath?: readonly (string | number)[];
   readonly excerpt?: Excerpt;
+  /** Similar problems that are not displayed: their count, and the positions of some of them. */
   readonly others?: { readonly count: number; readonly places: readonly string[] };
 }
 
@@ -47,7 +50,7 @@ export const toProblemDocument = (problem: Problem) => {
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A piece of a line. Secrets in it are redacted, but control characters are not removed. */
+/** A piece of a line; `from` and `to` bound the value in `text`. Secrets are redacted, control characters are not. */
 export interface Excerpt {
   readonly line: number;
   readonly text: string;
@@ -71,7 +74,7 @@ export interface HttpFacts {
   readonly method: string;
   readonly url: string;
   readonly status?: number | undefined;
-  /** The service's own message: bounded, but not safe to print. */
+  /** The service's message: limited in length, but not safe to print. */
   readonly said?: string | undefined;
 }
 
@@ -95,7 +98,7 @@ export interface FailureDetails {
   readonly endedBy?: string;
   readonly credentialSource?: string;
   readonly isHtmlPage?: boolean;
-  /** Groups that could be sent without the invalid ones; `some` for a growing file. */
+  /** The number of valid groups, which could be sent without the invalid groups; `some` for a growing file. */
   readonly validGroups?: number | "some" | undefined;
   readonly subject?: string;
   readonly isConverted?: boolean;
@@ -110,7 +113,7 @@ export class Failure extends Error {
   readonly kind: string;
   readonly details: FailureDetails;
 
-  /** @param message one sentence without a full stop; text of files and services in it is not safe to print yet */
+  /** @param message one sentence without a full stop; it may contain text from outside that is not safe to print */
   constructor(code: FailureCode, kind: string, message: string, details: FailureDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;

@@ -1,4 +1,4 @@
-/** rollcall's own files and folders: only their owner can access them, and files are replaced atomically. */
+/** Access to files and folders: safe permissions, atomic replacement, and reads and writes that a signal can end. */
 
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -7,18 +7,18 @@ import { Failure, type Problem } from "./failure.ts";
 import { currentUser, type Host } from "./host.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
-/** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` without a code. */
+/** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` if the error has none. */
 export const getErrorCode = (thrown: unknown): string =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
-/** Makes a folder and its parents. Node's `recursive` never returns if one cannot be made, as in `/proc`. */
+/** Makes a folder and its parents. Node's `recursive` never returns if a folder cannot be made, as in `/proc`. */
 export const makeFolder = (path: string): void => {
   if (fs.existsSync(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
   try {
     fs.mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
-    // Another process may have made it.
+    // Another process may have made the folder.
     if (getErrorCode(thrown) !== "EEXIST") throw thrown;
   }
 };
@@ -78,7 +78,7 @@ const tryStat = (path: string, read: typeof fs.statSync = fs.statSync): fs.Stats
   }
 };
 
-/** Assumed: a group with the owner's number has no other users. In a sticky folder, they cannot replace files. */
+/** Assumed: a group with the owner's number has no other users. In a sticky folder, others cannot replace files. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats): boolean =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
@@ -96,7 +96,7 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
   advice: formatCommandLine(["chmod", wanted, path]),
 });
 
-/** A new file next to the file that it will replace. Each method throws as the file system does. */
+/** A new file next to the file that it will replace, or a pipe or device. Methods throw the errors of `node:fs`. */
 export interface Draft {
   readonly path: string;
   write(piece: string | Uint8Array): void;
@@ -104,7 +104,7 @@ export interface Draft {
   discard(): void;
 }
 
-/** Opens a draft; root keeps the owner of the file. A pipe or a device is written directly. @param mode of a new file */
+/** Opens a draft with `mode`. A pipe or a device is written directly. If root replaces a file, its owner stays. */
 export const openDraft = (path: string, mode = 0o600): Draft => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const isReplaced = before?.isFile() !== false;
@@ -151,7 +151,7 @@ const ignoreErrors = (work: () => void): void => {
   } catch {}
 };
 
-/** Writes all of a file, or leaves the old file unchanged. @param mode of a new file @throws as the file system does */
+/** Writes all of a file, or leaves the old file unchanged. @param mode of the written file @throws as `node:fs` */
 export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number): void => {
   const draft = openDraft(path, mode);
   try {
@@ -192,7 +192,7 @@ export const writeUserFile = <Result>(file: string, write: () => Result): Result
   }
 };
 
-/** Removes drafts of killed runs. @param before milliseconds since 1970; drafts that changed later stay */
+/** Removes a file's drafts of killed runs. @param before milliseconds since 1970; drafts that changed later stay */
 export const removeDrafts = (path: string, before: number): void => {
   const prefix = basename(path);
   for (const name of fs.readdirSync(dirname(path))) {
@@ -205,13 +205,13 @@ export const removeDrafts = (path: string, before: number): void => {
 
 export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
 
-/** Returns a warning if other users can access a database's file. An empty file gets mode 0600 when it is opened. */
+/** Returns a warning if other users can access a database file. An empty file is fine: opening it sets mode 0600. */
 export const checkDatabaseMode = (location: string): Problem | undefined =>
   isDatabaseUrl(location) || !tryStat(location)?.size ? undefined : checkFileMode(location, "600");
 
 /**
- * Reads all of a stream, or of a file, a pipe or a device; undefined for more than `maxBytes`.
- * @throws the signal's reason, or what `toError` returns for the code of a system's error
+ * Reads a whole stream, or the file, pipe or device at a path; undefined for more than `maxBytes`.
+ * @throws the signal's reason, or the result of `toError` for the code of a system error
  */
 export const readUpTo = async (
   from: string | Readable,
@@ -239,7 +239,7 @@ export const readUpTo = async (
   }
 };
 
-/** Opening or reading a named pipe cannot be aborted. At a signal, this writes to the pipe to end its wait. */
+/** Until `end`, an abort writes a line to a named pipe, because opening or reading it cannot be aborted otherwise. */
 export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "signal" | "sleep">): { end(): void } => {
   signal.throwIfAborted();
   const ended = new AbortController();
@@ -255,7 +255,7 @@ export const unblockOnAbort = (name: string, { signal, sleep }: Pick<Host, "sign
 
 const pipePollMs = 10;
 
-/** Opens a named pipe for writing as soon as it has a reader. Waiting in the system would block signals. */
+/** Opens a named pipe for writing when it has a reader. Polls, because a blocking `openSync` would block signals. */
 const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal): Promise<number> => {
   for (;;) {
     try {
@@ -268,7 +268,7 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
-/** Writes to a file. If it is a named pipe, waits for its reader. */
+/** Calls `write`, which writes to a file. If the file is a named pipe, waits for its reader first. */
 export const writeForReader = async <Result>(
   file: string,
   { signal, sleep }: Pick<Host, "signal" | "sleep">,
@@ -282,9 +282,10 @@ export const writeForReader = async <Result>(
   }
 };
 
-/** Reads a file, but no pipe or device, because no signal could end the wait for it. @throws the system's errors */
+/** Reads a file. @throws as `node:fs`, or `not-a-file` for a pipe or device, because no signal could end its read */
 export const readRegularFile = (path: string): Buffer => {
   const facts = fs.statSync(path);
+  // For a folder, `readFileSync` throws EISDIR.
   if (!facts.isFile() && !facts.isDirectory()) throw Object.assign(new Error(), { code: "not-a-file" });
   return fs.readFileSync(path);
 };

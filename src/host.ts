@@ -4,7 +4,7 @@ import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failures.ts";
 
-/** No other module uses `process`, the clock or random numbers directly. */
+/** No other module uses the global `process`, the clock or `Math.random`. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
@@ -16,26 +16,27 @@ export interface Host {
   readonly terminal: Terminal;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Monotonic milliseconds. */
+  /** Monotonic milliseconds from any start. */
   readonly elapsed: () => number;
-  /** Resolves after `ms`; rejects with the signal's reason when it aborts. */
+  /** Resolves after `ms`; rejects with the signal's reason when the signal aborts. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /** Aborts at the second of these signals, which abandons requests in flight. A third ends the process. */
+  /** Aborts at the second of these signals, which abandons requests in flight. The third ends the process. */
   readonly urgent: AbortSignal;
   /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
   readonly lendTerminal: () => () => void;
 }
 
+/** The streams that are terminals, and the size of the terminal in characters. */
 export interface Terminal {
   readonly stdin: boolean;
   readonly stdout: boolean;
   readonly stderr: boolean;
   readonly columns: number;
   readonly rows: number;
-  /** True if the width of standard error is unknown, so that its text cannot be redrawn in place. */
+  /** True if standard error is a terminal of unknown width, so that text cannot be redrawn in place. */
   readonly isSizeUnknown: boolean;
 }
 
@@ -53,16 +54,16 @@ export const decodePercent = (text: string): string => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** Returns rollcall's keys in an environment, and the key of Weights & Biases, which looks like a commit id. */
+/** Returns the secrets in an environment that no pattern detects, such as W&B's key, which looks like a commit id. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
-    const isKey = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
-    return isKey && value !== undefined ? [value] : [];
+    const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
+    return isSecret && value !== undefined ? [value] : [];
   });
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** Returns an environment for other programs: without rollcall's keys and the passwords of its databases. */
+/** Returns an environment for other programs: without rollcall's secrets and database URLs, which have passwords. */
 export const removeSecrets = (env: Host["env"]): Host["env"] =>
   Object.fromEntries(
     Object.entries(env).filter(

@@ -4,7 +4,7 @@ import { version } from "../package.json" with { type: "json" };
 
 export const main = async (process: NodeJS.Process): Promise<number> => {
   const [word, ...others] = process.argv.slice(2);
-  // Scripts ask for the version most, and nothing else needs to be loaded for it.
+  // Scripts often print the version, so loading the other modules for it would be a waste.
   const isVersionRequest = others.length === 0 && (word === "--version" || word === "-V");
   if (isVersionRequest && (await tryWrite(process.stdout, `${version}\n`))) return 0;
   return await (await import("./run.ts")).run(process);
@@ -17,7 +17,7 @@ const tryWrite = async (stream: NodeJS.WritableStream, text: string): Promise<bo
     try {
       stream.write(text, (error) => resolve(!error));
     } catch {
-      // Devices and files are written synchronously.
+      // Devices and files are written synchronously, so their errors are thrown.
       resolve(false);
     }
   });

@@ -1,4 +1,4 @@
-/** Runs a command line, and handles all errors. Also lists the commands in the order of the help. */
+/** Runs a command line, and handles all errors. Lists the commands in the order of the help. */
 import * as cli from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
@@ -26,16 +26,16 @@ export const runCommandLine = async (
   let screen: Screen | undefined;
   let context: Context | undefined;
   const work = async (): Promise<void> => {
-    const typed = await cli.parseArgv(program, argv);
-    screen = openScreen({ host, options: cli.fallbackScreenOptions(typed), argv });
-    const answer = await cli.runCommand(program, typed, async (globals) => {
-      screen = openScreen({ host, options: cli.toScreenOptions(globals, typed), argv });
+    const parsed = await cli.parseArgv(program, argv);
+    screen = openScreen({ host, options: cli.fallbackScreenOptions(parsed), argv });
+    const formatText = await cli.runCommand(program, parsed, async (globals) => {
+      screen = openScreen({ host, options: cli.toScreenOptions(globals, parsed), argv });
       if (screen.fields !== undefined && screen.isForProgram)
-        (await import("./commands/schema/outputs.ts")).checkFields(typed.command.words, screen.fields);
+        (await import("./commands/schema/outputs.ts")).checkFields(parsed.command.words, screen.fields);
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });
-    if (answer !== undefined) await screen.print([answer(screen.width)], { kind: "verbatim" });
+    if (formatText !== undefined) await screen.print([formatText(screen.width)], { kind: "verbatim" });
   };
   try {
     await Promise.race([work(), stray]);
@@ -54,13 +54,13 @@ export const runCommandLine = async (
 };
 
 const catchStrayErrors = (node: NodeJS.Process): { readonly thrown: Promise<never>; close(): void } => {
-  let tell: (error: unknown) => void = () => undefined;
+  let rethrow: (error: unknown) => void = () => undefined;
   const thrown = new Promise<never>((_, reject) => {
-    tell = reject;
+    rethrow = reject;
   });
   thrown.catch(() => undefined);
-  node.once("uncaughtException", tell).once("unhandledRejection", tell);
-  return { thrown, close: () => void node.off("uncaughtException", tell).off("unhandledRejection", tell) };
+  node.once("uncaughtException", rethrow).once("unhandledRejection", rethrow);
+  return { thrown, close: () => void node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
 };
 
 /** The help lists these commands without their descriptions, so that it fits one screen. */
@@ -69,7 +69,7 @@ const inMoreGroup = (load: () => Promise<cli.Command>) => async (): Promise<cli.
   group: "more",
 });
 
-/** A command is loaded only if it is typed, because loading all takes longer than most commands. */
+/** A command is loaded only if it is typed, because loading all commands takes longer than most runs. */
 export const program: cli.Program = {
   root: cli.command({
     words: "",

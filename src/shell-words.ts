@@ -1,8 +1,10 @@
 /** Splits and quotes words as a shell does; nothing is expanded or run. */
 
 interface TypedWord {
+  /** The word as typed, with quotes and backslashes; `text` is without them. */
   readonly raw: string;
   readonly text: string;
+  /** The quote that the word does not close, and its index in `raw`. */
   readonly open: { readonly quote: Quote; readonly at: number };
   /** True if the word ends in a backslash that escapes nothing yet. */
   readonly isEscaping: boolean;
@@ -13,7 +15,7 @@ type Quote = "" | "'" | '"';
 /** On Windows, single quotes are ordinary characters, and a backslash escapes only double quotes. */
 type ShellRules = { readonly windows: boolean };
 
-/** Splits a line. The last word is the one that is being typed: empty after white space. */
+/** Splits a line. The last word is still being typed: it is empty after white space. */
 export const splitWords = (line: string, rules: ShellRules = { windows: false }): readonly TypedWord[] => {
   const words: TypedWord[] = [];
   let at = 0;
@@ -59,7 +61,7 @@ const splitWord = (line: string, start: number, { windows }: ShellRules): TypedW
   return { raw: line.slice(start, at), text, open, isEscaping };
 };
 
-/** Returns the offset after a command substitution at `at`, which is kept unchanged; `at` without a substitution. */
+/** Returns the index after a command substitution at `at`; `at` or 0 without a complete substitution. */
 const findSubstitutionEnd = (line: string, at: number): number => {
   if (line[at] === "`") return line.indexOf("`", at + 1) + 1;
   if (line[at] !== "$" || line[at + 1] !== "(") return at;

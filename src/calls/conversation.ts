@@ -11,6 +11,7 @@ import {
 } from "../json/raw-json.ts";
 
 export interface Turn {
+  /** Index in the converted items, from 0. */
   readonly at: number;
   readonly role: string | undefined;
   readonly isSampled: boolean;
@@ -51,11 +52,11 @@ export interface Media {
 interface Conversation {
   /** Messages and choices; undefined if none are recognized. */
   readonly items: readonly RawJson[] | undefined;
-  /** The members without messages, or the whole value if no messages are recognized. */
+  /** The value without its messages; undefined if nothing else is in it. */
   readonly rest: RawJson | undefined;
 }
 
-/** Returns the messages in the inputs of a call. Some clients send the system message next to the list, in `system`. */
+/** Returns the messages in the inputs of a call. `system`, where some clients put the system message, comes first. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
@@ -90,14 +91,14 @@ export const toObject = (members: readonly RawMember[]): RawJson =>
 export const composeMessage = (role: string, content: RawJson): RawJson =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
-/** Returns the item if it is a message, or the message in it if it is a choice. Assumed: a choice has no `role`. */
+/** Returns a message itself, and the message of a choice. Assumed: a choice has no `role`. */
 export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Removes and returns the next answer to a call. */
+/** Returns the next answer of a tool to the call with an id, and omits it from the list of turns. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
-/** Converts messages and choices from a position on. The answer of a tool becomes a part of its call. */
+/** Converts messages and choices from index `from` on. The answer of a tool becomes the result of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
   const answers = new Map<string, number[]>();
   for (let at = from; at < items.length; at++) {
@@ -135,7 +136,7 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** Keys of a message that turns show, with the kind of value that they show. Other members are shown as JSON. */
+/** Keys of a message that have a display of their own if the value is of this kind. Other members are shown as JSON. */
 const shownKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
   ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
   ["tool_calls", "list"],

@@ -1,4 +1,4 @@
-/** Converts a traced call to a trajectory (interface 2.1) or to messages, with the spelling of every value. */
+/** Converts a traced call to a trajectory (interface 2.1) or to messages. Every value keeps its spelling. */
 import {
   composeArray,
   composeMembers,
@@ -23,6 +23,7 @@ export type RewardSource = { readonly text: string } | { readonly path: CallPath
 /** JSON on one line without a newline, or the reason why the call cannot be converted. */
 export type ConversionResult = { readonly line: string } | { readonly why: ConversionObstacle };
 
+/** Newlines in JSON are only between values, because strings escape them. */
 const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
 
 /** Converts a call to a JSON list of messages. For a choice, the list has the message of the choice. */
@@ -106,7 +107,7 @@ const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {
   if (exception !== undefined && exception.json !== '""') return "failed";
   if (findValue(call, "ended_at") === undefined) return "running";
   if (!hasMessages) return "no-messages";
-  // The inputs may be a complete rollout, whose last message is not from the model.
+  // Without an output, the inputs may be a complete rollout, which can end with a message of a tool.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
   return messages.some(isFromModel) ? messages : "no-answer";
 };

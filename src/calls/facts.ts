@@ -22,21 +22,22 @@ export interface Usage extends Readonly<Record<TokenKind, bigint | undefined>> {
 
 export interface Cost {
   readonly model: string;
-  /** The amounts for each purpose, such as `prompt`. An invalid amount keeps its spelling. */
+  /** The amounts for each purpose, such as `prompt`, as written in the call. */
   readonly parts: readonly { readonly what: string; readonly amount: string }[];
   readonly unit: string;
+  /** Undefined if an amount is negative or not a number. */
   readonly total: Decimal | undefined;
 }
 
 export const findCallName = (call: RawJson): string | undefined => textAt(call, "display_name") || findOperation(call);
 
-/** Returns the operation's name. Assumed: its reference is `<scheme>:///team/project/op/name:digest`. */
+/** Returns the name in `op_name`. Assumed: it is a plain name, or `<scheme>:///team/project/op/name:digest`. */
 export const findOperation = (call: RawJson): string | undefined => {
   const operation = textAt(call, "op_name") || undefined;
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
-/** Returns the status in the summary. Assumed: it is `summary.<prefix>.status`. */
+/** Returns the status in the summary; undefined if it is missing or not a text. */
 export const readStatus = (call: RawJson, prefix: string): string | undefined =>
   textAt(findInSummary(call, prefix, "status"));
 
@@ -51,13 +52,13 @@ export const findState = (call: RawJson, prefix: string): CallState => {
 export const isRunning = (call: RawJson): boolean =>
   !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
 
-/** True if a field has a value, or had one that was omitted. An empty text is not a value. */
+/** True if a field has a value, also if `omitContent` removed the value. An empty text is not a value. */
 const hasValue = (call: RawJson, field: string): boolean => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
   return value !== undefined && value.json !== '""';
 };
 
-/** Returns the microseconds from start to end; undefined if one is unknown, negative if the end comes first. */
+/** Returns the microseconds from start to end; undefined if either is unknown, negative if the end comes first. */
 export const findDurationMicros = (call: RawJson): number | undefined => {
   const started = parseMicros(textAt(call, "started_at"));
   const ended = parseMicros(textAt(call, "ended_at"));
@@ -81,7 +82,7 @@ export const findModels = (call: RawJson, prefix: string): readonly string[] => 
 const findNamedModel = (call: RawJson): string | undefined =>
   textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Returns the tokens by model. Assumed: `summary.usage[model]`, else `output.usage`. */
+/** Returns the tokens by model. Assumed: they are in `summary.usage[model]`, or else in `output.usage`. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
@@ -146,7 +147,7 @@ const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status"): 
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
-/** The fields of a call in the order of interface 2.4. `vendor_` is replaced by the setting vendor_prefix. */
+/** The fields of a call in the order of interface 2.4. The setting vendor_prefix replaces `vendor`. */
 export const callFields: readonly string[] = [
   ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
   ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary", "vendor_user_id", "vendor_username"],
@@ -163,7 +164,7 @@ export const omittedKey = "omitted_bytes";
 
 /**
  * Removes texts of people and models: content fields, and texts in `summary` and unknown fields except numbers, states
- * and currencies. Ids and names of a few words stay. Adds `omitted_bytes` with the sizes of omitted values by field.
+ * and currencies. Other fields keep texts of up to four words. `omitted_bytes` gets the number of bytes by field.
  */
 export const omitContent = (call: RawJson, prefix: string): RawJson => {
   const kept: [key: string, json: string][] = [];

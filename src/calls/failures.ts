@@ -1,4 +1,4 @@
-/** Failures of reading the ids of calls. */
+/** Failures for ids of calls that cannot be read. */
 import { Failure } from "../failure.ts";
 
 export const callIdsMissing = (): Failure =>

@@ -2,12 +2,13 @@
 import { isObject, parseJson } from "../json/walk.ts";
 import { callIdsMissing, invalidCallId } from "./failures.ts";
 
+/** UTF-16 units, as below. */
 const maxIdLength = 1024;
 
-/** Maximum characters of a line, which can be a whole call from `call read -o jsonl`. */
+/** A line can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
-/** Yields plain ids, first fields of rows, and ids of JSON objects. @throws Failure */
+/** Yields plain ids, first fields of rows, ids of objects. @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(
   chunks: AsyncIterable<Uint8Array>,
   canBeEmpty = false,
@@ -24,7 +25,7 @@ export async function* parseCallIds(
   if (isEmpty && !canBeEmpty) throw callIdsMissing();
 }
 
-/** Yields lines without white space around them. A line that is too long is yielded before its end. */
+/** Yields lines without white space around them. A line that is too long is cut, so that it is invalid. */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -4,10 +4,10 @@ import { findMember, type RawJson } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 
-/** Keys, and positions in lists (negative ones count from the end). */
+/** Keys, and indexes in lists; negative indexes count from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step; `there` has the available keys, or the kind of the value. */
+/** `at` ends with the missing step, `near` is a similar path, `there` has the available keys or the kind of value. */
 type PathResult =
   | { readonly kind: "found"; readonly value: RawJson }
   | {
@@ -67,8 +67,8 @@ const describeKind = ({ kind, text }: RawJson): string => {
 
 export const formatPath = (path: CallPath): string =>
   path
-    .map((step, at) => {
+    .map((step, index) => {
       if (typeof step === "number") return `[${step}]`;
-      return /^[^.[\]]+$/.test(step) ? `${at === 0 ? "" : "."}${step}` : `[${JSON.stringify(step)}]`;
+      return /^[^.[\]]+$/.test(step) ? `${index === 0 ? "" : "."}${step}` : `[${JSON.stringify(step)}]`;
     })
     .join("");

@@ -17,17 +17,17 @@ import {
   type Usage,
 } from "./facts.ts";
 
-/** Counts and sums of calls of one operation that used one model. An unknown `op` or `model` is empty. */
+/** Counts and sums for one operation and model. An unknown `op` or `model` is empty, as are both for all calls. */
 export interface CallGroup {
   readonly op: string;
   readonly model: string;
   readonly calls: number;
   readonly states: Readonly<Record<CallState, number>>;
-  /** `calls` counts calls with a duration. Percentiles are by nearest rank, in seconds. */
+  /** `calls` counts calls with a duration that is not negative. Percentiles are by nearest rank, in seconds. */
   readonly duration: { readonly calls: number; readonly p50: number | undefined; readonly p95: number | undefined };
   /** `calls` counts calls with a number of tokens. A sum is undefined if no call has the number. */
   readonly tokens: Readonly<Record<TokenKind, bigint | undefined>> & { readonly calls: number };
-  /** `calls` counts calls with a cost. `usd` is the exact sum of these costs in US dollars. */
+  /** `calls` counts calls with a valid cost in US dollars. `usd` is the exact sum of these costs. */
   readonly cost: { readonly calls: number; readonly usd: string | undefined };
 }
 

@@ -13,12 +13,14 @@ import { type Kinds, parseKinds } from "./kinds.ts";
 
 export interface ParsedArgv {
   readonly command: Command;
-  readonly above: readonly Command[];
+  /** The root and the nouns above the command. */
+  readonly ancestors: readonly Command[];
   /** Values of options by name, without dashes. The value of a flag is the empty text. */
   readonly given: ReadonlyMap<string, readonly string[]>;
   readonly operands: readonly string[];
+  /** The words from the first unknown option on. */
   readonly unknown: readonly string[];
-  /** `screen` for `-h`, `whole` for `--help` or the word `help`. */
+  /** `screen` for `-h` or no words, `whole` for `--help` or the word `help`. */
   readonly help: "screen" | "whole" | undefined;
   /** Validates argv. @throws Failure `invalid-arguments`, `subcommand-missing` */
   check(): void;
@@ -28,7 +30,7 @@ export interface ParsedArgv {
 export const parseArgv = async (program: Program, argv: readonly string[]): Promise<ParsedArgv> => {
   const given = new Map<string, readonly string[]>();
   let [command, parser] = [program.root, createParser(program.root, given)];
-  const above: Command[] = [];
+  const ancestors: Command[] = [];
   let operands: readonly string[] = [];
   let unknown = argv;
   let [hasHelp, parseError]: [boolean, CommanderError | undefined] = [false, undefined];
@@ -53,14 +55,14 @@ export const parseArgv = async (program: Program, argv: readonly string[]): Prom
     const [word] = operands;
     const next = command.verbs.find((verb) => commands.lastWord(verb) === word);
     if (next === undefined) break;
-    above.push(command);
+    ancestors.push(command);
     command = next;
     parser = parser.commands.find((child) => child.name() === word) ?? parser;
     operands = operands.slice(1);
   }
   const isWhole = hasHelp || given.has("help");
   const help: ParsedArgv["help"] = isWhole ? "whole" : given.has("h") || argv.length === 0 ? "screen" : undefined;
-  const parsed = { command, above, given, operands, unknown, help };
+  const parsed = { command, ancestors, given, operands, unknown, help };
   return { ...parsed, check: () => validateArgv(parsed, parser, parseError) };
 };
 
@@ -77,6 +79,7 @@ const createParser = (command: Command, given: Map<string, readonly string[]>): 
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
+        // Of `--color` and `--no-color`, the last option counts.
         given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
         given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
       });
@@ -95,7 +98,7 @@ const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonl
 type ParsedWords = Omit<ParsedArgv, "check">;
 
 const validateArgv = (parsed: ParsedWords, parser: Parser, parseError: CommanderError | undefined): void => {
-  const { command, above, given, operands, unknown, help } = parsed;
+  const { command, ancestors, given, operands, unknown, help } = parsed;
   const [word] = operands;
   if (help !== undefined) {
     if (word === undefined || command.verbs.length === 0) return;
@@ -116,9 +119,9 @@ const validateArgv = (parsed: ParsedWords, parser: Parser, parseError: Commander
   } catch (thrown) {
     throw thrown instanceof CommanderError ? toArgumentsFailure(parsed, thrown) : thrown;
   }
-  // The parser also accepts options of the parent command.
+  // commander accepts all options of the nouns above a verb.
   const accepted = { ...command.options, ...command.above };
-  for (const parent of above.slice(1)) {
+  for (const parent of ancestors.slice(1)) {
     const unknownOption = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(accepted, name));
     if (unknownOption !== undefined) throw argumentsFailure(command, `unknown option '--${unknownOption}'`);
   }
@@ -136,20 +139,20 @@ const argumentsFailure = (command: Command, text: string, suggestion?: string): 
   invalidArguments({ text, suggestion, command: commands.formatInvocation(command) });
 
 const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failure => {
-  const { command, above, unknown } = parsed;
+  const { command, ancestors, unknown } = parsed;
   if (reason.code === "commander.unknownOption") {
     // The text after `--with-token=` may be a key, so it is not printed.
-    const options = [...above, command].flatMap((one) => Object.entries(one.options));
-    const flags = options.flatMap(([name, { placeholder: value }]) => (value === undefined ? [`--${name}`] : []));
-    const valued = flags.find((name) => unknown.some((word) => word.startsWith(`${name}=`)));
-    if (valued !== undefined) return argumentsFailure(command, `${valued} takes no value`);
+    const options = [...ancestors, command].flatMap((each) => Object.entries(each.options));
+    const flags = options.flatMap(([name, { placeholder }]) => (placeholder === undefined ? [`--${name}`] : []));
+    const flagWithValue = flags.find((name) => unknown.some((word) => word.startsWith(`${name}=`)));
+    if (flagWithValue !== undefined) return argumentsFailure(command, `${flagWithValue} takes no value`);
   }
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
   const elsewhere = reason.code === "commander.unknownCommand" ? suggestElsewhere(parsed) : undefined;
   return argumentsFailure(command, text, elsewhere ?? near);
 };
 
-/** Suggests the command for a verb without its noun: `auth login` for `login`. */
+/** Suggests the command for a verb without its noun (`auth login` for `login`), and `ledger calls` for `call list`. */
 const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): string | undefined => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => commands.lastWord(verb) === word);
   const meansLedgerCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
@@ -157,16 +160,16 @@ const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): stri
   return meant === undefined || others.length > 0 ? undefined : `(Did you mean ${meant}?)`;
 };
 
-/** Runs the command, or returns a function that formats the text for --help or --version. @throws Failure of the command */
+/** Runs the command, or returns a function that formats the text for --help or --version. @throws Failure */
 export const runCommand = async (
   program: Program,
-  typed: ParsedArgv,
+  parsed: ParsedArgv,
   start: (globals: GlobalValues) => Context | Promise<Context>,
 ): Promise<((columns: number) => string) | undefined> => {
-  const { command, above, given, operands, help, check } = typed;
+  const { command, ancestors, given, operands, help, check } = parsed;
   check();
   if (help === "screen") return (columns) => shortHelp(command, columns);
-  if (help === "whole") return (columns) => fullHelp(command, above, columns);
+  if (help === "whole") return (columns) => fullHelp(command, ancestors, columns);
   if (given.has("version")) return () => `${version}\n`;
   const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
   const context = await start(parseKinds(globalOptions, options));

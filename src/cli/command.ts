@@ -6,6 +6,7 @@ export interface Command {
   /** The words after `rollcall`, such as `catalog diff`; empty for the program. */
   readonly words: string;
   readonly about: string;
+  /** A shorter `about` for the help of the noun above. */
   readonly summary?: string;
   readonly args: Kinds;
   readonly options: Kinds;

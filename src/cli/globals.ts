@@ -54,7 +54,7 @@ export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues):
   hasJsonEvents: isEventOutput(given),
 });
 
-/** The screen for possibly invalid options, so that usage errors respect --json, too. */
+/** Returns screen options from options that may be invalid, so that usage errors respect --json. */
 export const fallbackScreenOptions = ({ given }: OptionValues): ScreenOptions => {
   const requestedFormats = given.get("output") ?? [];
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);

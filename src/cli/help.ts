@@ -82,7 +82,7 @@ const verbTerm = (command: Command): string => {
   if (only === undefined) {
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
   }
-  // The command also runs without a verb, and each verb has verbs.
+  // Such a command is mainly used without its verbs: `serve`, not `serve keys`.
   if (verbs.every((verb) => verb.verbs.length > 0)) return name;
   if (others.length === 0) return `${name} ${verbTerm(only)}`;
   const listed = verbs.map(commands.lastWord).join("|");
@@ -156,9 +156,9 @@ export const fullHelp = (command: Command, ancestors: readonly Command[], termin
 
 const optionItem = ([name, kind]: NamedKind): Item => {
   const { about, placeholder = "", choices = [], default: defaultValue, repeatable } = kind;
-  const hasChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
+  const namesChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
   const description = [
-    `${about}${hasChoices ? "" : `: ${choices.join(", ")}`}`,
+    `${about}${namesChoices ? "" : `: ${choices.join(", ")}`}`,
     ...(defaultValue === undefined ? [] : [`(default: ${defaultValue})`]),
     ...(repeatable === true ? ["(repeatable)"] : []),
   ].join(" ");

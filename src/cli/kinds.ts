@@ -46,18 +46,19 @@ export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) =
 /** A parsed value. If several values are typed, the last value counts. */
 export const custom = <Value>(
   about: string,
-  value: string,
+  placeholder: string,
   parse: (word: string, name: string) => Value,
 ): Kind<Value | undefined> => ({
   about,
-  placeholder: value,
+  placeholder,
   parse: (words, name) => {
     const word = words.at(-1);
     return word === undefined ? undefined : parse(word, name);
   },
 });
 
-export const text = (about: string, value = "text"): Kind<string | undefined> => custom(about, value, (word) => word);
+export const text = (about: string, placeholder = "text"): Kind<string | undefined> =>
+  custom(about, placeholder, (word) => word);
 
 export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kind<Exclude<Value, undefined>> => ({
   ...required(kind),
@@ -72,6 +73,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<Exclude<Value, undefine
   parse: (words, name) => {
     const value = kind.parse(words, name);
     if (isDefined(value)) return value;
+    // A defect, because `check` refuses missing arguments.
     throw new Error(`nothing was typed for ${name}`);
   },
 });
@@ -95,8 +97,11 @@ export const port = (defaultPort: string): Kind<number> =>
 export const choice = <const Word extends string>(
   about: string,
   choices: readonly Word[],
-  value = choices.join("|"),
-): Kind<Word | undefined> => ({ ...custom(about, value, (word, name) => parseChoice(word, name, choices)), choices });
+  placeholder = choices.join("|"),
+): Kind<Word | undefined> => ({
+  ...custom(about, placeholder, (word, name) => parseChoice(word, name, choices)),
+  choices,
+});
 
 const parseChoice = <Word extends string>(word: string, name: string, choices: readonly Word[]): Word => {
   const found = choices.find((each) => each === word);
@@ -105,9 +110,9 @@ const parseChoice = <Word extends string>(word: string, name: string, choices: r
   throw wrongValue(name, word, wanted, findNearest(word, choices));
 };
 
-export const repeated = (about: string, value = ""): Kind<readonly string[]> => ({
+export const repeated = (about: string, placeholder = ""): Kind<readonly string[]> => ({
   about,
-  placeholder: value,
+  placeholder,
   repeatable: true,
   parse: (words) => words,
 });
@@ -115,22 +120,22 @@ export const repeated = (about: string, value = ""): Kind<readonly string[]> => 
 export const choices = <const Word extends string>(
   about: string,
   words: readonly Word[],
-  value: string,
+  placeholder: string,
 ): Kind<readonly Word[]> => ({
-  ...repeated(about, value),
+  ...repeated(about, placeholder),
   choices: words,
   parse: (typed, name) => typed.map((word) => parseChoice(word, name, words)),
 });
 
-export const list = (about: string, value: string): Kind<readonly string[]> => ({
-  ...repeated(about, value),
+export const list = (about: string, placeholder: string): Kind<readonly string[]> => ({
+  ...repeated(about, placeholder),
   parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
 });
 
 /** Puts options below a heading of the help. */
 export const inGroup = <Of extends Kinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
 
-/** Makes another option required. */
+/** Makes these options require another option. */
 export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
 
 const extendKinds = <Of extends Kinds>(kinds: Of, extra: Pick<Kind<unknown>, "group" | "needs">): Of =>

@@ -45,7 +45,7 @@ const login = command({
   },
 });
 
-/** Tests a key. Returns false if it is still untested, after a warning. @throws Failure `login-refused` */
+/** Tests a key. If the key cannot be tested, warns and returns false. @throws Failure `login-refused` */
 const isKeyAccepted = async (context: Context, { settings, targets }: config.LoginPlan): Promise<boolean> => {
   const uses = targets.map((target) => target.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
@@ -85,14 +85,14 @@ const untriedReason = (uses: readonly CredentialUse[]): readonly [why: string, a
 interface CredentialTest {
   readonly state: "taken" | "untried" | "refused" | "silent";
   readonly use?: CredentialUse;
-  /** The failure of the read, if the key is refused or the service silent. */
+  /** The failure of the read, if the state is `refused` or `silent`: no answer shows if the key is accepted. */
   readonly failure?: Failure;
 }
 
 /** The id of a call that does not exist: the answer shows if the credential was accepted. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
 
-/** Tests the credential of the first use with a read: models, or a missing call of the project. */
+/** Tests the first credential that a read can test: a list of models, or a call that the project does not have. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,

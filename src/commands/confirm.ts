@@ -1,9 +1,9 @@
-/** Asks for confirmation before an action that cannot be undone. */
+/** Asks for confirmation of an action. */
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { askLine, canAsk } from "../settings/index.ts";
 
-/** Throws unless the action, such as "rename the profile work", is confirmed. @throws Failure `not-confirmed` */
+/** Asks before an action, such as "delete the profile work", unless `yes`. @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
   { host, screen }: Pick<Context, "host" | "screen">,
   { action, option, yes }: { readonly action: string; readonly option: string; readonly yes: boolean },

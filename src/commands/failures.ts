@@ -1,4 +1,4 @@
-/** Failures that commands make themselves. */
+/** Failures of commands that no other module makes. */
 
 import type { ConversionObstacle } from "../calls/index.ts";
 import type { CatalogId } from "../catalogs/index.ts";
@@ -75,11 +75,12 @@ const formatIds = (ids: readonly string[], requested: number): string =>
   requested === 1 ? "" : `: ${formatList(ids)}`;
 
 export const callsMissing = (
-  { ids, asked, project }: { ids: readonly string[]; asked: number; project: string },
+  { ids, requested, project }: { ids: readonly string[]; requested: number; project: string },
   details: FailureDetails = {},
 ): Failure => {
   const reason = details.http?.said === undefined ? "" : ` (service: ${details.http.said})`;
-  const message = `cannot find ${formatCalls(ids, asked)} in project ${project}${formatIds(ids, asked)}${reason}`;
+  const found = formatCalls(ids, requested);
+  const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
   return new Failure("not_found", "calls-missing", message, {
     ...details,
     hint: "pass the whole id, or name the project of the call with --project <team/project>",
@@ -92,7 +93,7 @@ export interface UnreadableCalls {
   readonly cause: Failure;
   readonly http: FailureDetails["http"];
   readonly requested: number;
-  /** Why rollcall stopped requesting calls: many failed in a row, or one failed in a way that concerns all. */
+  /** The reason why rollcall stopped requesting calls: many in a row failed, or a failure concerns all calls. */
   readonly stopped: "in-a-row" | "at-once" | undefined;
 }
 
@@ -124,8 +125,8 @@ export const modelsMissing = (
   });
 };
 
-export const modelNotListed = (asked: { id: string; names: readonly string[]; near: string | undefined }): Failure => {
-  const { id, names, near } = asked;
+export const modelNotListed = (facts: { id: string; names: readonly string[]; near: string | undefined }): Failure => {
+  const { id, names, near } = facts;
   const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0] ?? ""}`} catalog`;
   return new Failure("not_found", "model-not-listed", message, {
     ...didYouMean(near, "search with `rollcall catalog all <pattern>`"),
@@ -208,25 +209,25 @@ export const callsUnconvertible = (facts: {
 
 interface MissingPath {
   readonly ids: readonly string[];
-  readonly asked: number;
-  /** `at` ends with the first step without a value, `near` with the meant key; `there` has the available keys. */
+  readonly requested: number;
+  /** The path up to the first step without a value. `near` is a similar path, and `there` has the available keys. */
   readonly at: string;
   readonly near: string | undefined;
   readonly there: readonly string[];
 }
 
-export const callPathMissing = ({ ids, asked, at, near, there }: MissingPath): Failure => {
+export const callPathMissing = ({ ids, requested, at, near, there }: MissingPath): Failure => {
   const has = ids.length === 1 ? "has" : "have";
   const available = there.length === 0 ? "" : ` (available: ${formatList(there)})`;
-  const message = `${formatCalls(ids, asked)} ${has} no ${at}${formatIds(ids, asked)}${available}`;
+  const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;
   return new Failure("not_found", "call-path-missing", message, {
     ...didYouMean(near, "begin --path with a field of the call, such as inputs or output"),
   });
 };
 
-export const callsRunning = (ids: readonly string[], asked: number, waitedMs: number): Failure => {
-  const calls = `${formatCalls(ids, asked)} ${ids.length === 1 ? "is" : "are"}`;
-  const message = `${calls} still running after ${Math.round(waitedMs / 1000)} s${formatIds(ids, asked)}`;
+export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number): Failure => {
+  const calls = `${formatCalls(ids, requested)} ${ids.length === 1 ? "is" : "are"}`;
+  const message = `${calls} still running after ${Math.round(waitedMs / 1000)} s${formatIds(ids, requested)}`;
   return new Failure("unavailable", "calls-running", message, {
     hint: "rerun the command, or wait longer with --max-wait <duration>",
   });

@@ -1,4 +1,4 @@
-/** `rollcall serve`: the local service in the foreground, and its keys for people. */
+/** `rollcall serve`: the local service in the foreground, and keys for the people who use it. */
 import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
@@ -36,7 +36,7 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   if (invalidHost !== undefined)
     throw cli.wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
   if (address === "") throw cli.wrongValue("--host", address, "a host name or an IP address");
-  // Warnings are printed later, because the first line of output is a promise.
+  // Warnings are printed later, because programs read the URL from the first line of output.
   const earlyProblems: Problem[] = [];
   let report = (problem: Problem): void => void earlyProblems.push(problem);
   const warn = (problem: Problem): void => report(problem);
@@ -78,7 +78,7 @@ const printUsage = ({ screen }: Context, keyFile: string | undefined, settings: 
   ]);
 };
 
-/** The URL for clients. Its host name is allowed, because the service refuses other names. */
+/** Returns the URL for clients, with a host name that the service accepts. */
 const clientUrl = (url: string, { host, allowHost }: ServeOptions): string => {
   const { port, hostname } = new URL(url);
   if (host === "0.0.0.0" || host === "::") return `http://${host === "::" ? "[::1]" : "127.0.0.1"}:${port}`;
@@ -94,10 +94,10 @@ const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof 
   const { createKey, openStore, storePath } = await import("../service/index.ts");
   // `--project` is the project of a key here, not a setting.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
-  const place = await settings.service();
+  const serviceSettings = await settings.service();
   const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };
-  const { keys } = context.closeAtEnd(await openStore(place, options));
-  return { keys, path: storePath(place), createKey };
+  const { keys } = context.closeAtEnd(await openStore(serviceSettings, options));
+  return { keys, path: storePath(serviceSettings), createKey };
 };
 
 const parseProjectOption = (typed: string): string => {
@@ -147,8 +147,8 @@ const listKeys = cli.command({
       return { name, projects, uses, created: toIsoTime(created), revoked: toIsoTime(revoked) };
     });
     if (rows.length === 0) context.screen.notice(`no keys in ${path}`);
-    const ofKey = ({ projects }: (typeof rows)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
-    const columns = { name: 0, projects: { rank: 0, text: ofKey }, uses: 0, created: 1, revoked: 0 };
+    const toText = ({ projects }: (typeof rows)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
+    const columns = { name: 0, projects: { rank: 0, text: toText }, uses: 0, created: 1, revoked: 0 };
     await printObjects(context.screen, { member: "keys", rows, columns });
   },
 });

@@ -22,7 +22,7 @@ export interface Tool {
     readonly required: string[];
     readonly additionalProperties: false;
   };
-  /** True if it sends requests to a service. */
+  /** True if the tool sends requests to a service. */
   readonly usesService: boolean;
   run(sent: ToolArguments, signal: AbortSignal): Promise<ToolResult>;
 }
@@ -95,14 +95,14 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // The text is JSON inside a JSON message, so it is sanitized before it is quoted.
+    // The text is JSON, so it is sanitized before it becomes a string in the JSON of a message.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {
     server.onerror = () => undefined;
     notice("skipped a message that does not follow the protocol");
   };
-  // The SDK writes each message in one piece.
+  // The SDK writes each message in one piece, so a piece can be sanitized as JSON.
   const answers = new Writable({
     decodeStrings: false,
     write: (message, _, done) => void host.stdout.write(sanitize(String(message)), done),
@@ -121,7 +121,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if ((await ended) === "stdin") {
-    // The SDK starts the last call in this turn of the event loop, and writes its answer in the turn in which it ends.
+    // The SDK starts the last call in this turn of the event loop, and writes an answer in the turn after its call.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

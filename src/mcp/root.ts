@@ -10,7 +10,7 @@ export interface RootFile {
   readonly path: string;
   /** The path from the root, without links, for the client. */
   readonly name: string;
-  /** @throws Failure `input-changed` if the file was replaced before it was read by its name */
+  /** @throws Failure `input-changed` if `path` is not the path of the descriptor, and the file there was replaced */
   close(): void;
 }
 
@@ -21,10 +21,10 @@ export const openRoot = (typed: string): OpenRootFile => {
   const folder = findFolder(typed);
   if (folder === undefined) throw invalidOptionValue({ option: "--root", value: typed, wanted: "a readable folder" });
   return (path) => {
-    // The typed name of the folder may be a link.
+    // An absolute path may begin with the typed name of the folder, which may be a link.
     const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
     try {
-      return openInside(folder, paths.find((one) => isInside(folder, one)) ?? folder);
+      return openInside(folder, paths.find((each) => isInside(folder, each)) ?? folder);
     } catch {
       // All reasons have the same message, so that a client cannot detect files outside.
       const hint = "pass a path relative to --root, without links out of it";

@@ -23,6 +23,7 @@ interface SelectedCalls {
   readonly vendorPrefix: string;
 }
 
+/** Prints calls. Returns the failure that ends the run after the output. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
 const toNames = (id = "") => ({ id, name: id });
@@ -119,7 +120,7 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
     model: traced.findModels(call, prefix).join(", "),
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
-    // The last line has the message.
+    // The last line of a traceback has its message.
     exception: exception.slice(exception.lastIndexOf("\n") + 1).trim(),
   };
 };
@@ -152,7 +153,7 @@ const valueForm =
   (path: traced.CallPath): Form =>
   async ({ screen }, _, { calls, totals }) => {
     const ids: string[] = [];
-    let firstMissing: Omit<Parameters<typeof callPathMissing>[0], "ids" | "asked"> | undefined;
+    let firstMissing: Omit<Parameters<typeof callPathMissing>[0], "ids" | "requested"> | undefined;
     for await (const { id, call } of calls) {
       const found = traced.findPath(call, path);
       if (found.kind === "missing") {
@@ -162,7 +163,7 @@ const valueForm =
         await screen.printVerbatim([found.value.text, "\n"], "text");
       } else await screen.printVerbatim([found.value.json, "\n"], "json");
     }
-    return firstMissing && callPathMissing({ ...firstMissing, ids, asked: totals().requested });
+    return firstMissing && callPathMissing({ ...firstMissing, ids, requested: totals().requested });
   };
 
 const lineForm =

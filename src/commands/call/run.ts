@@ -42,7 +42,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   let isKeyRefused = false;
-  /** Reads a call, with `--wait` until it has ended or the time for all calls is over; undefined after a refused key. */
+  /** Reads a call, with `--wait` until the call or the time for all calls has ended; undefined after a refused key. */
   const readEnded = async (id: string): Promise<Outcome | undefined> => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
       if (isKeyRefused) return undefined;
@@ -104,7 +104,7 @@ const parseCallId = (word: string): string => {
   return id;
 };
 
-/** Yields the ids, for the first `-` those from stdin. @throws Failure `call-ids-unreadable`, the signal's reason */
+/** Yields the ids, and the ids from stdin for the first `-`. @throws `call-ids-unreadable`, the signal's reason */
 async function* readCallIds(
   host: Host,
   { typedIds, canBeEmpty }: { readonly typedIds: readonly string[]; readonly canBeEmpty: boolean },
@@ -149,10 +149,10 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
   return async (id: string): Promise<Outcome> => {
     try {
       const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
-      if (value === null) return { id, failure: callsMissing({ ids: [id], asked: 1, project }) };
+      if (value === null) return { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
       return { id, call: parseRawJson(toBuffer(value).toString("utf8")), reply: bytes };
     } catch (thrown) {
-      // Other failures are not about a call and end the run.
+      // Other failures do not concern a single call, so they end the run.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;
       return { id, failure: thrown };
     }
@@ -184,19 +184,18 @@ const countOutcome = (counts: Counts, outcome: Outcome): void => {
   if (counts.failedInARow >= maxFailedInARow) counts.stopped = "in-a-row";
 };
 
-/** Returns one failure per code. If all calls failed alike, their failure stays, because no call caused it. */
+/** Returns one failure per code, or only the first failure if all calls failed with the same message. */
 const toFailures = ({ failed, requested, stopped }: Counts, project: string): readonly Failure[] => {
-  const [only] = failed;
-  const isAlike = failed.length === requested && failed.every((one) => one.failure.message === only?.failure.message);
-  if (only !== undefined && isAlike && stopped !== "in-a-row" && only.failure.code !== "not_found")
-    return [only.failure];
+  const failure = failed[0]?.failure;
+  const areAlike = failed.length === requested && failed.every((one) => one.failure.message === failure?.message);
+  if (failure !== undefined && areAlike && stopped !== "in-a-row" && failure.code !== "not_found") return [failure];
   return readFailureCodes.flatMap((code) => {
-    const ofCode = failed.filter(({ failure }) => failure.code === code);
+    const ofCode = failed.filter((one) => one.failure.code === code);
     const [first] = ofCode;
     if (first === undefined) return [];
     const ids = [...new Set(ofCode.map(({ id }) => id))];
-    const http = ofCode.find(({ failure }) => failure.details.http !== undefined)?.failure.details.http;
-    if (code === "not_found") return [callsMissing({ ids, asked: requested, project }, http && { http })];
+    const http = ofCode.find((one) => one.failure.details.http !== undefined)?.failure.details.http;
+    if (code === "not_found") return [callsMissing({ ids, requested, project }, http && { http })];
     return [callsUnreadable(code, { ids, cause: first.failure, http, requested, stopped })];
   });
 };

@@ -1,11 +1,11 @@
-/** The columns of lists of models (interface 2.3 and 2.5). Their order is a promise (output.md). */
+/** The columns of lists of models (interface 2.3 and 2.5). Users rely on the order of the columns (output.md). */
 import * as catalogs from "../../catalogs/index.ts";
 import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
 import type { TypedFilter, TypedOrder } from "../lists/options.ts";
 
 type Row = catalogs.CatalogRow;
 
-/** One catalog, both, or the models that can be called, joined with their entries in the catalogs. */
+/** One catalog, both, or `priced`: the models that can be called, joined with their entries in the catalogs. */
 export type ListOf = catalogs.CatalogName | "all" | "priced";
 
 interface ExtraColumns {

@@ -71,7 +71,6 @@ const listCommand = (catalog: CatalogName | "all", about: string, examples: read
 
 const singleCatalogExamples = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];
 
-/** `catalog` and its verbs. */
 export const catalog = cli.command({
   words: "catalog",
   about: "list the public catalogs of models",

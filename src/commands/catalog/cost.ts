@@ -29,7 +29,7 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const rows = selected
     .filter(({ entry }) => matches(entry))
     .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, areUnitsGiven }), today));
-  // Deprecated models come last.
+  // Models that are past their deprecation date come last.
   rows.sort(
     (a, b) =>
       Number(a.ended) - Number(b.ended) ||
@@ -59,7 +59,7 @@ const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }
   return { catalog, id, name, deprecation_date, ended: (deprecation_date ?? today) < today, ...cost, items };
 };
 
-/** Given counts replace recorded ones. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-…` */
+/** Returns only the given counts. @throws Failure `invalid-option-value`, `conflicting-options`, `usage-missing` */
 const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const counts = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
@@ -78,7 +78,7 @@ const readRecordedUsage = async (context: Context, id: string): Promise<catalogs
   const project = settings.require("project");
   const client = await openClient(context, settings);
   const { value: call } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
-  if (call === null) throw callsMissing({ ids: [id], asked: 1, project });
+  if (call === null) throw callsMissing({ ids: [id], requested: 1, project });
   const usage = catalogs.readCallUsage(JSON.parse(Buffer.from(call).toString()));
   if (usage === undefined) throw usageUnrecorded(`the call ${id}`);
   return usage;

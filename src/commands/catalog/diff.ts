@@ -1,4 +1,4 @@
-/** Compares catalogs with each other and with earlier ones: `catalog diff`. */
+/** Compares catalogs with each other and with their earlier versions: `catalog diff`. */
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
@@ -93,7 +93,7 @@ const sideDocument = ({ catalog, provider, file, asOf }: ComparedCatalog) => {
   return { catalog, provider, file, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
 };
 
-/** Names both sides by their catalogs or files, or by their times if they are the same catalog. */
+/** Names both sides by their catalogs or files, or by their times if these names are equal. */
 const nameSides = (...sides: Pair): readonly string[] => {
   const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;
@@ -102,7 +102,7 @@ const nameSides = (...sides: Pair): readonly string[] => {
 
 const maxNameLength = 20;
 
-/** Keeps the end of a long name, because it distinguishes a file from others. */
+/** Keeps the end of a long name, because names of files often begin in the same way. */
 const shortenName = (name: string): string =>
   name.length <= maxNameLength ? name : `…${name.slice(1 - maxNameLength)}`;
 
@@ -127,7 +127,7 @@ export const changeColumns = (names: readonly string[] | undefined, hasCatalogs:
   };
 };
 
-/** Returns the part of a field that its kind of change does not contain. */
+/** Returns the part of a field that the kind of change does not say, such as `prompt` of `pricing.prompt`. */
 const formatField = ({ field }: ChangeRow): string =>
   /^pricing\.(.*)$/s.exec(field ?? "")?.[1] ?? /^(input|output)_modalities$/.exec(field ?? "")?.[1] ?? "";
 

@@ -1,4 +1,4 @@
-/** Lists the entries of catalogs, also next to the models that can be called, and shows one model. */
+/** Lists the entries of catalogs, alone or joined with the models that can be called, and shows one model. */
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -109,7 +109,7 @@ const entrySections = (
   return [{ title, lines }, ...(rest.length === 0 ? [] : [{ title: "other", level: 2 as const, lines: rest }])];
 };
 
-/** True if a data center has other keys than its country, or no country. */
+/** True if the column of countries lacks something: another key of a data center, or an invalid value. */
 const hasMoreThanCountry = (datacenters: catalogs.CatalogEntry["entry"]["datacenters"]): boolean =>
   datacenters instanceof MistypedValue ||
   (datacenters ?? []).some(

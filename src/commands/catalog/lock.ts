@@ -32,7 +32,7 @@ const selectLockedModels = async (context: Context, typed: TypedLock): Promise<r
   // Locked models of catalogs that are not read stay as they are.
   const locked = oldModels?.filter((model) => !isRead(model)) ?? [];
   const namesToRefresh = oldModels?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
-  // Without names, `selectNamed` selects all entries.
+  // `selectNamed` selects all candidates if there are no names.
   const candidates = namesToRefresh?.length === 0 ? [] : listed;
   const { selected, missing } = source.selectNamed(candidates, namesToRefresh ?? typed.model.map((text) => ({ text })));
   if (missing.length > 0) throw modelsMissing(missing, names);

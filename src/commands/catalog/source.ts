@@ -18,7 +18,7 @@ interface CatalogRead extends catalogs.CatalogId {
   readonly asOf: number;
 }
 
-/** Reads the named catalogs. Default: that of `--catalog`, or all with a provider. @throws as `readCatalog` */
+/** Reads catalogs. Default: the catalog of `--catalog`, or all catalogs with a provider. @throws as `readCatalog` */
 export const readCatalogs = async (
   context: Context,
   typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
@@ -37,7 +37,7 @@ export const readCatalogs = async (
 
 const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
 
-/** Returns the named catalog, or all catalogs whose provider is set. @throws Failure `setting-missing` */
+/** Returns the named catalog, or all catalogs with a provider. @throws Failure `setting-missing` if none has one */
 export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName): readonly catalogs.CatalogName[] => {
   if (named !== undefined) return [named];
   const set = catalogs.catalogNames.filter((name) => settings.get(providerSettings[name]) !== undefined);
@@ -53,7 +53,7 @@ export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): 
 
 type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: Partial<TypedSource> }>;
 
-/** Reads a catalog and caches it after the run. @throws Failure `catalog-not-cached`; as the client */
+/** Reads a catalog from the cache, or from the service and caches it after the run. @throws `catalog-not-cached` */
 export const readCatalog = async (
   context: Context,
   { settings, catalog, typed: { maxAge: maxAgeMs, offline = false } }: CatalogRequest,
@@ -65,7 +65,7 @@ export const readCatalog = async (
   const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
   const ageMs = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
-  // A negative age means that another clock was ahead.
+  // A negative age means that the clock was ahead at that time, so the real age is unknown.
   if (cached !== undefined && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
     const models = catalogs.parseCatalog(cached.bytes);
     if (models === undefined) throw catalogNotCached(id);
@@ -107,7 +107,7 @@ interface ModelName {
   readonly catalog?: catalogs.CatalogName;
 }
 
-/** Selects entries by ids or globs. A name with a catalog is an id. Without names, all entries are selected. */
+/** Selects entries by ids or globs. A name with a catalog is never a glob. Without names, all entries are selected. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry): string => typedValue(entry.id) ?? "";
   const entriesByName = names.map(({ text, catalog }) => {

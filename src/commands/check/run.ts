@@ -27,10 +27,10 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
     }
   };
   const read = async (
-    own: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "continuesAfterErrors">,
+    options: Pick<Parameters<typeof readInputs>[1], "files" | "split" | "continuesAfterErrors">,
   ): Promise<Dataset> => {
-    const asked = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...own };
-    return await readInputs(context, asked).catch(async (thrown: unknown) => {
+    const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
+    return await readInputs(context, request).catch(async (thrown: unknown) => {
       // If an input is unreadable, nothing is known about the other inputs.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
         await printReports([], thrown.details.problems ?? []);
@@ -54,7 +54,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
 
 type Counts = Dataset["problems"]["counts"];
 
-/** GitHub shows ten warnings, so a report for it has only the first warnings of each rule. */
+/** GitHub shows ten warnings, so a report for GitHub has only the first warnings of each rule. */
 const foldWarnings = async (problems: readonly Problem[], counts: Counts): Promise<readonly Problem[]> => {
   const [errors, warnings] = ["error", "warning"].map((kind) => problems.filter(({ severity }) => severity === kind));
   const { shown } = await selectProblems([], { problems: warnings ?? [], counts, max: Number.POSITIVE_INFINITY });

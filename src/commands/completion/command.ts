@@ -18,6 +18,6 @@ export const complete = command({
   about: "",
   hidden: true,
   args: { shell: required(text("")), typed: repeated("") },
-  run: async (context, asked, program) =>
-    await (await import("./run.ts")).printCandidates(context, { ...asked, program }),
+  run: async (context, request, program) =>
+    await (await import("./run.ts")).printCandidates(context, { ...request, program }),
 });

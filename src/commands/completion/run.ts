@@ -22,10 +22,10 @@ interface CompletionRequest {
 }
 
 /** Prints `words` and the candidates, or `files` or `folders`. Prints no errors, which would break the prompt. */
-export const printCandidates = async (context: Context, asked: CompletionRequest): Promise<void> => {
-  const { program, shell, typed } = asked;
+export const printCandidates = async (context: Context, request: CompletionRequest): Promise<void> => {
+  const { program, shell, typed } = request;
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
-  // The shell passes redirections, such as `<` and `2>`.
+  // The shell passes operators of redirections, such as `<` and `2>`, as words.
   const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
   const finding = isAfterRedirection ? "files" : findCandidates(context, program, { before, current });
   const found = await Promise.resolve(finding).catch(() => undefined);
@@ -37,7 +37,7 @@ export const printCandidates = async (context: Context, asked: CompletionRequest
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
 
-/** The words of a line. `format` returns a line of the answer; undefined if the candidate does not fit. */
+/** The words of a line. `format` returns the line of a candidate; undefined if it does not continue `current`. */
 interface ShellLine {
   readonly before: readonly string[];
   readonly current: string;
@@ -69,12 +69,12 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
   const raw = markedWord.slice(1);
   // fish and PowerShell pass the word with its quotes.
   const current = shell === "zsh" ? raw : (splitWords(raw).at(-1)?.text ?? "");
-  const write = ({ text, about }: Candidate) =>
+  const format = ({ text, about }: Candidate) =>
     isPowershell && !text.startsWith(current) ? undefined : `${text}\t${about.replaceAll(/\s+/g, " ")}`;
-  return { before, current, format: write };
+  return { before, current, format };
 };
 
-/** Stands for the current word, to find its option or argument with the parser. Nobody types this text. */
+/** Replaces the current word, so that the parser finds its option or argument. Nobody types this text. */
 const cursorMark = "-\0";
 
 const findCandidates = async (
@@ -82,8 +82,8 @@ const findCandidates = async (
   program: cli.Program,
   { before, current }: Pick<ShellLine, "before" | "current">,
 ): Promise<Candidates> => {
-  const { command, above, given, operands, unknown } = await cli.parseArgv(program, [...before, cursorMark]);
-  const options = Object.entries(cli.listOptions(command, above[0] ?? command));
+  const { command, ancestors, given, operands, unknown } = await cli.parseArgv(program, [...before, cursorMark]);
+  const options = Object.entries(cli.listOptions(command, ancestors[0] ?? command));
   const taken = [...operands, ...unknown.filter((word) => !word.startsWith("-"))].filter((word) => word !== cursorMark);
   const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
     const parsed = { command, given, operands: taken };

@@ -17,17 +17,17 @@ export type Candidates = readonly Candidate[] | "files" | "folders";
 interface ValueRequest {
   readonly context: Context;
   readonly parsed: Pick<ParsedArgv, "command" | "given" | "operands">;
-  /** `--sort`, or `catalog show <id>`. */
+  /** An option or argument, such as `--sort` or `catalog show <id>`. */
   readonly name: string;
   readonly kind: Kind<unknown>;
   readonly typed: string;
 }
 
-export const suggestValues = async (asked: ValueRequest): Promise<Candidates> => {
-  const { name, kind } = asked;
+export const suggestValues = async (request: ValueRequest): Promise<Candidates> => {
+  const { name, kind } = request;
   const usual = usualWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
-  const source = usual.length > 0 ? suggestNext(usual, asked) : sources[name];
-  const found = kind.choices ?? (typeof source === "function" ? await source(asked) : source);
+  const source = usual.length > 0 ? suggestNext(usual, request) : sources[name];
+  const found = kind.choices ?? (typeof source === "function" ? await source(request) : source);
   if (found !== undefined) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
   const placeholder = name.startsWith("--") ? kind.placeholder : /<(.*)>/.exec(name)?.[1];
   if (placeholder === "file" || name === "--store") return "files";
@@ -35,7 +35,7 @@ export const suggestValues = async (asked: ValueRequest): Promise<Candidates> =>
 };
 
 type Values = readonly (string | Candidate)[];
-type Source = Values | ((asked: ValueRequest) => Values | Promise<Values>);
+type Source = Values | ((request: ValueRequest) => Values | Promise<Values>);
 
 const savedOrUsual =
   (name: "split" | "batch" | "project", usual: readonly string[] = []): Source =>
@@ -58,14 +58,14 @@ const sources: Readonly<Record<string, Source>> = {
   "--split": savedOrUsual("split", ["train", "val", "test"]),
   "--batch": savedOrUsual("batch"),
   "--project": savedOrUsual("project"),
-  "--sort": async (asked) => {
-    const sign = /(^|,)-[^,]*$/.test(asked.typed) ? "-" : "";
+  "--sort": async (request) => {
+    const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
     return suggestNext(
-      (await columnNames(asked)).map((name) => sign + name),
-      asked,
+      (await columnNames(request)).map((name) => sign + name),
+      request,
     );
   },
-  "--fields": async (asked) => suggestNext(await columnNames(asked), asked),
+  "--fields": async (request) => suggestNext(await columnNames(request), request),
   "--allow": async ({ parsed: { command } }) =>
     command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
   "--path": callFields,
@@ -101,7 +101,7 @@ const columnNames = async (request: ValueRequest): Promise<readonly string[]> =>
   if (words !== "models" && !words.startsWith("catalog ")) return words.startsWith("call ") ? callFields : [];
   const isJoined = words === "catalog all" || words === "catalog show";
   const columns = rowColumns(words === "models" ? "priced" : isJoined ? "all" : "router");
-  // `--sort` takes columns in every format.
+  // `--sort` takes names of columns, never JSON keys.
   const asJson = given.has("json") && option === "--fields";
   return columns.map(({ name, path = name }) => (asJson ? path : name));
 };

@@ -12,7 +12,7 @@ import { formatCommandLine } from "../../shell-words.ts";
 import { testCredential } from "../auth.ts";
 
 export interface Finding {
-  /** Name of the check, promised to scripts. */
+  /** The name of the check, which stays the same for scripts. */
   readonly check: string;
   readonly status: "ok" | "warning" | "error" | "skipped";
   readonly message: string;
@@ -76,7 +76,7 @@ export const checkSettings = async ({ context }: CheckContext): Findings => {
   });
   const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
   const found = [ok("settings", `profile ${profile}: ${names}`, { profile, settings: Object.fromEntries(facts) })];
-  // A default is invalid only if its source setting is invalid.
+  // A default is invalid only if the setting that it derives from is invalid.
   for (const { problem, from } of set)
     if (problem !== null) found.push(error("settings", "usage", `${problem.message} (${from})`, problem.advice));
   const fix = "delete it from the file, unless a newer rollcall wrote it";
@@ -92,12 +92,12 @@ export const checkSettings = async ({ context }: CheckContext): Findings => {
   return found;
 };
 
-export const checkCredentials = async (asked: CheckContext): Findings => {
-  const { settings } = asked;
+export const checkCredentials = async (checkContext: CheckContext): Findings => {
+  const { settings } = checkContext;
   if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
   if (settings.local) return [ok("credentials", "the local service has its own key")];
-  const found = await Promise.all(config.credentialUses.map((use) => checkCredential(asked, settings, use)));
-  // A missing credential is an error only if all are missing.
+  const found = await Promise.all(config.credentialUses.map((use) => checkCredential(checkContext, settings, use)));
+  // Missing credentials are errors only if no use has a credential.
   if (found.some(({ status, facts }) => status !== "skipped" && facts?.state !== "missing")) return found;
   return found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }));
 };
@@ -128,24 +128,24 @@ const checkCredential = async (
     if (answer === "refused" || isPage) return found;
     return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
   } catch (thrown) {
-    // `checkSettings` reports it.
+    // `checkSettings` reports the invalid setting.
     if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.details.where?.setting} is invalid`);
     return toFinding(check, thrown);
   }
 };
 
-/** Checks that each URL answers. A web page is an error, unless the service at the URL accepted a credential. */
-export const checkUrls = async (asked: CheckContext, credentials: Findings): Findings => {
-  const { settings, isOffline } = asked;
+/** Checks that each URL answers. A successful web page is an error, unless its origin accepted a credential. */
+export const checkUrls = async (checkContext: CheckContext, credentials: Findings): Findings => {
+  const { settings, isOffline } = checkContext;
   if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
   if (settings.local) return [skipped("addresses", "the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
-  for (const of of ["base", "inference", "log"] as const) {
+  for (const kind of ["base", "inference", "log"] as const) {
     try {
-      const address = settings.address(of);
-      if (!addresses.has(address)) addresses.set(address, of);
+      const address = settings.address(kind);
+      if (!addresses.has(address)) addresses.set(address, kind);
     } catch (thrown) {
-      // `checkSettings` reports it.
+      // `checkSettings` reports an invalid URL. Missing URLs are a problem only if all are missing.
       if (!isFailure(thrown, "setting-missing") && !isFailure(thrown, "setting-invalid")) throw thrown;
     }
   }
@@ -154,15 +154,15 @@ export const checkUrls = async (asked: CheckContext, credentials: Findings): Fin
     return [warning("addresses", "no service URL is set, so only --local works", fix)];
   }
   if (isOffline) return [skipped("addresses", "--offline")];
-  return await Promise.all([...addresses].map((target) => checkUrl(asked, target, credentials)));
+  return await Promise.all([...addresses].map((target) => checkUrl(checkContext, target, credentials)));
 };
 
 const checkUrl = async (
   { context: { host }, silenceMs }: CheckContext,
-  [address, of]: readonly [string, EndpointHost],
+  [address, kind]: readonly [string, EndpointHost],
   credentials: Findings,
 ): Promise<Finding> => {
-  const [check, setting] = [`address ${of}`, config.urlSettingName(of)];
+  const [check, setting] = [`address ${kind}`, config.urlSettingName(kind)];
   try {
     const { probeUrl } = await loadDownloads();
     const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, silenceMs });
@@ -213,7 +213,7 @@ export const checkLedger = async ({ context: { host }, settings }: CheckContext)
   return [ledgerFinding(`${path} ${state}`, found, facts), ...modes];
 };
 
-/** States counted by requests, because another request may have the same groups. */
+/** States counted by requests, because another request may have logged the same groups. */
 const statesCountedByRequest: ReadonlySet<string> = new Set(["refused", "not_sent", "released"]);
 
 const ledgerFinding = (

@@ -31,17 +31,17 @@ const runChecks = async (context: Context, isOffline: boolean): Promise<readonly
   const settings = await reading.catch(() => undefined);
   const timeoutMs = await reading.then((read) => read.get("timeout")).catch(() => undefined);
   const silenceMs = timeoutMs ?? defaultTimeoutMs;
-  const asked = { context, settings, isOffline, silenceMs };
-  const credentials = checks.checkCredentials(asked);
+  const checkContext = { context, settings, isOffline, silenceMs };
+  const credentials = checks.checkCredentials(checkContext);
   const running = {
-    settings: checks.checkSettings(asked),
+    settings: checks.checkSettings(checkContext),
     credentials,
-    addresses: checks.checkUrls(asked, credentials),
-    ledger: checks.checkLedger(asked),
-    "local store": checks.checkStore(asked),
+    addresses: checks.checkUrls(checkContext, credentials),
+    ledger: checks.checkLedger(checkContext),
+    "local store": checks.checkStore(checkContext),
   };
   const results = Object.entries(running).map(async ([check, findings]): Promise<readonly checks.Finding[]> => {
-    // A check must end even if a database or a credential_command does not answer.
+    // A check must end even if a database or a credential_command does not answer. Requests time out a second earlier.
     const timeOut = async (): Promise<readonly checks.Finding[]> => {
       await host.sleep(silenceMs + 1000, host.signal);
       const message = `no answer within ${Math.round(silenceMs / 100) / 10} s`;

@@ -43,7 +43,7 @@ export const explain = command({
   },
 });
 
-/** The example of a rule in the format of a terminal; null for a code. @param indent columns before it */
+/** Returns the example of a rule as a terminal shows it; null for a code. @param indent columns before each line */
 const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
   example === undefined ? null : await renderProblem(screen, await example(), indent);
 

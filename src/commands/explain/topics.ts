@@ -8,7 +8,7 @@ import { memoryBytes, type Source } from "../../input/index.ts";
 import { findSettingProblem } from "../../settings/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
-/** A code or a rule. The example is not part of its JSON. */
+/** A code or a rule. Lists of topics as JSON have no `example`, because it is a function. */
 export interface Topic {
   readonly name: string;
   readonly kind: "code" | "rule";
@@ -49,7 +49,7 @@ const ruleTopic = (name: string, severity: Severity, about: string, example: Top
   return { name, kind: "rule", about, code: null, exit_codes: [], severity, example };
 };
 
-/** Returns the example of a rule about trajectories, by checking the example's files in memory. */
+/** Returns the example of a rule about trajectories: composed from data, or found by checking files in memory. */
 export const exampleProblem = async (name: RuleName): Promise<Problem> => {
   const { example } = getRule(name);
   if ("data" in example) return createProblem(name, example.data, example.location);
@@ -89,7 +89,7 @@ const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, exampl
   return ruleTopic(rule, severity, why, () => ({ file: "rollcall.lock.json", line: 6, column: 7, ...facts }));
 });
 
-/** The topic of a setting that `config import` refuses. */
+/** Returns the topic of the rule by which `config import` refuses a setting. */
 const importTopic = (why: string, [key, value]: readonly [string, string], local = false): Topic => {
   const problem = findSettingProblem(key, value, { local, windows: false });
   if (problem === undefined) throw new Error(`nothing is wrong with ${key}`);

@@ -10,16 +10,16 @@ import type { ReportRequest } from "./options.ts";
 /** Refuses two results on stdout, and reports that would replace files. @throws Failure `conflicting-options`, `report-exists` */
 export const checkReportFiles = (
   { isForProgram }: Screen,
-  { report: asked, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },
+  { report: reports, inputs }: { readonly report: readonly ReportRequest[]; readonly inputs: readonly string[] },
 ): void => {
-  const printed = asked.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
+  const printed = reports.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
   const [first, second = isForProgram ? "--json" : undefined] = printed;
   if (first !== undefined && second !== undefined) throw contradiction(first, second, "both go to stdout");
   requireSeparateFiles(
-    asked.map(({ form, file }): FileUse => [`--report ${form}=`, file]),
+    reports.map(({ form, file }): FileUse => [`--report ${form}=`, file]),
     inputs,
   );
-  for (const { file } of asked) if (file !== undefined) requireReportFile(file);
+  for (const { file } of reports) if (file !== undefined) requireReportFile(file);
 };
 
 /** The text before the name of the file in a message, and the file. */
@@ -49,7 +49,7 @@ export const writeReceipt = async ({ host, screen }: Context, file: string, data
   await writeForReader(file, host, () => writeUserFile(file, write));
 };
 
-/** The receipt of unconverted input. `leaves` counts values, and none was counted. */
+/** The receipt of unconverted input. `leaves` is null, because the values were not counted. */
 const unconvertedData = {
   format: "rollcall",
   note: "the input is in rollcall's format, so every value keeps its bytes",
@@ -70,8 +70,8 @@ function* listUnconvertedRecords(dataset: Dataset): Generator<object, void> {
 
 function* receiptPieces(dataset: Dataset, redact: (json: string) => string): Generator<string, void> {
   const receipt = dataset.conversion?.receipt;
-  const counts = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
-  yield `${counts.slice(0, -"\n}".length)},\n  "records": [`;
+  const document = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
+  yield `${document.slice(0, -"\n}".length)},\n  "records": [`;
   let separator = "";
   for (const record of receipt?.records() ?? listUnconvertedRecords(dataset)) {
     yield `${separator}\n    ${redact(JSON.stringify(record))}`;

@@ -30,7 +30,7 @@ export const printWarnings = async (
   screen.notice(`more warnings: ${rules}; list them with \`rollcall check --json\``);
 };
 
-/** Selects the problems of a failure for people. `counts` includes uncollected problems. */
+/** Replaces the problems of a failure by the problems that people see. `counts` includes uncollected problems. */
 export const withExcerpts = async (
   { screen }: Context,
   sources: readonly Source[],
@@ -49,7 +49,7 @@ export const selectProblems = async (
   { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
 ): Promise<{ readonly shown: readonly Problem[]; readonly hidden: readonly RuleCount[] }> => {
   const kinds = new Map<string, Problem[]>();
-  /** Counted, but uncollected problems by rule. They belong to the first key of the rule. */
+  /** Counted, but uncollected problems by rule. They are counted with the first kind of the rule. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
     const kind = foldingKey(problem);
@@ -57,7 +57,7 @@ export const selectProblems = async (
     kinds.get(kind)?.push(problem);
     uncollected.set(problem.rule, (uncollected.get(problem.rule) ?? 0) - 1);
   }
-  // The first problem of each key, then the next ones with other messages.
+  // The first problem of each kind, then the second problems of kinds with several messages, and so on.
   const distinct = [...kinds.values()].map(distinctMessages);
   const ranks = Array.from({ length: maxShownPerRule }, (_, rank) => distinct.flatMap((list) => list[rank] ?? []));
   const chosen = new Set(ranks.flat().slice(0, max));
@@ -70,7 +70,7 @@ export const selectProblems = async (
     const representatives = sameKind.filter((problem) => chosen.has(problem));
     const last = representatives.at(-1);
     if (last === undefined) hidden.push({ rule, severity, count: sameKind.length + uncollectedCount });
-    // A representative counts the problems with its message. The last one also counts those with other messages.
+    // A representative counts the problems with its message, and the last one also all problems with other messages.
     const representativeOf = ({ message }: Problem) => representatives.find((one) => one.message === message) ?? last;
     for (const shown of representatives) {
       const others = sameKind.filter((other) => other !== shown && representativeOf(other) === shown);
@@ -87,14 +87,14 @@ export const selectProblems = async (
   return { shown: await Promise.all(reading), hidden };
 };
 
-/** The key of problems that fold: warnings by rule, errors by message, and those of a service also by field. */
+/** Returns the kind of a problem: its rule, for an error also the message, and for one of a service also the field. */
 const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): string => {
   if (severity !== "error") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
 };
 
-/** Returns the first of the problems with each message: at most three warnings, or one error. */
+/** Returns the first problem of each message, at most three; for errors and rules about whole files, at most one. */
 const distinctMessages = (problems: readonly Problem[]): readonly Problem[] => {
   const byMessage = new Map<string, Problem>();
   for (const problem of problems) {

@@ -1,4 +1,4 @@
-/** Reading of inputs for `log`, `check`, `convert`, `view` and `ledger`, and the notices about it. */
+/** Reads inputs for `log`, `check`, `convert`, `view` and `ledger`, and prints notices about them. */
 import { parseStrictness } from "../../check/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { toRequestOptions } from "../../connect.ts";
@@ -27,7 +27,7 @@ interface InputsRequest extends Partial<Omit<ReadOptions, "host" | "foreign" | "
 /** Validates the options of inputs, then returns the function that reads the inputs. @throws Failure of the options */
 export const prepareInputs = async (
   context: Context,
-  { settings, typed, receipt = false, onFetched = () => undefined, ...asked }: InputsRequest,
+  { settings, typed, receipt = false, onFetched = () => undefined, ...readOptions }: InputsRequest,
 ): Promise<() => Promise<Dataset>> => {
   const { host, screen } = context;
   const { where, best, sample, seed = "0", shard, strict = false, allow = [] } = typed;
@@ -41,10 +41,10 @@ export const prepareInputs = async (
     strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
     onOpened: () => undefined,
     onProgress: () => undefined,
-    ...asked,
+    ...readOptions,
     host,
     foreign: await parseFormatOptions(typed, { hasReceipt: receipt, host }),
-    skipsDigests: !isFiltered && asked.skipsDigests === true,
+    skipsDigests: !isFiltered && readOptions.skipsDigests === true,
     maxUnpackedBytes: settings.require("max_unpacked_size"),
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
@@ -72,9 +72,9 @@ export const prepareInputs = async (
 /** Reads inputs, with progress if there is a label. @throws Failure as `prepareInputs`, and of reading */
 export const readInputs = async (
   context: Context,
-  { label, ...asked }: InputsRequest & { readonly label?: string },
+  { label, ...readOptions }: InputsRequest & { readonly label?: string },
 ): Promise<Dataset> => {
-  if (label === undefined) return await (await prepareInputs(context, asked))();
+  if (label === undefined) return await (await prepareInputs(context, readOptions))();
   const { update, stop } = context.screen.startProgress(label);
   const callbacks = {
     onProgress: ({ bytes, of }: { bytes: number; of: number }) => update(formatPercent(label, bytes, of)),
@@ -83,14 +83,14 @@ export const readInputs = async (
       update(of === undefined ? amount : formatPercent("fetching", bytes, Math.max(1, of)));
     },
   };
-  const read = prepareInputs(context, { ...callbacks, ...asked });
+  const read = prepareInputs(context, { ...callbacks, ...readOptions });
   return await read.then(async (start) => await start()).finally(stop);
 };
 
 export const formatPercent = (label: string, bytes: number, of: number): string =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
-/** Closes a dataset at the end of the run. Problems of a failure get excerpts of its sources. */
+/** Closes a dataset at the end of the run. Problems of a failure get excerpts of the dataset's sources. */
 export const closeAtEnd = (context: Context, reading: Dataset): void => {
   context.closeAtEnd(reading);
   context.explain = async (thrown) => await withExcerpts(context, reading.sources, thrown);
@@ -148,7 +148,7 @@ export interface Fact {
 export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 
-/** The number of unreadable lines, which count as rejected groups. */
+/** Formats the number of unreadable lines, which count as rejected groups; empty for none. */
 export const formatUnreadable = (lines: number): string =>
   lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`;
 

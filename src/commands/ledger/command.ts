@@ -54,7 +54,7 @@ export type ResolveOptions = Values<typeof resolveOptions> & { readonly id: read
 export type ForgetOptions = Values<typeof forgetOptions>;
 export type CallsOptions = Values<typeof callOptions>;
 
-const verbs = () => import("./run.ts");
+const loadRun = () => import("./run.ts");
 
 export const ledger = command({
   words: "ledger",
@@ -67,7 +67,7 @@ export const ledger = command({
       args: { file: files },
       options: fileOptions,
       examples: ["rollcall ledger status", "rollcall ledger status groups.jsonl --json"],
-      run: async (context, typed) => await (await verbs()).showStatus(context, typed),
+      run: async (context, typed) => await (await loadRun()).showStatus(context, typed),
     }),
     command({
       words: "ledger resolve",
@@ -75,7 +75,7 @@ export const ledger = command({
       args: { id: required(repeated("request ids from ledger status")) },
       options: resolveOptions,
       examples: ["rollcall ledger resolve r12 --assume-logged", "rollcall ledger resolve r12 r13 --resend"],
-      run: async (context, typed) => await (await verbs()).resolveRequests(context, typed),
+      run: async (context, typed) => await (await loadRun()).resolveRequests(context, typed),
     }),
     command({
       words: "ledger verify",
@@ -83,21 +83,21 @@ export const ledger = command({
       args: { file: required(files) },
       options: fileOptions,
       examples: ["rollcall ledger verify groups.jsonl --model my-model", "rollcall ledger verify runs/rollouts"],
-      run: async (context, typed) => await (await verbs()).verifyGroups(context, typed),
+      run: async (context, typed) => await (await loadRun()).verifyGroups(context, typed),
     }),
     command({
       words: "ledger forget",
       about: "delete resolved requests from the ledger; a rerun logs their groups again",
       options: forgetOptions,
       examples: ["rollcall ledger forget --before 90d", "rollcall ledger forget --model my-model --batch step-17"],
-      run: async (context, typed) => await (await verbs()).forgetRequests(context, typed),
+      run: async (context, typed) => await (await loadRun()).forgetRequests(context, typed),
     }),
     command({
       words: "ledger calls",
       about: "print the ids of logged calls",
       options: callOptions,
       examples: ["rollcall ledger calls --since 1d"],
-      run: async (context, typed) => await (await verbs()).listCalls(context, typed),
+      run: async (context, typed) => await (await loadRun()).listCalls(context, typed),
     }),
   ],
 });

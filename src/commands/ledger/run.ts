@@ -71,7 +71,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
     if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
-  // The lines themselves are valid, so they have no excerpts.
+  // The lines of these problems are valid, so excerpts would not help.
   context.explain = async (thrown) => await withExcerpts(context, [], thrown, problemCounts);
   throw failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
 };
@@ -177,7 +177,7 @@ const toScopeKeys = ({ scope: { model, split, batch, destination, account } }: l
   ...{ model_id: model, split, batch, destination, account },
 });
 
-/** Opens the ledger until the end of the run. `ledger` is undefined if it does not exist. */
+/** Opens the ledger until the end of the run. The result has no `ledger` if none exists yet. */
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
@@ -187,10 +187,10 @@ const openLedger = async (
   const settings = await effectiveSettings(context);
   const place = await settings.ledgerPlace(typed.ledger);
   if (place === undefined) throw failures.ledgerLocationMissing(false);
-  const isEverywhere = typed.allDestinations || (toRead && hasNoLogUrl(settings));
-  if (isEverywhere && !typed.allDestinations)
+  const readsAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
+  if (readsAllDestinations && !typed.allDestinations)
     screen.notice("no URL is set, so this reads the requests to all destinations");
-  const matchesScope = isEverywhere ? () => true : await destinationFilter(context, settings);
+  const matchesScope = readsAllDestinations ? () => true : await destinationFilter(context, settings);
   const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(place.path);
   const ledger = await ledgers.openExistingLedger(place, {
     ...{ host, toRead },

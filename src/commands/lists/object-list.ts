@@ -1,16 +1,16 @@
-/** Lists of rollcall's own objects. The columns of the table are the keys of the objects in the document. */
+/** Prints lists of objects that rollcall makes. Columns of the table are keys of the objects in the JSON document. */
 import { type CellTag, type Column, printList, type Screen } from "../../output/index.ts";
 
 interface KeyDisplay<Row> {
   readonly rank: number;
   readonly heading?: string;
   readonly align?: "right" | "decimal";
-  /** Default: the value, a list with commas. */
+  /** Default: the value, with commas between the items of a list. */
   readonly text?: (row: Row) => string | null | undefined;
   readonly tag?: ((row: Row) => CellTag | undefined) | undefined;
 }
 
-/** Columns by their names, which are keys of the rows unless they have a text. A number is a rank. */
+/** Columns by name. Without `text`, a column shows the value of the key with its name. A number is a rank. */
 export type KeyColumns<Row> = Readonly<Record<string, number | KeyDisplay<Row>>>;
 
 const textOf = (value: unknown): string =>
@@ -37,6 +37,7 @@ interface ObjectList<Row> {
   readonly rows: readonly Row[];
   /** The other keys of the document. */
   readonly others?: object;
+  /** Replaces the document that has only `others` and the rows. */
   readonly document?: object;
   readonly columns: KeyColumns<NoInfer<Row>>;
 }

@@ -24,7 +24,7 @@ export const durationOption = (about: string): cli.Kind<number | undefined> =>
 /** A time that may depend on now. Returns milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
-/** Parses `30d` (ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. */
+/** Parses `30d` (ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. @param span in failures */
 const parseTime = (word: string, option: string, span = "an age such as 12h or 30d"): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;
@@ -35,8 +35,8 @@ const parseTime = (word: string, option: string, span = "an age such as 12h or 3
   throw cli.wrongValue(option, word, `${span}, yesterday, or a date such as 2026-01-31`);
 };
 
-export const timeOption = (about: string, value = "time"): cli.Kind<RelativeTime | undefined> =>
-  cli.custom(about, value, parseTime);
+export const timeOption = (about: string, placeholder = "time"): cli.Kind<RelativeTime | undefined> =>
+  cli.custom(about, placeholder, parseTime);
 
 const parseDeadline = (word: string, option: string): RelativeTime => {
   const ms = parseDurationMs(word);
@@ -45,8 +45,8 @@ const parseDeadline = (word: string, option: string): RelativeTime => {
 
 const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
-export const tokenCountOption = (about: string, value = "n"): cli.Kind<number | undefined> =>
-  cli.custom(about, value, (word, option) => {
+export const tokenCountOption = (about: string, placeholder = "n"): cli.Kind<number | undefined> =>
+  cli.custom(about, placeholder, (word, option) => {
     const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
     const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());
     if (factor === undefined) throw cli.wrongValue(option, word, "a number of tokens, such as 131072, 128k or 1M");
@@ -55,10 +55,10 @@ export const tokenCountOption = (about: string, value = "n"): cli.Kind<number | 
 
 const parsedList = <Item>(
   about: string,
-  value: string,
+  placeholder: string,
   parseItem: (item: string, option: string, all: readonly string[]) => Item,
 ): cli.Kind<readonly Item[] | undefined> => {
-  const kind = cli.list(about, value);
+  const kind = cli.list(about, placeholder);
   const parse = (typed: readonly string[], option: string) => {
     const all = kind.parse(typed, option);
     return all.length === 0 ? undefined : all.map((item) => parseItem(item, option, all));
@@ -66,8 +66,8 @@ const parsedList = <Item>(
   return { ...kind, parse };
 };
 
-const wordsOption = (about: string, value = "name") =>
-  parsedList(about, value, (word, option, all) => {
+const wordsOption = (about: string, placeholder = "name") =>
+  parsedList(about, placeholder, (word, option, all) => {
     if (word === "") throw cli.wrongValue(option, all.join(","), "words separated by commas");
     return word;
   });

@@ -48,13 +48,13 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     })
     .map(({ row }) => row);
 
-/** A number, a text, or an empty text for an absent value. They are sorted in this order, in both directions. */
+/** In both directions, numbers come first, then texts, then empty texts, which absent values have. */
 type Key = { readonly value: number; readonly exact: Decimal | undefined } | string;
 
 const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
   const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
   const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
-  // A negative price is not a price.
+  // Columns with decimals are prices, and a negative number is not a price, so it is sorted as a text.
   if (Number.isFinite(number) && (align !== "decimal" || number >= 0)) {
     return { value: number, exact: parseDecimal(String(value).trim()) };
   }
@@ -84,7 +84,7 @@ interface Selection {
   readonly shown: number;
   readonly noun: string;
   readonly emptyText: string;
-  /** Undefined if the list has another filter. */
+  /** Undefined without a pattern, and if other filters apply too. */
   readonly pattern: string | undefined;
 }
 

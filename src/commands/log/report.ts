@@ -50,7 +50,7 @@ const documentText = (result: LogResult, metrics_of: LogDocument["metrics_of"], 
   );
 };
 
-/** The URL is null for the local service, whose port differs in every run. */
+/** The URL is null if it is not set, and for the local service, whose port differs in every run. */
 const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
   method: "POST",
   url: target !== undefined && /^https?:/.test(target.url) ? target.url : null,
@@ -90,8 +90,8 @@ const plannedFacts = ({ planned }: LogResult, target: PlanTarget): readonly Fact
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
   const left = planned.length - maxPlanned;
-  const only = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
-  const keys = planned.some(({ key }) => key === null) ? "differs in every run" : only;
+  const knownKeys = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
+  const keys = planned.some(({ key }) => key === null) ? "differs in every run" : knownKeys;
   const headers = [...(target?.headers ?? []), ...(target?.hasKeys === true ? [`Idempotency-Key: ${keys}`] : [])];
   const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
     return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
@@ -139,7 +139,7 @@ const serviceArgs = (flags: GlobalFlags): readonly string[] => [
 const toOptions = (options: Readonly<Record<string, string | boolean | undefined>>): readonly string[] =>
   Object.entries(options).flatMap(([name, value]) => (typeof value === "string" ? [name, value] : []));
 
-/** Prints outcomes of requests, and retries. @param printsEvents true if the meter prints both */
+/** Reports outcomes and retries of requests. @param printsEvents true if the meter prints retries, so no notice does */
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
   ({ requests, of, change }: SendProgress): void => {

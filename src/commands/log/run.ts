@@ -88,7 +88,7 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
       ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
-      // A missing URL ends the run before the check of a large input.
+      // A missing URL throws before a large input is checked.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
     });
   } catch (thrown) {
@@ -140,7 +140,7 @@ const finishRun = async (run: LogRun, reading: Dataset, result: send.LogResult):
   await printWarnings(context, reading, result.warnings);
   if (typed.body === undefined) {
     await printOutcome(run, result).catch((thrown: unknown) => {
-      // The failure of the run overrides that of the output.
+      // The failure of the run overrides the failure of the output.
       if (!isFailure(thrown, "output-failed")) throw thrown;
       if (result.failure === undefined) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
     });
@@ -158,7 +158,7 @@ const printOutcome = async (run: LogRun, result: send.LogResult): Promise<void> 
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-/** The request of a plan; undefined without a URL. */
+/** Method, URL and headers of the planned requests; undefined without a URL. */
 export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>> | undefined;
 
 const findPlanTarget = async ({ context, settings, typed, compress }: LogRun) => {

@@ -42,7 +42,7 @@ interface Server {
 interface VerbResult {
   readonly printed: string;
   readonly failure: Failure | undefined;
-  /** The screen of the run, which knows its secrets. */
+  /** The screen of the run, which can redact the run's secrets. */
   readonly screen: Screen;
 }
 
@@ -52,7 +52,7 @@ type Schemas = mcp.Tool["inputSchema"]["properties"];
 
 interface ToolOffer {
   readonly words: string;
-  /** Last words of verbs with the same options. The agent chooses one. */
+  /** Last words of verbs with the same options, from which the agent chooses. */
   readonly verbs?: readonly string[];
   /** Offered options: none that reads other files, reveals values, writes or waits. */
   readonly options: string;
@@ -141,6 +141,7 @@ const toSchema = (
   if (placeholder === undefined) return { type: "boolean", description };
   const itemSchema = choices === undefined ? textSchema : { type: "string", enum: choices };
   if (repeatable) return { type: "array", items: itemSchema, minItems: isArgument ? 1 : 0, maxItems: 100, description };
+  // Agents often send a number for an option such as --min-context.
   return { ...itemSchema, ...(isArgument || choices !== undefined ? {} : { type: ["string", "number"] }), description };
 };
 
@@ -252,7 +253,7 @@ export const formatPage = (document: string, { listKey, offset, limit, maxTextLe
 /** Limits of a value: text in UTF-16 units, entries of an array or object, levels of nesting. */
 type Bounds = Readonly<Record<"maxTextLength" | "maxEntries" | "maxLevels", number>>;
 
-const boundsByWidth: readonly Bounds[] = [
+const boundsFromWidest: readonly Bounds[] = [
   { maxTextLength: Number.POSITIVE_INFINITY, maxEntries: 200, maxLevels: 12 },
   { maxTextLength: 500, maxEntries: 50, maxLevels: 8 },
   { maxTextLength: 100, maxEntries: 10, maxLevels: 2 },
@@ -260,7 +261,7 @@ const boundsByWidth: readonly Bounds[] = [
 
 const formatFitting = (value: RawJson, maxTextLength: number): string => {
   let text = "";
-  for (const bounds of boundsByWidth) {
+  for (const bounds of boundsFromWidest) {
     text = formatBounded(value, { ...bounds, maxTextLength: Math.min(maxTextLength, bounds.maxTextLength) });
     if (text.length <= maxPageLength) break;
   }

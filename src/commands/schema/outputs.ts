@@ -1,4 +1,4 @@
-/** All outputs of `--json` with their JSON Schemas. The schemas of trajectories and the ledger have their own file. */
+/** All outputs of `--json` with their JSON Schemas. trajectories.ts has the schemas of trajectories and the ledger. */
 import * as z from "zod/mini";
 import { wrongValue } from "../../cli/index.ts";
 import { Call } from "../../contract/call.ts";
@@ -350,7 +350,7 @@ export type Output = (typeof outputs)[number];
  * @throws Failure `invalid-option-value`
  */
 export const checkFields = (command: string, fields: readonly string[]): void => {
-  // The fields of a list are those of its rows, which the service can extend.
+  // The fields of a list are the keys of its rows, which the service can extend.
   const output = outputs.find(({ name, line }) => name === command && line === undefined);
   const { properties, additionalProperties } = output === undefined ? {} : s.toJsonSchema(output.schema);
   if (!isObject(properties) || additionalProperties !== false) return;
@@ -360,7 +360,7 @@ export const checkFields = (command: string, fields: readonly string[]): void =>
   throw wrongValue("--fields", unknown, `names such as ${known.slice(0, 5).join(", ")}`, findNearest(unknown, known));
 };
 
-/** Returns the file of a schema in the package, and its content. */
+/** Returns the path of a schema file in the package, and the schema. */
 export const documentSchema = ({ name, about: description, schema }: Output) =>
   toSchemaFile(name, { title: `rollcall ${name}`, description, ...s.toJsonSchema(schema) });
 

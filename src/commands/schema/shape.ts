@@ -1,4 +1,4 @@
-/** Building blocks of schemas: zod with descriptions. Types and JSON Schemas come from the same source. */
+/** Building blocks of schemas: zod with descriptions. Types and JSON Schemas derive from the same schemas. */
 import * as z from "zod/mini";
 import type { Schema } from "../../contract/endpoint.ts";
 import { describe, withNotes } from "../../contract/replies.ts";
@@ -23,7 +23,7 @@ export const position = z.int().check(z.minimum(1));
 /** A time as `toISOString` writes it: RFC 3339, in UTC. */
 export const time = z.iso.datetime();
 export const anything = z.unknown();
-// Single imports, because destructuring the namespace would load all of zod with its languages.
+// One alias per line, because destructuring the namespace would load all of zod with its languages.
 export const open = z.looseObject;
 export const object = z.strictObject;
 export const either = z.union;
@@ -33,7 +33,7 @@ export const oneOf = <const Word extends string | number | null>(...words: reado
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
-/** A document with a list, and the schema of a row. */
+/** Returns the schema of a document with a list, and the schema of a row. */
 export const listDocument = (name: string, row: Schema, others: Readonly<Record<string, Schema>> = {}) =>
   [object({ ...others, [name]: list(row) }), row] as const;
 
@@ -72,7 +72,7 @@ export const toJsonSchema = (schema: Schema): JsonObject => {
     io: "input",
     unrepresentable: "any",
     override({ jsonSchema }) {
-      // The pattern of a date-time has 300 characters.
+      // A format makes its pattern redundant, which has 300 characters for date-time.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
       delete jsonSchema.readOnly;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

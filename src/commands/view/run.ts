@@ -1,4 +1,4 @@
-/** The run of `rollcall view`: serves a page of inputs or of logged groups, or writes it to a file. */
+/** The run of `rollcall view`: serves a page of inputs or of logged groups, or writes the page to a file. */
 import { contradiction, toOptionName } from "../../cli/index.ts";
 import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -68,7 +68,7 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
     readable.abort();
     viewer.showProgress(bytes, of);
   };
-  // The page is served until the run ends, so this settles only if it fails.
+  // `showInput` serves the page until the run ends, so this promise settles only if reading or serving fails.
   const failed = openInput(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: OpenedBrowser | undefined;
@@ -115,7 +115,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     onFetched: ({ bytes, of = 0 }) => onRead(bytes, of),
   });
   return async () => {
-    // Opened before reading, so that it detects changes during reading.
+    // The detector is created before reading, so that it detects changes during reading.
     const hasChanged = createChangeDetector(files, host);
     const dataset = await read();
     printInputNotes(context, dataset, typed.groupBy);
@@ -123,7 +123,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   };
 };
 
-/** The options for a `log` command of a shown group, which is selected by its number instead of --sample or --shard. */
+/** Returns the options of a `log` command for one group. The command selects the group by number, not by --sample. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = Object.entries({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });

@@ -83,8 +83,8 @@ describe("the command tree", () => {
   it("has only the command that argv names, or all commands if argv names none", async () => {
     const all = (await loadTree(program)).verbs.map(lastWord);
     const loaded = async (words: readonly string[]) => {
-      const { command, above } = await parseArgv(program, words);
-      return (above[0] ?? command).verbs.map(lastWord);
+      const { command, ancestors } = await parseArgv(program, words);
+      return (ancestors[0] ?? command).verbs.map(lastWord);
     };
     expect(await loaded(["models"])).toEqual(["models"]);
     expect(await loaded(["--profile", "log", "check", "log"])).toEqual(["check"]);
