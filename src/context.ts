@@ -18,7 +18,7 @@ export interface Context {
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
   /** Runs work after the output, before anything is closed. An error of the work does not fail the run. */
   runAtEnd(work: () => Promise<void>): void;
-  /** Returns the error that ended the run with more details, such as excerpts. Called before the error is printed. */
+  /** Adds details, such as excerpts, to the error that ended the run, before the error is printed. */
   explain: (thrown: unknown) => Promise<unknown>;
   close(): Promise<void>;
 }

@@ -27,7 +27,7 @@ export interface Problem {
   /** UTF-16 units from the start of the line, from 1. */
   readonly column?: number;
   readonly path?: readonly (string | number)[];
-  /** Names of rules are stable, because users pass them to `--allow`. */
+  /** A stable name, because users pass it to `--allow`. */
   readonly rule: string;
   readonly severity: Severity;
   readonly message: string;
@@ -98,7 +98,7 @@ export interface FailureDetails {
   readonly endedBy?: string;
   readonly credentialSource?: string;
   readonly isHtmlPage?: boolean;
-  /** The number of valid groups, which could be sent without the invalid groups; `some` for a growing file. */
+  /** Number of groups that could be sent without the invalid groups; `some` for a growing file. */
   readonly validGroups?: number | "some" | undefined;
   readonly subject?: string;
   readonly isConverted?: boolean;

@@ -16,7 +16,7 @@ export interface Host {
   readonly terminal: Terminal;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Monotonic milliseconds from any start. */
+  /** Monotonic milliseconds. */
   readonly elapsed: () => number;
   /** Resolves after `ms`; rejects with the signal's reason when the signal aborts. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
@@ -54,7 +54,7 @@ export const decodePercent = (text: string): string => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** Returns the secrets in an environment that no pattern detects, such as W&B's key, which looks like a commit id. */
+/** Returns the secrets of rollcall and PostgreSQL in an environment, and of W&B, whose key looks like a commit id. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
@@ -63,7 +63,7 @@ export const listSecrets = (env: Host["env"]): readonly string[] =>
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** Returns an environment for other programs: without rollcall's secrets and database URLs, which have passwords. */
+/** Returns an environment for other programs: without secrets, and without URLs of databases. */
 export const removeSecrets = (env: Host["env"]): Host["env"] =>
   Object.fromEntries(
     Object.entries(env).filter(

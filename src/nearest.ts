@@ -12,7 +12,6 @@ export const findNearest = (word: string, candidates: Iterable<string>): string 
   return completions.length === 1 ? completions[0]?.candidate : undefined;
 };
 
-/** Returns infinity without counting if more than 3 edits, which nobody accepts, are certain. */
 const countEdits = (a: string, b: string): number => {
   if (Math.abs(a.length - b.length) > 3) return Number.POSITIVE_INFINITY;
   let twoAbove: readonly number[] = [];

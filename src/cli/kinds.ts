@@ -141,7 +141,7 @@ export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => exten
 const extendKinds = <Of extends Kinds>(kinds: Of, extra: Pick<Kind<unknown>, "group" | "needs">): Of =>
   Object.fromEntries(Object.entries(kinds).map(([name, kind]): readonly unknown[] => [name, { ...kind, ...extra }]));
 
-/** Parses the values of kinds. @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
+/** Parses values. @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
 export const parseKinds = <Of extends Kinds>(
   kinds: Of,
   { typed, nameOf }: { readonly typed: (name: string) => readonly string[]; nameOf(name: string): string },

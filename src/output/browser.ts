@@ -7,7 +7,9 @@ import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
 export interface OpenedBrowser {
+  /** Resolves if no browser could be started, and otherwise never. */
   readonly failed: Promise<void>;
+  /** Deletes the file that the browser got. */
   close(): void;
 }
 
@@ -29,7 +31,7 @@ const startBrowser = ({ env, platform }: Host, url: string): OpenedBrowser => {
   const close = () => rmSync(folder, { recursive: true, force: true });
   const file = join(folder, "view.html");
   writeFileSync(file, redirectPage(url), { mode: 0o600 });
-  // `start` is a command of cmd, which would interpret `&` in a URL.
+  // `start` is a command of cmd, which would interpret `&` in a path.
   const windows = ["rundll32", "url.dll,FileProtocolHandler"] as const;
   const [command, ...args] =
     platform === "darwin" ? (["open"] as const) : platform === "win32" ? windows : (["xdg-open"] as const);
@@ -42,7 +44,7 @@ const startBrowser = ({ env, platform }: Host, url: string): OpenedBrowser => {
   return { failed: failed.then(close), close };
 };
 
-/** A page that redirects. `url` is rollcall's own and needs no escaping. */
+/** Returns a page that redirects to `url`, which rollcall composed, so it needs no escaping. */
 const redirectPage = (url: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -53,7 +55,7 @@ const redirectPage = (url: string): string => `<!doctype html>
 </html>
 `;
 
-/** False over SSH and in a build, because nobody would see the browser. */
+/** False in a build, over SSH on macOS, and on Linux without a display server: nobody would see the browser. */
 const hasDisplay = ({ env, platform }: Host): boolean => {
   if (isBuildSystem(env)) return false;
   if (platform === "win32") return true;

@@ -7,11 +7,12 @@ export const openCleaner = (env: Environment) => {
   return {
     addSecret: add,
     text: (text: string): string => redact(sanitizeText(text)),
+    // Redacts twice, because joined white space can hide a secret, and removed characters can reveal one.
     line: (text: string): string => redact(sanitizeLine(redact(text))),
-    /** Valid JSON. Harmful characters become escapes. */
+    /** Takes and returns valid JSON. Harmful characters become escapes. */
     json: (json: string): string => {
       const safe = redactJson(sanitizeJson(json));
-      // In JSON, only strings can contain a command, and no string begins a line.
+      // No string of JSON begins a line, so only commands that work anywhere in a line need an escape.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     verbatim: redact,
@@ -55,11 +56,11 @@ const sanitizeJson = (json: string): string =>
     Array.from(character.split(""), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
   );
 
-const buildSystems = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
+const buildVariables = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
 /** True in a build system, which executes lines of output that look like its commands. */
 export const isBuildSystem = (env: Environment): boolean =>
-  buildSystems.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
+  buildVariables.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 
 const commandPrefixes = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
 

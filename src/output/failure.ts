@@ -52,7 +52,7 @@ const styleOf = ({ host, safe, drawsFrames }: Screen, paint: Paint): TextStyle =
 const foldText = (text: string, { columns }: TextStyle): readonly string[] =>
   columns === undefined ? [text] : foldSentence(text, columns);
 
-/** The error document (output.md). The order of its members is a promise. Empty members are omitted. */
+/** Returns the error document (output.md). Users rely on the order of its members. Undefined members are omitted. */
 export const failureDocument = ({ safe }: Screen, { failure, exitCode }: RunEnd): unknown => {
   const clean = safe.text;
   const { hint, stoppedBy, where, http, problems = [], next } = failure.details;
@@ -168,7 +168,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
 
 const onOneLine = (text: string): string => toOneLine(text).replace(/\s/g, " ");
 
-/** A column replaces the path, except for a service, whose message may name only the expected value. */
+/** Adds the path if there is no column, and for a service, whose message may contain only the expected value. */
 const formatMessage = ({ path = [], from, column, message }: Problem): string =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
@@ -221,7 +221,7 @@ const maxMarkedShare = 0.6;
 
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean, glyphs: { ellipsis } }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
-  // One space for each character, because the range of the value counts characters.
+  // White space becomes single spaces, because the width of a tab depends on its position.
   const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
   const whole = safe(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);

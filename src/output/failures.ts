@@ -1,4 +1,4 @@
-/** Failures of writing output and reports. */
+/** Failures if output or a report cannot be written. */
 
 import { Failure } from "../failure.ts";
 import { pluralize } from "../sentences.ts";

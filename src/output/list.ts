@@ -1,4 +1,4 @@
-/** Prints lists and documents as JSON that keeps the spelling of values, tables, TSV, or CSV (RFC 4180). */
+/** Prints lists and documents as tables, TSV, CSV (RFC 4180), or JSON that keeps the spelling of values. */
 
 import { endOfString, type RawJson } from "../json/raw-json.ts";
 import { sliceText } from "../json/walk.ts";
@@ -68,20 +68,20 @@ const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): Sh
   const { name, path = name, isFreeForm = false } = column;
   const text = (row: Row, position: number) =>
     wireText(rows, position, path, isFreeForm ? formatValuesAsJson : formatValues) ??
-    ownText(column.value(row), position);
-  /** The text of a value that is absent on the wire. For `a.b`, the value at `a` has priority if there is one. */
-  const ownText = (value: unknown, position: number): string => {
+    fallbackText(column.value(row), position);
+  /** Returns the text of a value that is absent on the wire. For `a.b`, a value at `a` has priority. */
+  const fallbackText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = path.lastIndexOf(".");
     const above = dot < 0 ? undefined : wireText(rows, position, path.slice(0, dot));
-    return above || formatOwnValue(value);
+    return above || formatFallback(value);
   };
   return { ...column, text, cell: (row, position) => column.cell(row, () => text(row, position)) };
 };
 
-const formatOwnValue = (value: unknown): string => {
+const formatFallback = (value: unknown): string => {
   if (value === undefined || value === null) return "";
-  if (Array.isArray(value)) return value.map(formatOwnValue).join(";");
+  if (Array.isArray(value)) return value.map(formatFallback).join(";");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
@@ -109,7 +109,7 @@ function* linePieces<Row>(
   }
 }
 
-/** Prints rollcall's own JSON document. `member` names the array that `jsonl` and `--fields` apply to. */
+/** Prints a document that rollcall makes as JSON. `member` names the array that `jsonl` and `--fields` apply to. */
 export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 

@@ -1,4 +1,4 @@
-/** Prints pages: titled sections of labelled lines and blocks. Folds them on a terminal, and not in a pipe. */
+/** Prints pages: titled sections of labelled lines and blocks. Lines are folded on a terminal, but not in a pipe. */
 import type { Screen } from "./screen.ts";
 import { type Paint, selectGlyphs } from "./style.ts";
 import type { Line, Page, Section } from "./views.ts";
@@ -21,12 +21,13 @@ interface Layout {
   readonly width: number;
   readonly rail: string;
   readonly rule: string;
+  /** True if the middle of long blocks is omitted. */
   readonly isBounded: boolean;
 }
 
 const ruleColumns = 80;
 
-/** Minimum columns of a folded line at any indent. A list on a narrow terminal needs two for the widest letter. */
+/** Minimum columns of a folded line at any indent. In a list, a line may have two, which the widest letter needs. */
 const minColumns = 16;
 const minListColumns = 2;
 
@@ -147,7 +148,7 @@ function* blockLines(
   yield [...head.slice(0, maxBlockLines - tailLines), note, ...tail.slice(-tailLines)];
 }
 
-/** Columns of the indent that a folded line keeps, so that space is left for text. */
+/** Columns of the widest indent that all parts of a folded line get. A wider indent would leave little space. */
 const maxKeptIndent = 16;
 
 const leadingSpaces = (line: string): string => {

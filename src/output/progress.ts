@@ -30,8 +30,8 @@ export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Prog
     const { default: ora } = await import("ora");
     if (stopped.aborted) return;
     // Typed text belongs to the shell, and a hidden cursor would stay hidden if the process is killed.
-    const quiet = { isEnabled: true, discardStdin: false, hideCursor: false };
-    spinner = ora({ text, stream: host.stderr, ...quiet, ...(color ? {} : { color: false }) }).start();
+    const options = { isEnabled: true, discardStdin: false, hideCursor: false };
+    spinner = ora({ text, stream: host.stderr, ...options, ...(color ? {} : { color: false }) }).start();
     stopped.addEventListener("abort", () => spinner?.stop(), { once: true });
   };
   start().catch(() => undefined);
@@ -69,7 +69,7 @@ const minEventIntervalMs = 1000;
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
   let running: ProgressIndicator | undefined;
   let phase = "";
-  /** For a bar: the start of the phase, later by its waits. For JSON: the time of the last event. */
+  /** For a bar: the start of the phase plus the duration of its waits. For JSON: the time of the last event. */
   let since = 0;
   let waitingSince: number | undefined;
   const show = (state: MeterState): void => {
@@ -103,7 +103,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
 };
 
-/** Cells of the bar. A shorter bar is omitted. */
+/** Cells of a bar. A bar of fewer than `minCells` is omitted. */
 const maxCells = 20;
 const minCells = 5;
 
@@ -119,7 +119,7 @@ export const formatBar = (
     share === undefined ? "" : `${Math.floor(share * 100)}%`,
     waiting ?? (share !== undefined && share > 0 && rate > 0 ? `${left} left` : ""),
     ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
-    // A growing file has the rate of its writer.
+    // The rate of a growing file is the rate of its writer, which says nothing about rollcall.
     rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMegabytes(rate)}/s` : "",
     groups === undefined ? "" : pluralize(groups, "group"),
   ].filter((part) => part !== "");

@@ -34,13 +34,13 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   await writeForReader(file, screen.host, write);
 };
 
-/** The last line of a file. It shows whether somebody changed the report. */
+/** Returns the last line of a report in a file, by which rollcall knows later that nobody changed the report. */
 const checksumLine = (form: ReportFormat, text: string): string => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
-/** Checks that a report may be written to a file. @throws Failure `report-exists`, `report-unwritable` */
+/** Refuses a file with other content than an unchanged report. @throws Failure `report-exists`, `report-unwritable` */
 export const requireReportFile = (file: string): void =>
   wrapWriteErrors(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
@@ -60,7 +60,7 @@ const wrapWriteErrors = (file: string, run: () => void): void => {
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
-/** Errors are first, because GitHub shows ten problems of each severity. Escapes are those of GitHub's runner. */
+/** Errors come first, because GitHub limits the number of shown problems. Escapes are those of GitHub's runner. */
 const githubText = (problems: readonly Problem[], clean: TextCleaner): string => {
   const escapeData = (text: string): string =>
     text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");

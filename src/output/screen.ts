@@ -33,7 +33,7 @@ export interface ScreenOptions {
   readonly quiet: boolean;
   readonly color: ColorMode;
   readonly pager: boolean;
-  /** True if each message on standard error is a line of JSON: `--progress json`. */
+  /** True if each message on standard error is a line of JSON: `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
 }
 
@@ -172,7 +172,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
 
     printText: (text: string): Promise<void> => print([text], { kind: "verbatim", isPaged: false }),
 
-    /** Prints text from outside unchanged in a pipe, and safe on a terminal. In JSON, escapes make it safe. */
+    /** Prints text from outside: only redacted in a pipe, made safe on a terminal. Escapes always make JSON safe. */
     printVerbatim: (pieces: readonly string[], kind: "text" | "json"): Promise<void> =>
       kind === "text" && terminal.stdout
         ? print(pieces.map(safe.text), { kind: "lines", isPaged: false })
@@ -208,7 +208,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
 
     hideSecret: safe.addSecret,
 
-    /** Prints even after a signal, because the run is over. */
+    /** Lets the result be printed after a signal. */
     ignoreSignal: (): void => output.ignoreSignal(),
 
     startProgress: (label: string): ProgressIndicator => (canSpin ? startSpinner(label) : noProgress),

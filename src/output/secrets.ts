@@ -1,4 +1,4 @@
-/** Redacts the secrets of a run in every encoding: escaped, percent, HTML, hex, base64, folded, truncated. */
+/** Redacts the secrets of a run in common encodings: escaped, percent, HTML, hex, base64, folded, truncated. */
 
 import { decodePercent } from "../host.ts";
 import { endOfString } from "../json/raw-json.ts";
@@ -9,7 +9,7 @@ const redacted = "***";
 /** Shorter secrets are not redacted, because they occur by chance. */
 const minLength = 4;
 
-/** A shorter secret may equal the name of a JSON member, such as `data`. */
+/** A shorter secret is not redacted in names of JSON members, because it may equal a name such as `data`. */
 const minLengthInNames = 8;
 
 /** A shorter piece of base64 occurs by chance, because the search ignores case. */
@@ -21,8 +21,9 @@ const headLength = 4;
 interface SecretSpelling {
   readonly letters: readonly string[];
   readonly head: RegExp;
-  /** True if the rest of the base64 text after it is redacted too. */
+  /** True if up to two letters of base64 and the padding after the secret are redacted too. */
   readonly isBase64: boolean;
+  /** True if the secret is redacted in names of JSON members too. */
   readonly inNames: boolean;
 }
 
@@ -45,7 +46,7 @@ export const openSecrets = () => {
   };
 };
 
-/** The secret and its lines, each also as hex and as base64, alone or inside a longer text such as a header. */
+/** Returns the secret and its lines: plain, as hex, and as base64 of the text alone or inside a header, for example. */
 const spellingsOf = (secret: string): readonly (readonly [string, SecretSpelling])[] => {
   const trimmed = secret.trim();
   return [trimmed, ...trimmed.split(/[\r\n]+/).map((line) => line.trim())].flatMap((text) => {
@@ -169,7 +170,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
     const text = json.slice(open + 1, end - 1);
     const changed = change(text, /^\s*:/.test(json.slice(end, end + 16)));
     if (changed !== text) {
-      // After a secret that begins inside an escape is redacted, half of the escape is left.
+      // A secret that begins inside an escape leaves half of the escape, so the whole string is redacted.
       const isWhole = parseJson(`"${changed}"`) !== undefined;
       parts.push(json.slice(copied, open), `"${isWhole ? changed : redacted}"`);
       copied = end;
@@ -179,7 +180,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
   return parts.join("") + json.slice(copied);
 };
 
-/** Finds passwords in URLs, also malformed ones, and values of options with names of secrets. */
+/** Finds passwords in URLs, also in malformed URLs, and values of options with names of secrets. */
 export const findSecrets = (args: readonly string[]): readonly string[] =>
   args.flatMap((word) => {
     const option = /^--?[\w-]*(?:token(?!s)|key|password|passwd|secret|credential|auth)[\w-]*=(.+)$/is.exec(word)?.[1];

@@ -37,7 +37,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
       try {
         stream.write(piece, done);
       } catch (error) {
-        // Files and devices are written synchronously.
+        // Files and devices are written synchronously, so their errors are thrown.
         done(error);
       }
     });
@@ -59,7 +59,7 @@ export const openSink = (to: { readonly stream: Writable; readonly signal?: Abor
   };
 };
 
-/** Joins small pieces for one write. Keeps pieces that are made over time, so that each appears immediately. */
+/** Joins small pieces for one write. Pieces of an async iterable are not joined, so that each appears immediately. */
 export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> {
   if (Symbol.asyncIterator in pieces) return yield* pieces;
   let text = "";
@@ -75,6 +75,7 @@ export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> 
 
 const joinedLength = 1 << 16;
 
+/** Returns false if the reader left. */
 export const writePieces = async (sink: Sink, pieces: Pieces): Promise<boolean> => {
   for await (const piece of pieces) {
     await sink.write(piece);

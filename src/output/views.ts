@@ -21,7 +21,7 @@ export interface Column<Row> {
   readonly align?: "left" | "right" | "decimal";
   /** Columns of a high rank are omitted first if the terminal is narrow; 0 is never omitted. */
   readonly rank: number;
-  /** True if its cells are names that people type. Default: true for the first column. */
+  /** True if the cells are names that people type. If no column has it, the first column has the names. */
   readonly hasNames?: boolean;
   /** The text for a person, not yet made safe. `spelled` returns the value as on the wire, with all digits. */
   readonly cell: (row: Row, spelled: () => string) => string;
@@ -33,11 +33,12 @@ export interface Column<Row> {
   readonly tag?: (row: Row) => CellTag | undefined;
 }
 
-/** The objects in a reply of the service. JSON and CSV are made from its bytes, which keeps the spelling of values. */
+/** The objects in a reply or document. JSON and CSV are made from the bytes, which keeps the spelling of values. */
 export interface WireObjects {
   readonly bytes: Uint8Array;
   /** The member of the outermost object that contains the objects: an array of objects, or one object. */
   readonly member: string;
+  /** Indexes of the shown objects, in their order. Default: all objects. */
   readonly shownPositions?: readonly number[];
 }
 
@@ -71,6 +72,7 @@ export function* enumerateRows<Row>(
 
 export interface Page {
   readonly sections: Iterable<Section>;
+  /** True if the page follows another page. */
   readonly isNext?: boolean;
   /** False if a terminal shows only the start and the end of long texts. A pipe gets the whole texts. */
   readonly isFull?: boolean;

@@ -15,7 +15,7 @@ import type { Column, WireObjects } from "./views.ts";
 
 export type WireRows = ReturnType<typeof openRows>;
 
-/** Parses each object on request, and keeps the last one, because the values of a long list need much memory. */
+/** Parses an object on request, and keeps only the last object, because the values of a long list need much memory. */
 const openRows = (bytes: Uint8Array, spans: readonly Span[]) => {
   let last: { readonly span: Span; readonly value: RawJson } | undefined;
   const parse = (span: Span): RawJson => {
@@ -61,7 +61,7 @@ export const findValues = (value: RawJson, name: string): readonly RawJson[] | u
   return found.length === 0 ? undefined : found;
 };
 
-/** Finds the member whose key is the whole name, otherwise the shortest prefix of the name that ends at a dot. */
+/** Finds the member whose key is the whole name, otherwise the shortest part of the name before a dot. */
 const findMember = ({ members }: RawJson, name: string): RawMember | undefined => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;
@@ -100,7 +100,7 @@ export const readSpelledObject = (bytes: Uint8Array) => {
   };
 };
 
-/** The JSON of an object with only the named values, in the order of the names; undefined for other values. */
+/** Returns JSON with only the named values of an object, or of the objects of a list; undefined for other kinds. */
 export const pickFields = (value: RawJson, names: readonly string[]): string | undefined => {
   if (value.kind === "list") {
     return composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));

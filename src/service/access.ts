@@ -96,6 +96,7 @@ const parseCredential = (header: string | undefined, scheme: AuthScheme): string
 /** Compares digests, so the time does not depend on the length or on the first wrong character. */
 const isSameSecret = (given: string, key: string): boolean => timingSafeEqual(keyDigest(given), keyDigest(key));
 
+/** `name` is undefined for the service's own key, and `projects` for a key of all projects. */
 export interface Caller {
   readonly name: string | undefined;
   readonly projects: readonly string[] | undefined;

@@ -19,10 +19,11 @@ export interface EndedExchange {
   /** Null if there was no answer. */
   readonly status: number | null;
   readonly duration_ms: number;
-  /** Bytes of the decompressed body, and those that were stored for the first time. */
+  /** Bytes of the decompressed body. */
   readonly bytes: number;
+  /** The same number, or 0 if nothing was stored, as for a repeated request. */
   readonly stored_bytes: number;
-  /** The name of the person's key. */
+  /** The name of a person's key; null for the service's own key. */
   readonly key: string | null;
 }
 

@@ -10,7 +10,7 @@ import type { Store } from "./store/store.ts";
 const operationName = "rollcall.log";
 const opDigest = createHash("sha256").update(`${operationName} 1`).digest("base64url");
 
-/** Assumed: a call that does not exist is null. */
+/** Assumed: for a call that does not exist, the member `call` of the answer is null. */
 export const callOperation = (store: Store): Operation =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
@@ -24,7 +24,7 @@ type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
 const json = (value: unknown): string => JSON.stringify(value);
 
-/** All fields of interface 2.4 in its order. A field that no logged trajectory has is null. */
+/** Formats all fields of interface 2.4 in the interface's order. A field that no logged trajectory has is null. */
 const formatCall = (call: StoredCall, request: CallReadRequest): string => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);

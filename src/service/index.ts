@@ -29,7 +29,7 @@ export interface ServiceOptions extends StoreLocation {
   readonly address: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** `team/project` of the recorded calls. */
+  /** `team/project` of calls that were logged with a key without a project. */
   readonly project: string;
   /** Overrides the key in the data folder. */
   readonly key: string | undefined;
@@ -92,7 +92,7 @@ export const openService = async (options: ServiceOptions) => {
     get lastError(): unknown {
       return lastError;
     },
-    /** Answers the requests in flight, then closes. Resolves with false if a request was broken off. */
+    /** Answers the requests in flight, then closes. Resolves with false if requests were aborted after 10 s. */
     close: (): Promise<boolean> => {
       closed ??= server.close().finally(() => store.close());
       return closed;

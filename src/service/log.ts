@@ -49,7 +49,7 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
     const idempotency = key === undefined ? undefined : { key, digest: digestOf() };
     const earlier = key === undefined ? undefined : await store.findByKey({ project, key });
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
-    // Two requests with the same key can be in flight at the same time.
+    // Another request with the same key can be saved at the same time, so `saveRequest` also returns earlier requests.
     const logged = earlier ?? (await store.saveRequest(request));
     const { digest = new Uint8Array(), metrics, callIds, isNew } = logged;
     if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {

@@ -1,4 +1,4 @@
-/** Lists of models: those that were logged to (interface 4.2), and two catalogs (4.4 and 4.5). */
+/** Lists of models: the models that were logged to (interface 4.2), and two catalogs (4.4 and 4.5). */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { listAnalysisModels, listRouterModels, readCatalogReply } from "../contract/catalog.ts";

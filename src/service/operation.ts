@@ -47,7 +47,7 @@ export const openAiError: ErrorFormat = ({ message, status }) => ({
   error: { message, type: "invalid_request_error", param: null, code: status === 401 ? "invalid_api_key" : null },
 });
 
-/** Assumed: an error of a call read has a reason. */
+/** Assumed: an error of a call read is an object with the key `reason`. */
 export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
 interface RawRequest {
@@ -102,7 +102,7 @@ export const parseBounded = (value: JsonValue): unknown => {
   return parseValue(value);
 };
 
-/** The position of a value in a request. It starts with "body" or "path". */
+/** The position of a value in a request. It starts with "body", "path" or "header". */
 export type Loc = readonly (string | number)[];
 
 export const parseOrRefuse = <Of extends Schema>(
@@ -141,7 +141,7 @@ const validationItems = (issue: Issue, value: unknown, above: Loc): readonly Val
   return [{ loc, ...describeFault(issue), input: shownInput(input) }];
 };
 
-/** An answer repeats an input with up to this many characters of JSON. */
+/** An answer repeats an invalid value with up to this many characters of JSON, and null for a longer value. */
 const maxShownInput = 5000;
 
 const shownInput = (input: unknown = null): unknown => {

@@ -71,7 +71,7 @@ export const listen = async (options: ListenOptions) => {
   const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
-    /** Answers the requests in flight and closes. Resolves with false if a request was broken off. */
+    /** Answers the requests in flight and closes. Resolves with false if requests were aborted after `maxCloseMs`. */
     close: async (): Promise<boolean> => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);

@@ -74,7 +74,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
   };
 };
 
-/** Lists the first problems of a rule, or of all rules if it is `any`. */
+/** Lists the first problems of a rule, or of all rules for `any`. `others` has uncollected problems of all rules. */
 export const listFindings = ({ findings, others }: Findings, rule: string, max: number): Findings => {
   const wanted = findings.filter((finding) => rule === "any" || finding.rule === rule);
   return { findings: wanted.slice(0, max), others: Math.max(0, wanted.length - max) + others };
@@ -122,7 +122,7 @@ const findNeighbors = (selected: readonly GroupFacts[], group: number, count: nu
   return { at: at < 0 ? null : at, before: before < 0 ? null : before, after: after < count ? after : null };
 };
 
-/** The position of a number between two others, from 0 to 1; 0.5 if these are equal. */
+/** Returns the position of a number between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
 export const relativePosition = (value: number, from: number, to: number): number => {
   // Halves, because the width of a wide range exceeds a double.
   const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);

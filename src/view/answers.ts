@@ -26,7 +26,7 @@ export interface PageState {
   readonly progress: Progress;
   /** Absent until all input is read. */
   readonly summary?: Summary;
-  /** Only in an exported page: its time and its number of groups. */
+  /** Only in an exported page: the time of the export, and the number of groups in the page. */
   readonly written?: { readonly at: string; readonly groups: number };
 }
 
@@ -56,7 +56,7 @@ export interface FileSummary {
   readonly file: string;
   readonly groups: number;
   readonly trainable: number;
-  /** The mean of its groups' means; null if no group is measured. */
+  /** The mean of the means of the file's groups; null if no group is measured. */
   readonly mean: number | null;
 }
 
@@ -72,6 +72,7 @@ export interface GroupRows {
 
 /** The facts that sort and filter groups. Before a group is measured, and if it is invalid, it has no rewards. */
 export interface GroupFacts {
+  /** Index in the input, from 0. */
   readonly group: number;
   readonly file: string;
   readonly size: number;
@@ -84,7 +85,7 @@ export interface GroupFacts {
 }
 
 export interface GroupRow extends GroupFacts {
-  /** Its name in the data, such as a task id. */
+  /** The group's name in the data, such as a task id. */
   readonly key: string | null;
   readonly words: string;
   /** Null unless the group is from the local service. */
@@ -97,7 +98,7 @@ export interface LoggedGroup {
   readonly split: string;
   /** Milliseconds since 1970. */
   readonly loggedAt: number;
-  /** The ids of its trajectories. */
+  /** The ids of the group's trajectories, each of which is a call. */
   readonly callIds: readonly string[];
 }
 
@@ -124,7 +125,7 @@ export interface Finding {
   readonly place: (SourcePosition & { readonly column: number | null }) | null;
   readonly group: number | null;
   readonly trajectory: number | null;
-  /** Position in `messages_and_choices`. */
+  /** Index in `messages_and_choices`, from 0. */
   readonly message_at: number | null;
 }
 
@@ -132,7 +133,7 @@ export interface TrajectorySummary {
   readonly place: SourcePosition;
   readonly bytes: number;
   readonly reward: number | null;
-  /** The reward minus the mean of the group, divided by their standard deviation; null if all rewards are equal. */
+  /** Reward minus mean reward of the group, in standard deviations; null without a reward, and if all are equal. */
   readonly advantage: number | null;
   readonly metrics: Readonly<Record<string, number>>;
   readonly messages: number;
@@ -141,7 +142,7 @@ export interface TrajectorySummary {
 /** The parts of a group that the table does not show. */
 export interface GroupContent {
   readonly place: SourcePosition;
-  /** False if it is not JSON. Its bytes are then its only trajectory. */
+  /** False if the group is not JSON. The group's bytes are then the only trajectory. */
   readonly isReadable: boolean;
   readonly members: readonly TrajectorySummary[];
   /** Number of identical first messages of all trajectories. */
@@ -153,8 +154,9 @@ export interface GroupContent {
 
 export interface GroupDetail extends GroupRow, GroupContent {
   readonly of: number;
-  /** Its position in the table, and the adjacent groups; null if there are none. */
+  /** The index of the group in the table; null if the filters do not select it. */
   readonly at: number | null;
+  /** The adjacent groups; null at the start and the end. */
   readonly before: number | null;
   readonly after: number | null;
 }

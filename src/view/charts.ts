@@ -3,7 +3,7 @@ import { computeMoments, findBounds } from "../groups/index.ts";
 import { relativePosition } from "./answer-queries.ts";
 import type { Charts, Dot, FileSummary, GroupFacts, RewardCount } from "./answers.ts";
 
-/** Bars of a histogram, maximum distinct values with their own bar, and cells of the plot in each direction. */
+/** Bars for ranges of rewards, maximum bars for distinct rewards, and cells of the plot in each direction. */
 const barCount = 24;
 const maxValues = 16;
 const cells = { mean: 36, spread: 16 };
@@ -65,7 +65,7 @@ const computeDots = (groups: readonly GroupFacts[]): readonly Dot[] => {
   return [...dots.values()];
 };
 
-/** Summarizes several files with groups in the order of their names, `step-9` before `step-10`. */
+/** Summarizes files with groups in the order of their names, `step-9` before `step-10`. Empty for one file. */
 const summarizeFiles = (groups: readonly GroupFacts[]): readonly FileSummary[] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {

@@ -72,7 +72,7 @@ const countCommon = ([first = [], ...others]: readonly (readonly string[])[]): n
   return end < 0 ? first.length : end;
 };
 
-/** Returns the command that logs a group alone; null for an invalid group and for standard input, read only once. */
+/** Returns the command that logs a group, or reads its logged calls; null for an invalid group, and for stdin. */
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number): string | null => {
   if (logged !== undefined) {
     return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
@@ -86,7 +86,7 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   return formatCommandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", filter, ...files]);
 };
 
-/** Bytes of a group that are read for its row: all of a usual group. Less of a large group, so that rows are fast. */
+/** For its row, a group of up to `maxUsualBytes` is read whole. Of a larger group, only the start is read. */
 const maxUsualBytes = 2 ** 20;
 const maxLargeBytes = 2 ** 18;
 

@@ -32,7 +32,7 @@ ${head}
   "\n</body>\n</html>\n",
 ];
 
-/** Formats the Content-Security-Policy, which allows only the page's own script and style. */
+/** Formats the Content-Security-Policy, which allows only the page's script and style, and images in `data:` URLs. */
 export const formatPolicy = (script: string, style: string, extra: readonly string[] = []): string => {
   const directives = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
   return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");
@@ -89,7 +89,7 @@ const digestOf = (text: string): string => `'sha256-${createHash("sha256").updat
 
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
-/** Checks a file for a page. @throws Failure `invalid-option-value`, `page-exists`, `output-unwritable` */
+/** Refuses a file that is not a page of rollcall. @throws `invalid-option-value`, `page-exists`, `output-unwritable` */
 export const requirePageFile = (file: string): void => {
   if (file === "" || file === "-") {
     throw invalidOptionValue({ option: "--html", value: file, wanted: "the name of a file, such as page.html" });
@@ -101,7 +101,7 @@ export const requirePageFile = (file: string): void => {
 };
 
 /**
- * Writes a page: a line that marks it as rollcall's, then `pieces`. The umask narrows `mode`. Returns the bytes.
+ * Writes a page: a line that marks it as rollcall's, then `pieces`. The umask narrows `mode`. Returns the file's size.
  * @throws Failure `page-exists`, `output-unwritable`
  */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {

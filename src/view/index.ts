@@ -23,7 +23,7 @@ interface ViewerOptions {
 
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** A URL contains the text and the expression of a search, at most nine bytes per character. */
+/** A URL has the text and the expression of a search. A UTF-16 unit takes up to 3 bytes of UTF-8, each as `%XX`. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
@@ -86,7 +86,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
 };
 
 interface AppOptions {
-  /** Returns an answer; undefined if the requested thing does not exist yet. */
+  /** Returns an answer; undefined if the input is not read yet, or does not have the requested group or trajectory. */
   readonly answer: (name: keyof Answers, query: Query) => unknown;
   readonly onPageLoad: () => Promise<void>;
 }
@@ -147,7 +147,7 @@ const createApp = (token: string, { answer, onPageLoad }: AppOptions): Hono<Bind
   return app;
 };
 
-/** True if a link opens the page in a tab, such as the private file that starts the browser. */
+/** True if a navigation opens the page in a tab, such as the redirect of the file that the browser got. */
 const isNewTab = (sent: IncomingHttpHeaders): boolean =>
   sent["sec-fetch-mode"] === "navigate" && sent["sec-fetch-dest"] === "document";
 

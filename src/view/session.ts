@@ -170,7 +170,7 @@ const maxSearches = 4;
 const openSearches = (dataset: Dataset) => {
   const searches = new Map<string, Search>();
   return {
-    /** Starts a search at its first call. @throws Failure `invalid-filter`, `input-changed` */
+    /** Returns the matches so far. The first call for a query starts the search. @throws as `GroupStore.search` */
     async search({ text, where }: SearchQuery) {
       if (text === undefined && where === undefined) return { has: () => true, searched: null };
       if (where !== undefined) await checkFilter(where);
@@ -196,7 +196,7 @@ const openSearches = (dataset: Dataset) => {
 interface Search {
   readonly ending: AbortController;
   readonly groups: Set<number>;
-  /** Progress from 0 to 1, which it has when the search has ended. */
+  /** Progress from 0 to 1. A search that has ended has 1. */
   share: number;
   failure?: { readonly thrown: unknown };
 }

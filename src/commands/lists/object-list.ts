@@ -23,7 +23,6 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
     return { name, heading, ...rest, ...(tag && { tag }), cell: (row) => textOf(value(row)), value };
   });
 
-/** Prints objects. In JSON, the document has them in `member`. */
 export const printObjects = async <Row extends object>(
   screen: Screen,
   { member, rows, others = {}, document = { ...others, [member]: rows }, columns }: ObjectList<Row>,

@@ -146,12 +146,12 @@ const costTexts = (costs: readonly Cost[]): readonly string[] => {
 
 const costText = ({ model, parts, unit, total }: Cost): string => {
   const money = (amount: string): string => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
-  // An amount has no exponent. A value that is not a number keeps its spelling.
+  // Shifting by 0 removes an exponent. An amount that is not a number keeps its spelling.
   const partTexts = parts.map(({ what, amount }) => `${money(shiftDecimal(amount, 0) ?? amount)} ${what}`).join(" + ");
   return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts}  ${model}`;
 };
 
-/** Assumed: the total is null if the call is not a root call. */
+/** Assumed: the total size is null if the call is not a root call. */
 const sizeText = (call: RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
   const size = findValue(call, field);
   if (size === undefined) {
@@ -212,11 +212,11 @@ const turnSections = ({ role, name, toolCallId, choiceMembers, parts }: Turn, is
   return [head, ...below.map((part) => ({ title: "text", ...part }))];
 };
 
-/** True if the title of a choice has the member. Other members, such as log probabilities, are below the message. */
+/** True if the title of a choice shows the member. Other members, such as log probabilities, are below the message. */
 const isTitleMember = ({ key, value }: RawMember): boolean =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
-/** Quotes a name or id that could be mistaken for rollcall's own text. */
+/** Quotes a name or id that could be mistaken for text of rollcall. */
 const quoteName = (name: string): string => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
 
 const formatId = (id: string | undefined): string => (id === undefined ? "" : ` (${quoteName(id)})`);

@@ -1,4 +1,4 @@
-/** Prints traced calls as pages, Markdown, the service's own JSON or CSV, and prints summaries of calls. */
+/** Prints traced calls as pages, Markdown, CSV or the JSON of the service, and prints summaries of calls. */
 import { type CallGroup, type CallSummary, callFields, omitContent } from "../../calls/index.ts";
 import type { RawJson } from "../../json/raw-json.ts";
 import { toOneLine } from "../cleaner.ts";
@@ -16,7 +16,7 @@ export interface CallReply {
 
 interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last call. `hasSeveral` makes the JSON `{"calls":[…]}`, `canBeEmpty` even without calls. */
+  /** Called after the last call. `hasSeveral` makes the JSON `{"calls":[…]}`, and `canBeEmpty` even an empty list. */
   readonly end: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
@@ -130,7 +130,7 @@ export const printCallSummary = async (screen: Screen, view: CallSummaryView): P
     return await printRaw(screen, Buffer.from(summaryJson(view)), "groups");
   }
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
-  // CSV has no total, because scripts would count it twice.
+  // CSV has no total, because a script that adds the rows would count each call twice.
   const rows = screen.format === "csv" ? groups : [...groups, { ...all, op: "all calls" }];
   await printList(screen, { columns, rows });
 };
@@ -140,7 +140,7 @@ type SummaryColumn = Pick<Column<CallGroup>, "rank" | "align" | "hasNames" | "va
 const right = { align: "right" } as const;
 const decimal = { align: "decimal" } as const;
 
-/** The order of the columns is a promise (output.md). */
+/** Users rely on the order of the columns (output.md). */
 const summaryColumns = Object.entries<SummaryColumn>({
   op: { rank: 0, value: ({ op }) => op },
   model: { rank: 0, hasNames: true, value: ({ model }) => model },

@@ -28,7 +28,7 @@ export const idTimeMs = (id: Uint8Array): number => toBuffer(id).readUIntBE(0, t
 
 export const idCounter = (id: Uint8Array): number => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
-/** The time of the last of `count` ids. It is ahead of the clock if the counter overflows (RFC 9562, 6.2). */
+/** Returns the time of the last of `count` ids, ahead of the clock if the counter overflows (RFC 9562, 6.2). */
 export const lastIdMs = (ms: number, count: number): number => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 export const formatIds = (first: Uint8Array, count: number): string[] => {
@@ -47,7 +47,7 @@ export const parseId = (text: string): Buffer | undefined =>
     ? Buffer.from(text.replaceAll("-", ""), "hex")
     : undefined;
 
-/** Bytes of a stored piece of a body. */
+/** Bytes of a stored piece of a body. The last piece can be shorter. */
 export const pieceBytes = 2 ** 20;
 
 /** The number of the first piece with spans. A body has fewer pieces, because JavaScript limits strings to 512 MiB. */

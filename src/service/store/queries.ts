@@ -11,8 +11,8 @@ export interface StoredKey {
   /** Empty for all projects. */
   readonly projects: readonly string[];
   readonly uses: readonly string[];
+  /** Milliseconds since 1970, as `revoked`, which is undefined while the key is valid. */
   readonly created: number;
-  /** Milliseconds since 1970; undefined while the key is valid. */
   readonly revoked: number | undefined;
 }
 
@@ -86,7 +86,7 @@ export const storeQueries = (database: Database) => ({
     }
   },
 
-  /** Returns the logged models of projects; undefined for all projects. `created`: Unix seconds. */
+  /** Returns the logged models of some projects, or of all if `projects` is undefined. `created`: Unix seconds. */
   async listModels(projects: readonly string[] | undefined) {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
     const models = new Map<string, { readonly id: string; readonly owner: string; readonly created: number }>();
@@ -109,7 +109,7 @@ export const storeQueries = (database: Database) => ({
       return row && toStoredKey(row);
     },
     add: async ({ name, digest, projects, uses, created }: StoredKey): Promise<boolean> => {
-      // The statement may be repeated after a lost connection. It then finds its own digest.
+      // The statement may be repeated after a lost connection, so a row with the same digest is also a success.
       const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
            created = excluded.created, revoked = NULL

@@ -61,7 +61,7 @@ export const openRequestWriter = (
   };
   return (request) =>
     new Promise((resolve, reject) => {
-      // The calls of a request sort after those of earlier requests, even if the clock runs backwards.
+      // The calls of a request sort after the calls of earlier requests, even if the clock runs backwards.
       const ms = Math.max(request.loggedAt, lastMs + 1);
       lastMs = ids.lastIdMs(ms, request.spans.length);
       // Requests of the same turn of the event loop share a batch.

@@ -55,7 +55,7 @@ const storePart: DatabaseSchema = {
   server: {
     version: 1,
     tables: [
-      // A name can be longer than an index key.
+      // The index has a digest, because a name can be longer than an index key.
       ...createTableStatements("replace(gen_random_uuid()::text, '-', '')", "md5(id)"),
       // PostgreSQL can read a part of a value without the rest only if the value is not compressed.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",

@@ -29,7 +29,7 @@ const maxLines = { prompt: 3, result: 10, text: 40 };
 
 const charactersPerLine = 95;
 
-/** Returns how many characters are shown at first. A rest of up to a fifth of them is shown too. */
+/** Returns the number of characters that are shown at first. A rest of at most a fifth of this number is not folded. */
 const findFold = (text: string, lines: number): number => {
   let end = -1;
   for (let line = 0; line < lines && end < text.length; line++) {
@@ -46,6 +46,7 @@ interface LongTextProps {
   /** Prose can be Markdown. Default: JSON or code. */
   readonly kind?: "prose" | "raw";
   readonly lines?: number;
+  /** A text of another trajectory, from which differences are marked. */
   readonly other?: string | undefined;
 }
 
@@ -55,7 +56,7 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
   const fold = findFold(text, lines);
   const [isWhole, setWhole] = useState(sought !== "" && !text.slice(0, fold).includes(sought) && text.includes(sought));
   const shown = isWhole ? text : text.slice(0, fold);
-  // A match can contain words of several pieces, and several tokens.
+  // A match can contain several pieces or tokens, so a text with matches shows neither differences nor tints.
   const hasMatch = sought !== "" && shown.includes(sought);
   return (
     <>

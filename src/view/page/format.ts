@@ -5,7 +5,7 @@ const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 export const formatCount = (value: number): string => grouped.format(value);
 
-/** Formats a reward or another measure. A missing one is a dash. */
+/** Formats a reward or another measure. A missing value is a dash. */
 export const formatMeasure = (value: number | null | undefined): string => {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value !== 0 && (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3)) return value.toExponential(2);

@@ -43,7 +43,7 @@ export const Groups = ({ state, summary }: { readonly state: PageState; readonly
 
 const maxEditions = 20;
 
-/** Returns how many twentieths are measured. Each new number updates the table and the charts. */
+/** Returns how many twentieths of the groups are measured. Each new number updates the table and the charts. */
 const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
@@ -78,7 +78,7 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
   ];
 };
 
-/** The state of the table that is restored on return. `group` was opened last. */
+/** The query and scroll position of the table, for a return to it. `group` is the last opened group, from 1. */
 const lastTable = { table: "", top: 0, group: 0 };
 
 export const rememberGroup = (group: number): void => {
@@ -244,7 +244,7 @@ const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
   );
 };
 
-/** A search for text starts after this pause. An expression needs Enter, because its start is invalid. */
+/** A search for text starts after this pause in typing. An expression needs Enter, because its start is invalid. */
 const searchDelayMs = 250;
 
 interface SearchProps {

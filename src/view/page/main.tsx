@@ -90,6 +90,6 @@ const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) =
 // The page's Content-Security-Policy forbids compiling code.
 z.config({ jitless: true });
 storeToken();
-// A pasted URL that differs only in its hash loads nothing.
+// A pasted URL with another token differs only in its hash, so the browser does not reload the page.
 addEventListener("hashchange", () => storeToken() && location.reload());
 render(<App />, document.body);

@@ -49,7 +49,7 @@ const parseHash = (hash: string): Query => {
   }
 };
 
-/** Shows a query and replaces the current one in the history. */
+/** Shows a query, which replaces the current entry of the history. */
 export const replaceQuery = (query: Query): void => {
   history.replaceState(null, "", linkTo(query));
   dispatchEvent(new HashChangeEvent("hashchange"));

@@ -33,7 +33,7 @@ export const TintedText = ({ text, tokens }: { readonly text: string; readonly t
   const spans = [];
   for (const { text: tokenText, logprob } of tokens) {
     if (end + tokenText.length > text.length) break;
-    // From 0 (certain) to 5 (a probability below 1.2%).
+    // From 0 (a probability above 60%) to 5 (at most 1.1%).
     const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
     const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
     spans.push(

@@ -75,14 +75,14 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
 const pollIntervalMs = 250;
 
 interface AnswerState<Value> {
-  /** Undefined while it is loading, and after an error. */
+  /** Undefined while the answer is loading, and after an error. */
   readonly value: Value | undefined;
-  /** The value, or the value of the previous query while it is loading. */
+  /** The value, or the previous value while the answer is loading. */
   readonly latest: Value | undefined;
   readonly error: string | undefined;
 }
 
-/** Fetches the answer to a query, again if the query or the edition changes, and until the answer is complete. */
+/** Fetches the answer to a query, again if the query or `edition` changes, and repeatedly until `isComplete`. */
 export const useAnswer = <Of extends Name>(
   name: Of,
   query: Query | undefined,
