@@ -1,7 +1,7 @@
 /** Inputs in datasets of the Hub, and bucket URLs. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { DownloadReply, Downloads } from "../../src/client/index.ts";
@@ -141,13 +141,35 @@ describe("a dataset on the Hub as input", () => {
     expect(document.groups.read).toBe(1);
   });
 
-  it("is read with the token in the cache folder of XDG_CACHE_HOME", async () => {
-    const { env } = await hub({ token: "hf_saved" });
-    const cache = newFolder();
-    mkdirSync(join(cache, "huggingface"));
-    writeFileSync(join(cache, "huggingface/token"), "hf_saved\n");
-    const { code } = await checked(["hf://datasets/o/n/data/deep/2.jsonl"], { ...env, XDG_CACHE_HOME: cache });
-    expect(code).toBe(0);
+  it.each([
+    ["saved", {}, "home/.cache/huggingface/token"],
+    ["in the cache folder of XDG_CACHE_HOME", { XDG_CACHE_HOME: "xdg" }, "xdg/huggingface/token"],
+    ["in HF_HOME rather than XDG_CACHE_HOME", { XDG_CACHE_HOME: "xdg", HF_HOME: "hub" }, "hub/token"],
+    ["in HF_TOKEN_PATH rather than HF_HOME", { HF_HOME: "hub", HF_TOKEN_PATH: "own" }, "own"],
+    ["saved if HF_TOKEN is blank", { HF_TOKEN: " ", HUGGING_FACE_HUB_TOKEN: "" }, "home/.cache/huggingface/token"],
+  ])("is read with the token %s, which is hidden", async (_, env: Env, file) => {
+    const folder = newFolder();
+    for (const path of ["home/.cache/huggingface/token", "xdg/huggingface/token", "hub/token", "own"]) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), ` hf_${path}\n`);
+    }
+    const paths = Object.entries({ HOME: "home", USERPROFILE: "none", ...env });
+    const full = paths.map(([key, value]) => [key, /TOKEN$/.test(key) ? value : join(folder, value)]);
+    const hidden: string[] = [];
+    const host = testHost({ env: { ...Object.fromEntries(full), HF_ENDPOINT: "https://hub.example//" } });
+    const opened = await openHub({ ...hubAccess(host), hide: (secret) => hidden.push(secret) });
+    const location = opened.locate("f", "hf://datasets/o/n/a b/1.jsonl");
+    expect([location.url.href, location.credential, location.headers, hidden]).toEqual([
+      "https://hub.example/datasets/o/n/resolve/main/a%20b/1.jsonl",
+      join(folder, file),
+      [["Authorization", `Bearer hf_${file}`]],
+      [`hf_${file}`],
+    ]);
+  });
+
+  it.each(["no URL", "http://hub.example"])("exits with 2 if HF_ENDPOINT is invalid: %s", async (endpoint) => {
+    const { code, error } = await checked(["hf://datasets/o/n/1.jsonl"], { ...newHome(), HF_ENDPOINT: endpoint });
+    expect([code, error.message]).toEqual([2, `invalid HF_ENDPOINT ${endpoint}: expected an https:// URL`]);
   });
 
   it("stops at a signal while the pipe with its token has no writer", async () => {

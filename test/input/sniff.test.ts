@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { sniff } from "../../src/input/index.ts";
+
+const foundIn = (head: string | Uint8Array) => {
+  const found = sniff(Buffer.from(head));
+  if (found === undefined) return undefined;
+  return found.rule === "utf-16" ? found.data.encoding : found.data.kind;
+};
+
+const marked = (...bytes: readonly number[]) => Uint8Array.from([...bytes, 0x7b, 0, 0, 0]);
+
+describe("the first bytes of a file", () => {
+  it.each([
+    ["a tar archive", "a.jsonl".padEnd(257, "\0").concat("ustar")],
+    ["an empty zip file", "PK\x05\x06"],
+    ["an xz file", Buffer.from("\xfd7zXZ", "latin1")],
+    ["a bzip2 file", "BZh9"],
+    ["an Arrow file", "ARROW1"],
+    ["an HDF5 file", Buffer.from("\x89HDF", "latin1")],
+    ["an Avro file", "Obj\x01"],
+    ["an SQLite database", "SQLite format 3\0"],
+    ["a PDF", "%PDF-1.7"],
+    ["a Python pickle", Buffer.from("\x80\x04\x95", "latin1")],
+    ["a file that begins with only NUL bytes", Buffer.alloc(512)],
+    [undefined, Buffer.alloc(511)],
+    ["UTF-32 (big-endian)", marked(0, 0, 0xfe, 0xff)],
+    ["UTF-32 (little-endian)", marked(0xff, 0xfe, 0, 0)],
+    ["UTF-16 (little-endian)", marked(0xff, 0xfe)],
+    ["UTF-16 (big-endian)", marked(0xfe, 0xff)],
+    ["UTF-16 (little-endian)", "{\0}\0"],
+    ["UTF-16 (big-endian)", "\0{\0}"],
+    ["XML or HTML", "\ufeff <?xml version"],
+    ["XML or HTML", "<!doctype html>"],
+    ["YAML", "---\nmessages:"],
+    ["YAML", "- role: user\n"],
+    ["YAML", "messages:\n  - role: user\n"],
+    ["tab-separated text", "id\tmessages\n1\t2\n"],
+    ["CSV", "id;messages\n1;2\n"],
+    ["CSV", '"id",messages\n'],
+    ["text that is not JSON", "# Results\n\nAll rollouts passed.\n"],
+    [undefined, "one line of text\n"],
+    [undefined, "null, 1\nNaN\n"],
+    [undefined, 'note: rollouts\n{"messages":[]}\n'],
+    [undefined, "rollouts\n[1]\n"],
+    ["text that is not JSON", "See also\n[Results](results.md)\nand others\n"],
+  ])("identify %s: %j", (kind, head) => {
+    expect(foundIn(head)).toBe(kind);
+  });
+
+  it.each([
+    ["id,messages,reward\n", "rows.csv | rollcall convert --reward-from reward"],
+    ["id,dialogue,Score\n", "rows.csv | rollcall convert --messages-from dialogue --reward-from Score"],
+    ["id,text\n", "rows.csv | rollcall convert --messages-from <column> --reward-from <column>"],
+  ])("of CSV give the command that converts it: %j", (header, end) => {
+    expect(sniff(Buffer.from(header), "my rows.csv")?.data).toMatchObject({ instead: expect.stringContaining(end) });
+  });
+});
