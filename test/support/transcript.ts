@@ -467,9 +467,9 @@ const toldOf = ({ method, headers }: IncomingMessage, path: string, body: string
   return [method, path, `[${told}]`, shortened(body)].join(" ").trimEnd();
 };
 
-/** Calls are read, and `doctor` asks, side by side: which request arrives first is chance. */
+/** Calls and files are read, and `doctor` asks, side by side: which request arrives first is chance. */
 const inTellingOrder = (requests: readonly string[]): readonly string[] =>
-  requests.every((request) => /^(?:POST \/call\/read|HEAD)/.test(request)) ||
+  requests.every((request) => /^(?:POST \/call\/read|HEAD|GET \S+\.jsonl)/.test(request)) ||
   requests.some((one) => one.startsWith("HEAD"))
     ? requests.toSorted()
     : requests;
