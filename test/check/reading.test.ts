@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from "vitest";
 import { PositionCounter } from "../../src/check/rules/positions.ts";
 import { defaultStrictness } from "../../src/check/rules/rules.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
+import { decompressionLimit } from "../../src/input/spool.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, problemsOf, read, refusal } from "../support/inputs.ts";
 import { runRollcall } from "../support/run.ts";
@@ -361,6 +362,14 @@ describe("an input file", () => {
       details: { problems: [{ rule: "decompressed-too-large", message: expect.stringContaining("1000 bytes") }] },
     });
     expect((await read(files)).groups.count).toBe(100);
+  });
+
+  it.each([
+    [10, 2 ** 40, 2 ** 26],
+    [1_000_000, 2 ** 40, 1_000_000_000],
+    [1_000_000, 500, 500],
+  ])("of %i compressed bytes, of which %i may be decompressed, has at most %i", (compressed, max, limit) => {
+    expect(decompressionLimit(compressed, max)).toBe(limit);
   });
 
   it("is not decompressed beyond a thousand times its size, unless it is small", { tags: "slow" }, async () => {

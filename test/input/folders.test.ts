@@ -1,6 +1,7 @@
 import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { expandGlob } from "../../src/input/expand-names.ts";
 import { newFolder } from "../support/inputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 
@@ -173,6 +174,23 @@ describe("a folder as input", () => {
       message: "1 unreadable record rejected (no rejected line can be read), 4 groups logged",
       next: `rollcall ${words.join(" ")}`,
     });
+  });
+});
+
+describe("a glob that rollcall expands", () => {
+  it.each([
+    ["*.jsonl", ["A.JSONL", "a.jsonl", "b+(1).jsonl"]],
+    ["?.jsonl", ["A.JSONL", "a.jsonl"]],
+    ["b+(1).*", ["b+(1).jsonl"]],
+    ["**/*.jsonl", ["A.JSONL", "a.jsonl", "b+(1).jsonl", "sub/a.jsonl", "sub/deep/c.jsonl"]],
+    ["sub/**/c.jsonl", ["sub/deep/c.jsonl"]],
+    ["s?b\\*", ["sub/a.jsonl"]],
+    [".*", [".hidden.jsonl"]],
+    ["none/*", []],
+  ])("ignores case, and matches hidden names only after a dot: %s", (glob, names) => {
+    const paths = ["A.JSONL", "a.jsonl", "b+(1).jsonl", ".hidden.jsonl", "sub/a.jsonl", "sub/deep/c.jsonl"];
+    const folder = folderOf(named(".", Object.fromEntries([...paths, ".h/d.jsonl"].map((path) => [path, group]))));
+    expect(expandGlob(`${folder}/${glob}`)).toEqual(names.map((name) => `${folder}/${name}`));
   });
 });
 
