@@ -64,10 +64,13 @@ describe("rollcall call read", () => {
     expect((await read(["a", "b", "c", "--json"])).stdout).toBe('{"calls":[{"id":"a"},{"id":"b"},{"id":"c"}]}\n');
   });
 
-  it("sends at most --concurrency requests at once", async () => {
+  it.each([
+    [3, ["--concurrency", "3"]],
+    [8, []],
+  ])("sends at most %i requests at once with %j", async (limit, option) => {
     let open = 0;
     let most = 0;
-    const ids = Array.from({ length: 12 }, (_, at) => `id-${at}`);
+    const ids = Array.from({ length: 4 * limit }, (_, at) => `id-${at}`);
     const waiting: (() => void)[] = [];
     const answerAll = (): void => {
       for (const answer of waiting.splice(0)) answer();
@@ -79,14 +82,14 @@ describe("rollcall call read", () => {
           open--;
           response.end(`{"call":{"id":"${idOf(request)}"}}`);
         });
-        // Nobody is answered before three have asked, and a fourth had time to.
-        if (waiting.length === 3) setTimeout(answerAll, 50);
+        // Nobody is answered before as many as may have asked, and one more had time to.
+        if (waiting.length === limit) setTimeout(answerAll, 50);
       },
     }));
     const { read } = await service(exchanges);
-    const { stdout } = await read([...ids, "-o", "jsonl", "--concurrency", "3"]);
+    const { stdout } = await read([...ids, "-o", "jsonl", ...option]);
     expect(stdout).toBe(ids.map((id) => `{"id":"${id}"}\n`).join(""));
-    expect(most).toBe(3);
+    expect(most).toBe(limit);
   });
 
   it("inserts ids from standard input in place of -", async () => {
