@@ -97,6 +97,7 @@ describe("the output for a build system", () => {
   it.each(buildSystems)("breaks up workflow commands if %s is set", async (name) => {
     const host = testHost({ env: { [name]: "True" } });
     const screen = screenOn(host);
+    expect(screenOn({ ...host, terminal: { ...host.terminal, stdout: true } }).canPage).toBe(false);
     await printPage(screen, { sections: [{ block: said }] });
     expect(host.printed()).toBe(`${broken}\n`);
     screen.trace(said);
@@ -125,6 +126,7 @@ describe("the output for a build system", () => {
 
   it.each(["False", "0", ""])("keeps workflow commands as they are if CI is %j", async (value) => {
     const host = testHost({ env: { CI: value } });
+    expect(screenOn({ ...host, terminal: { ...host.terminal, stdout: true } }).canPage).toBe(true);
     await printPage(screenOn(host), { sections: [{ block: said }] });
     expect(host.printed()).toBe(`${said}\n`);
   });

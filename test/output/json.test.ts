@@ -150,6 +150,11 @@ describe("the service's own JSON", () => {
 });
 
 describe("--fields in JSON", () => {
+  it("accepts spaces between names, and no empty name", () => {
+    expect(parseScreenOptions({ fields: " id, name " }).fields).toEqual(["id", "name"]);
+    expect(() => parseScreenOptions({ fields: "id,,name" })).toThrow("names separated by commas");
+  });
+
   const bytes = Buffer.from(
     '{"data":[{"id":"a","p":{"x":"1e-7","y":2.0},"c":[{"k":1.0,"l":2},{"k":3}],"q.r":5},{"id":"b","p":null}]}',
   );

@@ -165,6 +165,13 @@ describe("rollcall __complete", () => {
       "root,id,",
       ["root,id,created", "root,id,owned_by", "root,id,object"],
     ],
+    [
+      "a later column in descending order",
+      ["models", "--sort"],
+      "id,-",
+      ["id,-id", "id,-created", "id,-owned_by", "id,-root", "id,-object"],
+    ],
+    ["the values of a short option with =", [], "-o=", ["-o=table", "-o=tsv", "-o=json", "-o=jsonl", "-o=csv"]],
     ["nothing if no word is known", ["models"], "", []],
     ["nothing after an unknown command", ["modles"], "", []],
     ["nothing after an unknown option with =", [], "--nonsense=", []],
@@ -186,7 +193,8 @@ describe("rollcall __complete", () => {
     ["an argument", ["log", "m"], ""],
     ["a later argument", ["log", "m", "a.jsonl"], "b"],
     ["an argument after --", ["log", "m", "--"], "--output"],
-    ["a redirection with <", ["models", "<"], ""],
+    ["a redirection of input", ["models", "<"], ""],
+    ["a redirection of output", ["models", "2>"], ""],
   ])("prints that files match %s", async (_, before, current) => {
     expect(await asked(before, current)).toEqual(["files"]);
   });
@@ -205,6 +213,13 @@ describe("rollcall __complete", () => {
     expect(offered).toContain("--header");
     expect(offered).not.toContain("--json");
     expect(offered).not.toContain("--output");
+    expect(await asked(["models", "-h"], "--")).not.toContain("--help");
+  });
+
+  it("prints the value of the environment before the usual values", async () => {
+    const env = { ROLLCALL_SPLIT: "dev", ROLLCALL_PROJECT: "a/b" };
+    expect(await asked(["log", "--split"], "", env)).toEqual(["words", "dev", "train", "val", "test"]);
+    expect(await asked(["models", "--project"], "", env)).toEqual(["words", "a/b"]);
   });
 
   it.each([
