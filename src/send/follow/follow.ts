@@ -180,7 +180,8 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     // With `--strict`, these problems would be errors, but the groups are sent already.
     if (isReadable && !options.strictness.strict)
       await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
-    const isUnfinished = !isInputChanged(stop) && (await files.reportUnfinished());
+    const isUnread = isInputChanged(stop) || isFailure(stop, "file-not-followable");
+    const isUnfinished = !isUnread && (await files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
     reportPriorRuns();
     const sent = delivery.sent() ?? emptySendResult();
