@@ -67,7 +67,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
       const state = one.logged === 0 ? "not logged" : `partly logged, ${one.logged} of ${one.read} groups`;
       screen.notice(`${one.file}: ${state}`);
     }
-    if (unfinished.length > maxListed) screen.notice(`and ${unfinished.length - maxListed} more files`);
+    if (unfinished.length > maxListed) screen.notice(`and ${pluralize(unfinished.length - maxListed, "more file")}`);
     if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
