@@ -159,7 +159,7 @@ describe("a dataset on the Hub as input", () => {
     const host = testHost({ env: { ...Object.fromEntries(full), HF_ENDPOINT: "https://hub.example//" } });
     const opened = await openHub({ ...hubAccess(host), hide: (secret) => hidden.push(secret) });
     const location = opened.locate("f", "hf://datasets/o/n/a b/1.jsonl");
-    expect([location.url.href, location.credential, location.headers, hidden]).toEqual([
+    expect([location.url.href, location.credentialSource, location.headers, hidden]).toEqual([
       "https://hub.example/datasets/o/n/resolve/main/a%20b/1.jsonl",
       join(folder, file),
       [["Authorization", `Bearer hf_${file}`]],
