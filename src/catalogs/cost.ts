@@ -4,7 +4,7 @@ import * as decimals from "../decimal.ts";
 import { getMember, getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
-/** No usage of each unit that has a price. `prompt_tokens` includes the cached tokens. */
+/** Zero of each unit that has a price. `prompt_tokens` includes the cached tokens. */
 export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 export type Usage = Readonly<typeof noUsage>;
 

@@ -128,7 +128,7 @@ export const formatPrice = (name: string, value: unknown): string => {
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent, such as `-33.3`. @param roundUp so that a rise over a limit is not shown as equal */
+/** Formats a change in percent: `-33.3`. @param roundUp so that a rise over a limit is not shown as the limit */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDigits(from, places).digits, shiftDigits(to, places).digits];

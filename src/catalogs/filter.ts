@@ -1,4 +1,4 @@
-/** Filters of models. A model without the value matches only `--not-deprecated`. Case does not matter. */
+/** Filters of models. A model that does not state a value matches only `--not-deprecated`. Case does not matter. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { typedValue } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDigits } from "../decimal.ts";

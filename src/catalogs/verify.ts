@@ -182,7 +182,7 @@ const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals
 
 export const acceptAdvice = "accept the change with `rollcall catalog lock`, or silence the rule with --allow <rule>";
 
-/** True if `catalog lock` can accept a regression, which is not a removed model or a deprecation. */
+/** True if `catalog lock` can accept a regression. A removed model and a deprecation cannot be accepted. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];

@@ -1,4 +1,4 @@
-/** Sends one request with undici. What undici read of the body shows if the service can have received the whole. */
+/** Sends one request with undici. How much of the body undici read shows if the service can have all of it. */
 import { getErrorCode } from "../files.ts";
 import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
@@ -37,7 +37,7 @@ const clockSlackMs = 1000;
 
 const maxSetTimeoutMs = 2 ** 31 - 1;
 
-/** Sends a request and collects the reply. A transport error is a result. @throws what a streamed body throws */
+/** Sends a request and collects the reply. A transport error is returned. @throws what a streamed body throws */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, maxReplyLength, onHead, onReplyPiece } = request;
@@ -143,7 +143,7 @@ async function* yieldBody(
   let left = length;
   try {
     for await (const chunk of chunks()) {
-      // undici reports that the body has another length than promised.
+      // undici reports the wrong length as an error.
       if (chunk.length > left) return;
       const isLastChunk = chunk.length === left;
       for (let from = 0; from < chunk.length; ) {

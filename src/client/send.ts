@@ -186,7 +186,7 @@ const decodeBody = async (
   }
 };
 
-/** Returns in milliseconds the wait that a service gives in milliseconds, seconds or as a date (RFC 9110, 10.2.3). */
+/** Returns the wait in milliseconds. Services send milliseconds, seconds or a date (RFC 9110, 10.2.3). */
 export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number): number | undefined => {
   const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;

@@ -44,7 +44,7 @@ export const requireOwnFile = (path: string): void => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
-/** Creates a file and its folder, private to the owner: SQLite would use the umask. @throws Failure `storage` */
+/** Creates a file and its folder, private to the owner, because SQLite uses the umask. @throws Failure `storage` */
 export const createFile = (about: failures.TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {

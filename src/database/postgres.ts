@@ -59,7 +59,7 @@ const makeTables = async (database: Database, schema: DatabaseSchema): Promise<v
   }
 };
 
-/** Maximum of the first wait. The maximum doubles with each retry. Waits are random, so that runs differ. */
+/** Maximum of the first wait. The maximum doubles with each retry. Waits are random, so that runs retry apart. */
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 
@@ -192,6 +192,7 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
     close: async (): Promise<void> => {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();
+      // After a turn in which the sockets can end, destroys the others.
       await new Promise((resolve) => setImmediate(resolve));
       for (const socket of sockets) socket.destroy();
     },

@@ -118,7 +118,7 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if a group has no sampled turn, but another group has. An input without any is reported once, by its rule. */
+/** True if a group has no sampled turn, but another group has one. Otherwise `no-sampled-turns` is reported. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
@@ -154,7 +154,7 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): v
 /** With fewer rewards, none is an outlier. */
 const minRewards = 10;
 
-/** The distance of an outlier from the median, as a multiple of the median distance. */
+/** Minimum distance of an outlier from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
 /** Maximum share of outliers, plus one. If more rewards are far from the median, none is an outlier. */

@@ -78,7 +78,7 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
 const comma = Buffer.from(",");
 const lineEnd = Buffer.from("\n");
 
-/** Reads a valid group as a line. `positions`: of trajectories, by default all. @throws Failure `input-changed` */
+/** Reads a valid group as a line, with all trajectories or those at `positions`. @throws Failure `input-changed` */
 export const composeGroup = (
   dataset: IndexedGroups,
   group: number,

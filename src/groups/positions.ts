@@ -128,7 +128,7 @@ export const locatePart = (dataset: PartIndex, at: number): LinePosition => {
 export const locateGroup = (dataset: IndexedGroups, group: number): LinePosition =>
   locatePart(dataset, dataset.groups.firstOf(group));
 
-/** Returns the index of the last part of a source that starts at or before an offset, or else a line. */
+/** Returns the index of the last part of a source that starts at or before `offset`, or else `line`. */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,

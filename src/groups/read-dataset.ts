@@ -168,7 +168,7 @@ export const readSources = async (
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
-/** For composed lines, errors are stored only to be displayed: their rejects need the reasons of the original. */
+/** Errors of composed lines are located in the original, so they are stored only to be displayed. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
@@ -181,7 +181,7 @@ const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs
 
 const maxNamedKeys = 8;
 
-/** Reports a group key that no trajectory has; false if it did. */
+/** Reports a group key that no trajectory has, and returns false; otherwise returns true. */
 const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   const { groups } = read;
   const { parts, problems } = read.found;

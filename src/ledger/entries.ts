@@ -158,7 +158,7 @@ export const countsSql =
 export const toCounts = (rows: readonly Row[]): EntryCounts =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
-/** Returns the numbers of the groups with these dedup keys. Keys with a negative number are skipped. */
+/** Returns the numbers of the groups with these dedup keys. Keys for which `numberOf` is negative are skipped. */
 export const findGroups = (
   dedupKeys: Uint8Array,
   numberOf: (dedupKeys: Uint8Array, offset: number) => number,

@@ -62,7 +62,7 @@ export interface Writer {
   readLeaseMs(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
-  /** Returns the statements that delete the claims of those of the requests that are released or deleted. */
+  /** Returns the statements that delete the claims of requests, if these are released or deleted. */
   releaseClaims(requests: readonly number[]): readonly Statement[];
   recoverAll(): Promise<void>;
   end(): Promise<void>;

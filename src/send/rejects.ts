@@ -122,7 +122,7 @@ const replaceFile = async (path: string, { pieces, isBegun, written, mode }: Rep
 
 const hashFile = async (path: string): Promise<string | undefined> => {
   try {
-    // An empty digest is unknown, so only files are replaced.
+    // No known digest is empty, so only regular files are replaced.
     if (!(await stat(path)).isFile()) return "";
     const digester = createHash("sha256");
     for await (const chunk of createReadStream(path)) digester.update(chunk);

@@ -37,14 +37,14 @@ interface KeyFacts {
 
 type KeyedRequest = Pick<RecordedRequest, "key" | "firstTried">;
 
-/** True if the service is known to log a request, which is recent enough, once even if it is sent twice. */
+/** True if the service is known to log a repeated request once, within `keyHonoredMs` of the first attempt. */
 export const isKeyHonored = ({ key, firstTried }: KeyedRequest, { runLedger, idempotency }: KeyFacts): boolean => {
   const ageMs = runLedger.now() - firstTried;
   // The age of an attempt in the future is unknown, because the clock was set back.
   return idempotency && key !== "" && runLedger.honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/** True if an unknown request of an earlier run is resent: by option or an honored key, never with `--resend-logged`. */
+/** True if an unknown request of an earlier run is resent: by option or honored key, never with `--resend-logged`. */
 export const canResend = (
   entry: KeyedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,

@@ -6,7 +6,7 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** One bit per kind of training data that a part has. The next higher bit: a trajectory lacks data that it needs. */
+/** One bit per kind of training data of a part. The next bit is set if a trajectory lacks the data but needs it. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 /** Fields that metrics use (interface 2.1). */

@@ -51,7 +51,7 @@ export const mergeSum = (into: ExactSum, { units, limbs }: ExactSum, sign: 1 | -
   into.units += BigInt(sign) * (units + toUnits(limbs));
 };
 
-/** Returns the sum, rounded once, divided by a count; finite even if no double is as large as the sum. */
+/** Returns the sum, rounded once, divided by a count; finite even if the sum overflows a double. */
 export const meanOfSum = (sum: ExactSum, count: number): number => {
   emptyLimbs(sum);
   const { value, exponent } = roundUnits(sum.units);

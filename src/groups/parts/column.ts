@@ -80,7 +80,7 @@ export class Column {
   }
 }
 
-/** Counts the leading positions that fulfill a condition, which no later position may fulfill, by binary search. */
+/** Counts the leading positions that fulfill a condition, by binary search. No later position may fulfill it. */
 export const countWhile = (count: number, holds: (position: number) => boolean): number => {
   let [low, high] = [0, count];
   while (low < high) {

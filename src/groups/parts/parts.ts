@@ -40,7 +40,7 @@ export type Part = Readonly<ReturnType<Parts["at"]>>;
 
 export class Parts {
   readonly columns = newColumns();
-  /** Group keys. Adjacent parts with the same key share it. */
+  /** Group keys. Adjacent parts with the same key share an element. */
   readonly keys: string[] = [];
   /** True if parts have checksums and digests, which sending, selecting and comparing need but reading does not. */
   readonly hasDigests: boolean;

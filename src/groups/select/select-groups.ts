@@ -31,7 +31,7 @@ export interface Selection {
 export interface SelectedGroups {
   /** Includes invalid groups, which stay invalid. */
   readonly kept: readonly number[];
-  /** Indexes of the selected trajectories by group, for groups with other trajectories that are filtered out. */
+  /** Indexes of the selected trajectories by group. Groups that are selected whole are absent. */
   readonly partial: ReadonlyMap<number, readonly number[]>;
   /** Counts by option. */
   readonly filteredOut: FilteredOut;
