@@ -16,13 +16,13 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   if (usages.length === 0) return inOutput;
   const total = (unit: keyof Usage): number => usages.reduce((sum, usage) => sum + usage[unit], 0);
   const [prompt_tokens, completion_tokens] = [total("prompt_tokens"), total("completion_tokens")];
-  // Only the output states cached tokens.
+  // A summary usually has no cached tokens, so the output is used if it counts the same tokens.
   if (inOutput?.prompt_tokens === prompt_tokens && inOutput.completion_tokens === completion_tokens) return inOutput;
   const [cached_tokens, requests] = [total("cached_tokens"), total("requests")];
   return { ...noUsage, prompt_tokens, cached_tokens, completion_tokens, requests };
 };
 
-/** Parses counts of OpenAI's or Anthropic's interface. Required: input tokens, and output tokens or an equal total. */
+/** Parses counts of OpenAI's or Anthropic's interface. Required: input tokens, and output tokens, or a total without them. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value): number | undefined => {
     const number = getMember(within, name);
@@ -48,10 +48,10 @@ const parseUsage = (value: unknown): Usage | undefined => {
 /** Exact amounts in US dollars. `total` is null if a needed price is not stated, because unknown is not zero. */
 export type Cost = ReturnType<typeof computeCost>;
 
-/** @param options if `areUnitsGiven`, a missing price of images or requests makes the total unknown */
+/** @param options if `countsImagesAndRequests`, a missing price of images or requests makes the total unknown */
 export const computeCost = (
   { pricing }: CatalogModel,
-  { usage, areUnitsGiven }: { readonly usage: Usage; readonly areUnitsGiven: boolean },
+  { usage, countsImagesAndRequests }: { readonly usage: Usage; readonly countsImagesAndRequests: boolean },
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let known = decimals.zero;
@@ -59,8 +59,8 @@ export const computeCost = (
     [["prompt"], usage.prompt_tokens - usage.cached_tokens, true],
     [["input_cache_read", "input_cache_reads"], usage.cached_tokens, true],
     [["completion"], usage.completion_tokens, true],
-    [["image"], usage.images, areUnitsGiven],
-    [["request"], usage.requests, areUnitsGiven],
+    [["image"], usage.images, countsImagesAndRequests],
+    [["request"], usage.requests, countsImagesAndRequests],
   ] as const) {
     const price = names.find((name) => readPrice(pricing, name) !== undefined) ?? names[0];
     const unit = readPrice(pricing, price);

@@ -12,7 +12,7 @@ export const newMessageFacts = () => ({
   choices: 0,
   choicesWithLogprobs: 0,
   /** True if a message or choice has the role assistant. */
-  speaks: false,
+  hasAssistantTurn: false,
   /** True if a named tool is called. */
   callsTools: false,
   /**
@@ -73,7 +73,7 @@ export const inspectMessages = (text: JsonTable, list: number, facts: MessageFac
   checkElements(text, list, messages, report);
   facts.choices = 0;
   facts.choicesWithLogprobs = 0;
-  facts.speaks = false;
+  facts.hasAssistantTurn = false;
   facts.callsTools = false;
   facts.eventCount = 0;
   facts.lastEvents = -1;
@@ -90,7 +90,7 @@ export const inspectMessages = (text: JsonTable, list: number, facts: MessageFac
     if (calls === Kind.null && !isChoice) report("tool-calls-null", undefined, messageShape.at(text, slots.tool_calls));
     if (isChoice) facts.choices++;
     if (isChoice && hasLogprobs) facts.choicesWithLogprobs++;
-    if (role === assistant) facts.speaks = true;
+    if (role === assistant) facts.hasAssistantTurn = true;
     if (role === tool) {
       const id = messageShape.at(text, slots.tool_call_id);
       addEvent(facts, id, kindOf(text, id) === Kind.string ? id : 0, resultMark);

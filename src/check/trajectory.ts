@@ -21,7 +21,7 @@ import {
 
 const noMetrics: readonly string[] = [];
 
-/** Facts of an unread trajectory. Numbers are doubles, because V8 compiles code again if integers become doubles. */
+/** Facts of an unread trajectory. Numbers start as NaN: V8 compiles code again if an integer becomes a double. */
 export const newTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
@@ -119,9 +119,9 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   const offered = kinds.tools === Kind.array ? inspectTools(text, shape.at(text, slots.tools), report) : undefined;
   const list = shape.at(text, slots.messages_and_choices);
   inspectMessages(text, list, facts, report);
-  const { choices, choicesWithLogprobs, speaks, callsTools } = facts;
+  const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
   inspectCalls(text, facts, offered, report);
-  if (!speaks && choices === 0) report("no-assistant-turn", undefined, list);
+  if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
   if (kinds.additional_histories === Kind.array) {
     inspectHistories(text, shape.at(text, slots.additional_histories), report);
   }
@@ -137,7 +137,7 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   facts.reward = reward;
   facts.version = Number.isNaN(final) ? initial : final;
   facts.training =
-    (choices > 0 ? bits.choice : speaks ? 2 * bits.choice : 0) |
+    (choices > 0 ? bits.choice : hasAssistantTurn ? 2 * bits.choice : 0) |
     (choicesWithLogprobs > 0 ? bits.logprobs : 0) |
     (choicesWithLogprobs < choices ? 2 * bits.logprobs : 0) |
     (kinds.tools === Kind.array ? bits.tools : callsTools ? 2 * bits.tools : 0);

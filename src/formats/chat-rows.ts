@@ -24,10 +24,10 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readonly rewardText?: string;
   /** Keys that are not metadata. */
   readonly usedKeys: readonly string[];
-  /** The source of sampled turns, as a text. */
+  /** The sampled turns, described for the help. */
   readonly sampled: string;
-  /** True if rows can have tools and metrics, and a file can be Parquet. */
-  readonly hasTools: boolean;
+  /** True for rows of a dataset, which can have tools and metrics, and can be in Parquet. */
+  readonly isDataset: boolean;
   recognizes(row: Value): boolean;
   /** Returns the values that rows with the same prompt have in common. */
   readPrompt(row: Value): readonly Value[];
@@ -47,7 +47,7 @@ const chatRows = (rows: ChatRows): Format => ({
     reward: rows.rewardText ?? rows.reward,
     sampled: rows.sampled,
   },
-  records: rows.hasTools ? { text: "lines", parquet: true } : { text: "lines" },
+  records: rows.isDataset ? { text: "lines", parquet: true } : { text: "lines" },
   recognizes: ({ value }) => rows.recognizes(value),
   open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
   leftOutReasons: rows.leftOutReasons ?? [
@@ -86,11 +86,11 @@ const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
 /** The members of a trajectory that do not depend on its turns. @param completionMembers metadata of a completion */
-const valuesOf = (row: Value, { usedKeys, hasTools }: ChatRows, completionMembers: Members = []) => {
+const valuesOf = (row: Value, { usedKeys, isDataset }: ChatRows, completionMembers: Members = []) => {
   const top = row.members().filter(([key]) => !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
-  const tools = hasTools ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
-  return { tools, metrics: hasTools ? row.metricMembers("metrics") : [], metadata: new Map(metadata) };
+  const tools = isDataset ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
+  return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata: new Map(metadata) };
 };
 
 const canBeTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
@@ -121,7 +121,7 @@ export const messageRows = (path: Path): Format => {
     reward: "reward",
     usedKeys: [String(path[0]), "reward", "tools"],
     sampled: "every turn of the assistant",
-    hasTools: true,
+    isDataset: true,
     recognizes: (row) => {
       const messages = unwrapJson(row.get(...path))?.items() ?? [];
       const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
@@ -148,7 +148,7 @@ const trlRows: ChatRows = {
   rewardText: "reward, or rewards",
   usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools"],
   sampled: "the assistant's turns of completion",
-  hasTools: true,
+  isDataset: true,
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
     (row.get("completions")?.isList === true ||
@@ -208,7 +208,7 @@ export const shareGpt = chatRows({
   reward: "reward",
   usedKeys: ["conversations", "reward", "tools", "system"],
   sampled: "every turn of the assistant",
-  hasTools: true,
+  isDataset: true,
   isLossy: true,
   recognizes: (row) => {
     const turns = row.items("conversations");
@@ -250,7 +250,7 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
 };
 
 /** Rows with a decoded prompt and answer: one turn of the user and one of the assistant. */
-interface DecodedRows extends Omit<ChatRows, "usedKeys" | "hasTools" | "readPrompt" | "readTurns" | "sampled"> {
+interface DecodedRows extends Omit<ChatRows, "usedKeys" | "isDataset" | "readPrompt" | "readTurns" | "sampled"> {
   readonly prompt: string;
   readonly answer: string;
   readonly finish?: (row: Value) => Value | undefined;
@@ -261,7 +261,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
     ...rows,
     usedKeys: [prompt, answer, rows.reward],
     sampled: answer,
-    hasTools: false,
+    isDataset: false,
     isLossy: true,
     recognizes: (row) => row.get(prompt)?.isText === true && row.get(answer)?.isText === true && recognizes(row),
     readPrompt: (row) => [requireText(row, prompt)],
@@ -331,7 +331,7 @@ export const nemoRl = chatRows({
   reward: "rewards",
   usedKeys: ["content", "rewards"],
   sampled: "every second text of content",
-  hasTools: false,
+  isDataset: false,
   filePattern: /(?:^|[./])train_data_step\d+\.jsonl(?:\.gz|\.zst)?$/,
   isLossy: true,
   recognizes: (row) =>
@@ -352,7 +352,10 @@ export const nemoRl = chatRows({
     return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : textChoice(run, turn)));
   },
   leftOutReasons: [
-    ["tokens are left out without their texts", "token_ids token_loss_mask generation_logprobs prev_logprobs"],
+    [
+      "tokens are left out, because the texts of single tokens are missing",
+      "token_ids token_loss_mask generation_logprobs prev_logprobs",
+    ],
     ["trainers compute advantages from the rewards", "advantages"],
   ],
 });

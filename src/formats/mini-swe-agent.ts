@@ -1,4 +1,4 @@
-/** Trajectories of mini-swe-agent: the messages of an agent, each with its response. */
+/** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
@@ -73,8 +73,8 @@ const turnsOf = (run: FormatRun, message: Value): readonly OutputJson[] => {
   const role = message.require("role").text;
   if (role === "assistant") return sampledTurn(run, message);
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
-  const rejected = message.get("extra", "response");
-  if (rejected !== undefined) run.skip(rejected, "a response with a format error, which the agent did not see again");
+  const malformed = message.get("extra", "response");
+  if (malformed !== undefined) run.skip(malformed, "a response with a format error, which the agent did not see again");
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 

@@ -7,6 +7,7 @@ import {
   countUnitsBefore,
   extractTexts,
   type Origin,
+  type OriginRecord,
   openRecords,
   type RawRecord,
   type Source,
@@ -135,20 +136,26 @@ const convertAgain = async ({ format, converter }: ConvertedInput, written: Writ
 };
 
 /** Returns the records of a group, or their parts, and the documents next to them, each once and on one line. */
-const readRecords = async (input: ConvertedInput, rollouts: readonly WrittenRollout[]): Promise<readonly Buffer[]> => {
+const readRecords = async (
+  input: ConvertedInput,
+  rollouts: readonly WrittenRollout[],
+): Promise<readonly OriginRecord[]> => {
   const byPart = new Map(rollouts.map((one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one]));
-  const lines: Buffer[] = [];
+  const records: OriginRecord[] = [];
   const documents = new Set<string>();
   for (const item of byPart.values()) {
     const { raw, rollout } = await convertAgain(input, item);
     if (raw === undefined || raw.wrong !== undefined) continue;
-    lines.push(replaceLineEnds(Buffer.from(raw.bytes.subarray(item.span?.start, item.span?.end))));
+    const { label, line } = item.file.records.positionOf(item.record);
+    const own = replaceLineEnds(Buffer.from(raw.bytes.subarray(item.span?.start, item.span?.end)));
+    records.push({ file: label, line, bytes: own });
     for (const { document = "", bytes } of rollout?.documents ?? []) {
-      if (!documents.has(document)) lines.push(replaceLineEnds(Buffer.from(bytes)));
+      if (!documents.has(document))
+        records.push({ file: document, line: 1, bytes: replaceLineEnds(Buffer.from(bytes)) });
       documents.add(document);
     }
   }
-  return lines;
+  return records;
 };
 
 /** Locates a value in a record. @param rest the path from the value */

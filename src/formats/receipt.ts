@@ -58,7 +58,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
     changed: new Map<string, ValueCount>(),
     carried: new Map<string, ValueCount>(),
   };
-  /** The first outcome of each value of the next record, by the ids of the values. */
+  /** The first outcome of each value, by its id, until `addRecord` counts the values. */
   const outcomes = new Map<number, Outcome>();
   /** Counted documents next to records. Several records can share a document. */
   const documents = new Set<string>();
@@ -83,7 +83,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
     records,
     /** Sets the reason why a value of the next record is left out. */
     leaveOut,
-    /** Sets the target of a value of the next record that is written by another value. */
+    /** Sets the target of a value that repeats another value, which is written there. */
     repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
     addRecord({ format, file, value, rollouts }: ConvertedRecord): void {
       formats.add(format.name);
@@ -107,7 +107,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
           countAll(file, child, joinPath(path, key), below);
         }
         if (children.length > 0) return;
-        // The values in a string with parsed JSON count, unless the string itself has a target.
+        // If the JSON in a string was parsed, its values are counted, unless the string itself has a target.
         const inner = outcome === undefined || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
         if (inner !== undefined) countAll(file, inner, path, outcome);
         else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, current) });

@@ -63,8 +63,8 @@ const openEpisodes = (run: FormatRun): Converter => {
       record.group = key;
       const traces = value.requireItems("traces");
       const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, key));
-      const isError = traces.length === 0 && value.get("errors", 0) !== undefined;
-      const isLost = rollouts.length === 0 && (isError || isFailed(value));
+      const hasFailedBefore = traces.length === 0 && value.get("errors", 0) !== undefined;
+      const isLost = rollouts.length === 0 && (hasFailedBefore || isFailed(value));
       return isLost ? [{ exception: buildFailure(run, value) }] : rollouts;
     },
   };

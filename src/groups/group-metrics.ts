@@ -47,11 +47,11 @@ export type Distributions = ReturnType<typeof collectDistributions>;
 /** Returns the distribution of rewards, and the numbers of groups and choices that trainers can use. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;
-  const counts = { withSignal: 0, of: 0 };
+  const counts = { trainable: 0, of: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     counts.of++;
-    if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.withSignal++;
+    if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.trainable++;
   }
   const { count, least, most, mean } = found.rewards;
   const weights = toWeights(found.rewards);

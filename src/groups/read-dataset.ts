@@ -168,7 +168,7 @@ export const readSources = async (
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
-/** Errors of composed lines are located in the original, so they are stored only to be displayed. */
+/** Rejects of composed lines are the original records, so only the errors to display are stored. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
@@ -200,6 +200,6 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
 const findOnlyFile = (sources: readonly inputs.Source[]): string | undefined =>
   sources.length === 1 ? sources[0]?.name : undefined;
 
-/** True if all input so far is requests, which can name their split, or nothing was read. */
+/** True if nothing was read yet, or only whole requests, which can name their split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult): boolean =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

@@ -40,6 +40,7 @@ export {
   maxDocumentBytes,
   memoryBytes,
   type Origin,
+  type OriginRecord,
   type Position,
   readHead,
   readRange,

@@ -41,6 +41,11 @@ interface FileLine {
   readonly line: number;
 }
 
+/** A record, without line ends, and its position before the conversion. */
+export interface OriginRecord extends FileLine {
+  readonly bytes: Buffer;
+}
+
 /** The files of another tool that lines were converted from. Lines start at 1. */
 export interface Origin {
   /** As given. */
@@ -53,8 +58,7 @@ export interface Origin {
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
   /** Returns the location in a record of the value at a path of a line's group. */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
-  /** Returns the records of a line's group, without line ends. */
-  recordsOf(line: number): Promise<readonly Buffer[]>;
+  recordsOf(line: number): Promise<readonly OriginRecord[]>;
   /** Returns the text of a file that `locationOf` names; undefined if it has no lines. */
   textOf(file: string): Bytes | undefined;
 }

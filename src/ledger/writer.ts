@@ -50,11 +50,12 @@ export interface Writer {
   acquireScope(scope: LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
   /** Makes requests in flight of dead runs unknown; `recoverAll` does so in all scopes. */
   recoverScope(scope: number): Promise<void>;
-  /** Records a request; returns the id of its row, or the dedup keys of groups that other runs have. */
+  /** Records a request and returns its row; or returns the dedup keys of groups that requests of other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
   /** False if a person resolved the request in the meantime. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
+  /** Counts the runs that are writing; for a file, the scopes that they write. */
   countRuns(): Promise<number>;
   /** Reads the clock of a shared database, in milliseconds since 1970; undefined for a file. */
   readClock(): Promise<number | undefined>;
@@ -62,7 +63,7 @@ export interface Writer {
   readLeaseMs(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
-  /** Returns the statements that delete the claims of requests, if these are released or deleted. */
+  /** Returns the statements that delete the claims of those requests that are released or deleted. */
   releaseClaims(requests: readonly number[]): readonly Statement[];
   recoverAll(): Promise<void>;
   end(): Promise<void>;
@@ -104,6 +105,7 @@ export const makeFileWriter = (database: Database): Writer => {
   };
 };
 
+/** `marks` are the dedup keys, `frame` is the digest of the envelope. */
 const recordRequestSql = `INSERT INTO rollcall.request
     (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
   VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?) RETURNING id`;

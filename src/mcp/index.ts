@@ -121,7 +121,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if ((await ended) === "stdin") {
-    // The SDK starts the last call in this turn of the event loop, and writes its answer in the turn that ends it.
+    // The SDK starts the last call in the turn in which stdin ends, and answers in the turn in which the call ends.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

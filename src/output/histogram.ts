@@ -19,7 +19,7 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
   const mean = `${formatNumber(rewards.mean)} ${glyphs.plusMinus} ${formatNumber(rewards.spread)}`;
   const heading = foldSentence(`Rewards: mean ${mean}, median ${formatNumber(rewards.median)}`, width);
   const shares = [
-    ...shareLine("groups have different rewards", groups.withSignal, groups.of),
+    ...shareLine("groups have different rewards", groups.trainable, groups.of),
     ...shareLine("trajectories have a choice", sampled.trajectories, sampled.of),
     ...shareLine("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => foldSentence(line, width));

@@ -7,7 +7,7 @@ import { createProblem } from "../check/rules/problems.ts";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../failure.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../files.ts";
 import * as grouping from "../groups/index.ts";
-import { combineModes, locateLine, type Source } from "../input/index.ts";
+import { combineModes, locateLine, type OriginRecord, type Source } from "../input/index.ts";
 import { memberAt, parseValue, readRoot } from "../json/table.ts";
 import { endOfLine, newline, skipWhite } from "../json/walk.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
@@ -150,11 +150,13 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
         const [first] = parts;
         const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { keys, window }));
         const lines = new Map<string, number>();
-        for await (const { bytes, part, beginsLine } of copyParts(parts, { isJoined, window })) {
+        const recordLines = new Map<string, number>();
+        for await (const { bytes, part, record, beginsLine } of copyParts(parts, { isJoined, window })) {
           if (beginsLine) lineCount++;
           if (beginsLine && !isEnded) yield newlineBytes;
           // An element of a pretty-printed list has several lines.
           const addedLines = part?.source.origin === undefined ? countLineEnds(bytes) : 0;
+          if (record !== undefined) recordLines.set(`${record.file}:${record.line}`, lineCount);
           if (part !== undefined) {
             const { source, part: own } = part;
             for (let line = 0; line <= addedLines; line++) lines.set(`${source.name}:${own.line + line}`, lineCount);
@@ -166,7 +168,8 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
         const known = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
         const where = first && locateLine(first.source, first.part.line);
         for (const problem of known.length > 0 ? known : [createProblem("group-rejected", undefined, where)]) {
-          const rejects_line = lines.get(problemLineKey(problem)) ?? lines.values().next().value ?? 1;
+          const inRecord = recordLines.get(`${problem.file}:${problem.line}`);
+          const rejects_line = inRecord ?? lines.get(problemLineKey(problem)) ?? lines.values().next().value ?? 1;
           reasons.push(`${JSON.stringify({ ...toProblemDocument(problem), rejects_line })}\n`);
         }
       }
@@ -184,17 +187,24 @@ const countLineEnds = (bytes: Buffer): number => {
   return count;
 };
 
+interface CopiedPiece {
+  readonly bytes: Buffer;
+  readonly beginsLine: boolean;
+  readonly part: grouping.GroupPart | undefined;
+  readonly record?: OriginRecord;
+}
+
 /** Yields a group: its lines, or all parts joined on one line. `part` begins with the bytes, unless it is undefined. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { readonly isJoined: boolean; readonly window: grouping.ReadWindow },
-): AsyncGenerator<{ bytes: Buffer; beginsLine: boolean; part: grouping.GroupPart | undefined }, void> {
+): AsyncGenerator<CopiedPiece, void> {
   for (const [at, part] of parts.entries()) {
     const { origin } = part.source;
     if (origin !== undefined) {
       for (const [index, record] of (await origin.recordsOf(part.part.line)).entries()) {
-        const bytes = Buffer.concat([record, newlineBytes]);
-        yield { bytes, beginsLine: true, part: index === 0 ? part : undefined };
+        const bytes = Buffer.concat([record.bytes, newlineBytes]);
+        yield { bytes, beginsLine: true, record, part: index === 0 ? part : undefined };
       }
     } else if (isJoined) {
       const end = at === parts.length - 1 ? [grouping.groupClosing, newlineBytes] : [];

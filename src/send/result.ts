@@ -11,9 +11,9 @@ import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } fro
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
 interface DatasetFacts {
-  /** Number of lines that cannot be read; each counts as a group. */
+  /** Number of lines and records that cannot be read; each counts as a group. */
   readonly unreadable: number;
-  /** Empty if no group is valid. */
+  /** Empty if no valid group remains. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly filteredOut?: FilteredOut | undefined;
 }
@@ -142,7 +142,7 @@ const findFailure = (
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
     const details = { retryable: ledger || logged === 0, unsent: isUnsent(groups, sent) };
-    return interrupted({ signal }, { ...toObstacleDetails(sent.obstacle), ...details });
+    return interrupted({ signal }, { ...toCauseDetails(sent.obstacle), ...details });
   }
   if (stop === undefined) {
     if (rejected === 0) return undefined;
@@ -164,7 +164,7 @@ const nameProblems = (stop: Failure, problems: readonly Problem[]): Failure => {
     : stop.withDetails({ problems });
 };
 
-const toObstacleDetails = (obstacle: Failure | undefined): FailureDetails => {
+const toCauseDetails = (obstacle: Failure | undefined): FailureDetails => {
   if (obstacle === undefined) return {};
   const { http, where } = obstacle.details;
   return { http, where, stoppedBy: obstacle.code, cause: obstacle };
@@ -172,7 +172,7 @@ const toObstacleDetails = (obstacle: Failure | undefined): FailureDetails => {
 
 const toStopDetails = (stop: Failure): FailureDetails => {
   const { problems } = stop.details;
-  return { ...toObstacleDetails(stop), ...(problems?.length ? { problems } : {}), retryable: stop.retryable };
+  return { ...toCauseDetails(stop), ...(problems?.length ? { problems } : {}), retryable: stop.retryable };
 };
 
 /** Returns the warnings of reading and of sending. `--strict` cannot turn warnings of sending into errors. */

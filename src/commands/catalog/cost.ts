@@ -23,12 +23,12 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   source.checkFilterWords(typed, listed);
   const matches = catalogs.createMatcher(typed, host.now());
   const today = catalogs.utcDay(host.now());
-  const areUnitsGiven = typed.images !== undefined || typed.requests !== undefined;
+  const countsImagesAndRequests = typed.images !== undefined || typed.requests !== undefined;
   const modelNames = typed.model.map((text) => ({ text }));
   const { selected, missing } = source.selectNamed(listed, modelNames);
   const rows = selected
     .filter(({ entry }) => matches(entry))
-    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, areUnitsGiven }), today));
+    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, countsImagesAndRequests }), today));
   // Models that are past their deprecation date come last.
   rows.sort(
     (a, b) =>

@@ -8,7 +8,7 @@ import { type Dataset, readGroupLines } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
-import { formatList } from "../../sentences.ts";
+import { formatList, pluralize } from "../../sentences.ts";
 import { conversionInexact, convertRejected } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
@@ -57,7 +57,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
     const facts = toFacts({
       groups: written,
       trajectories: trajectories.read - trajectories.rejected,
-      rejected: groups.rejected === 0 ? undefined : `${groups.rejected} groups`,
+      rejected: groups.rejected === 0 ? undefined : pluralize(groups.rejected, "group"),
       rejects: rejectsFile,
       "written to": out,
     });

@@ -24,15 +24,15 @@ export const durationOption = (about: string): cli.Kind<number | undefined> =>
 /** A time that may depend on now. Returns milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
-/** Parses `30d` (ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. @param span in failures */
-const parseTime = (word: string, option: string, span = "an age such as 12h or 30d"): RelativeTime => {
+/** Parses `30d` (ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. */
+const parseTime = (word: string, option: string, spanText = "an age such as 12h or 30d"): RelativeTime => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;
   const daysAgo = ["today", "yesterday"].indexOf(word);
   if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
   const date = /^\d{4}-\d{2}-\d{2}/.test(word) ? Date.parse(word) : Number.NaN;
   if (!Number.isNaN(date)) return () => date;
-  throw cli.wrongValue(option, word, `${span}, yesterday, or a date such as 2026-01-31`);
+  throw cli.wrongValue(option, word, `${spanText}, yesterday, or a date such as 2026-01-31`);
 };
 
 export const timeOption = (about: string, placeholder = "time"): cli.Kind<RelativeTime | undefined> =>

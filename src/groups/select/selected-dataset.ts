@@ -3,7 +3,15 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Host } from "../../host.ts";
-import { type Bytes, fileOf, findText, type Origin, type Source } from "../../input/index.ts";
+import {
+  type Bytes,
+  fileOf,
+  findText,
+  locateLine,
+  type Origin,
+  type OriginRecord,
+  type Source,
+} from "../../input/index.ts";
 import { composeGroup, listParts, ReadWindow } from "../group-bytes.ts";
 import { Column, countWhile } from "../parts/column.ts";
 import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRecords } from "../positions.ts";
@@ -147,11 +155,12 @@ const createOrigin = (
       return await locateValue(groupPart, isBare ? inside : partPath);
     },
     recordsOf: async (line) => {
-      const records: Buffer[] = [];
+      const records: OriginRecord[] = [];
       const window = new ReadWindow();
       for (const groupPart of listParts(dataset, groupAt(line))) {
-        const { origin } = groupPart.source;
-        records.push(...((await origin?.recordsOf(groupPart.part.line)) ?? [await window.readPart(groupPart)]));
+        const { source: from, part } = groupPart;
+        const read = async () => ({ ...locateLine(from, part.line), bytes: await window.readPart(groupPart) });
+        records.push(...((await from.origin?.recordsOf(part.line)) ?? [await read()]));
       }
       return records;
     },
