@@ -19,7 +19,7 @@ export const invalidPathParameter = (parameter: string, value: string): Failure 
 export const invalidHeader = (name: string): Failure => {
   const why = "its name or value contains a character that headers cannot contain";
   return new Failure("usage", "invalid-header", `cannot send ${name} as a header: ${why}`, {
-    hint: "remove line ends and characters that are not ASCII from its value or from project_header",
+    hint: "remove line ends and characters that are not ASCII from the value, or from project_header, the name of the header",
   });
 };
 
@@ -204,7 +204,7 @@ const clientTexts: Readonly<Record<string, string>> = {
   CUT: "the connection ended before the answer was complete",
   CUT_HEADERS: [
     "the connection ended within the headers of the answer",
-    "(one cause is an unrequested 100 Continue of the service, to which rollcall cannot log)",
+    "(possibly after a 100 Continue that rollcall did not request; it cannot log to such a service)",
   ].join(" "),
   ENDLESS: "the answer took too long",
   ABORTED: "the run was stopped before the answer came",

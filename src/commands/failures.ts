@@ -47,7 +47,7 @@ export const ledgerDiffers = (
 };
 
 export const resolveHint =
-  "if the service honors Idempotency-Key, resolve the request by rerunning `rollcall log` within 24 hours";
+  "if the service echoes Idempotency-Key, run the same `rollcall log` command again within 24 hours";
 
 export const decideHint = "pass --assume-logged if the service has the groups of the request, or --resend if not";
 

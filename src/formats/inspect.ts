@@ -19,7 +19,7 @@ export const inspect: Format = {
   keys: {
     group: "the sample's id (its epochs are a group)",
     reward: "--reward-from scores.<name>.value",
-    sampled: "messages with source generate, and outputs of models",
+    sampled: "messages whose source is generate, and outputs of models",
   },
   records: { text: "document", zip: /^samples\/.+\.json$/ },
   filePattern: /\.eval$/,

@@ -11,7 +11,11 @@ const earlierErrorsReason = "errors of repeated attempts are left out";
 export const verifiersV1: Format = {
   name: "verifiers-v1",
   title: "traces of verifiers v1 or prime-rl",
-  keys: { group: "group.id, else the task", reward: "rewards, each with its weight", sampled: "nodes with sampled" },
+  keys: {
+    group: "group.id, else the task",
+    reward: "rewards, each with its weight",
+    sampled: "nodes that have sampled",
+  },
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl(?:\.gz|\.zst)?$/,
   hasGroupsAcrossFiles: true,

@@ -45,7 +45,7 @@ export const combineHints = (fix: string | undefined, valid: ValidGroups): strin
 
 const skipHint = (valid: ValidGroups = 0): string | undefined => {
   const groups = valid === "some" ? "the valid groups" : pluralize(valid, "valid group");
-  return valid === 0 ? undefined : `send ${groups} with --on-invalid skip, which writes the others to the rejects file`;
+  return valid === 0 ? undefined : `pass --on-invalid skip to send ${groups} and write the others to the rejects file`;
 };
 
 const slowHint = "use an expression without regular expressions and nested all(), exists(), map() or filter()";

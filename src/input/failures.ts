@@ -92,7 +92,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
 /** Returns the pipe that reads a file with the bucket's own client. */
 const pipeCommand = (client: string, name: string, end = ""): string => {
   const url = /^\w+:\/\/[\w./-]+$/.test(name) && !name.endsWith("/") ? name : `${name.slice(0, 5)}bucket/key`;
-  return `${client} ${url}${end} | rollcall log <model-id> --split train`;
+  return `${client} ${url}${end} | rollcall … -`;
 };
 
 /** The location of a remote file, and its credential. */

@@ -11,7 +11,7 @@ export const outputFailed = (
   const end =
     groups === undefined
       ? ""
-      : `; ${pluralize(groups.logged, "group")} logged, ${groups.already_logged} before, ${groups.not_sent} not sent`;
+      : `; ${pluralize(groups.logged, "group")} logged, ${groups.already_logged} already logged, ${groups.not_sent} not sent`;
   return new Failure("storage", "output-failed", `cannot write standard output (${code})${end}`, {
     hint: code === "ENOSPC" ? "free disk space, or write to another disk" : "write to another file or device",
     systemCode: code,

@@ -125,14 +125,13 @@ interface UnknownFacts extends LogCounts {
 }
 
 const checkServiceHint =
-  "check if the service has these groups: if not, pass --on-unknown resend; if so, run `rollcall ledger resolve <id> --assume-logged` (the id is in `rollcall ledger status`)";
+  "look for these groups in the service; if it has them, run `rollcall ledger resolve <id> --assume-logged` (the id is in `rollcall ledger status`), otherwise pass --on-unknown resend";
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
   const { logged, notSent, request, positions, canResolve, unknownFailure, retryFailure } = facts;
   const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
-  const first = why === undefined ? "" : ` because ${describeEnd(why)}`;
-  const reasons =
-    retryFailure === undefined ? first : `${first}, and the retry failed because ${describeEnd(retryFailure)}`;
+  const first = why === undefined ? "" : `: ${describeEnd(why)}`;
+  const reasons = retryFailure === undefined ? first : `${first}, and the retry failed: ${describeEnd(retryFailure)}`;
   const name = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
   const groups = sentences.pluralize(facts.unknown, "group");
   const subject = facts.areMoreUnknown

@@ -16,7 +16,7 @@ export const invalidLocalKey = (path: string): Failure =>
     where: { file: path },
   });
 
-export type ServerName = "the local service" | "the page";
+export type ServerName = "the local service" | "the server of the page";
 
 export const cannotListen = (
   { serverName, address, port }: { serverName: ServerName; address: string; port: number },
@@ -24,7 +24,7 @@ export const cannotListen = (
 ): Failure => {
   const code = getErrorCode(cause);
   const message = `${serverName} cannot listen on ${address}, port ${port}: ${describeSystemCode(code)}`;
-  const isPort = serverName === "the page" || code === "EACCES" || code === "EADDRINUSE";
+  const isPort = serverName === "the server of the page" || code === "EACCES" || code === "EADDRINUSE";
   const hint = isPort ? "choose another port with --port (0 picks a free one)" : "choose another address with --host";
   return new Failure("usage", "cannot-listen", message, {
     hint: code === "EADDRINUSE" ? `stop the program that uses this port, or ${hint}` : hint,

@@ -44,7 +44,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     onPageLoad: async () => await onPageLoad(),
   });
   const listenOptions = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
-  const server = await listen({ ...listenOptions, serverName: "the page", address: "127.0.0.1" });
+  const server = await listen({ ...listenOptions, serverName: "the server of the page", address: "127.0.0.1" });
   return {
     /** The page's URL, with the token after `#`, which browsers do not send and no trace contains. */
     url: `${server.url}/#token=${token}`,

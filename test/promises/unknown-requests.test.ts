@@ -182,7 +182,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(await place.run(["ledger", "resolve", id])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rollcall: missing option: --assume-logged or --resend\nhint: .*rerunning `rollcall log` within 24 hours/,
+        /^rollcall: missing option: --assume-logged or --resend\nhint: .*run the same `rollcall log` command again within 24 hours/,
       ),
     });
     expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });

@@ -55,7 +55,7 @@ export const inputRules = {
       `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
     advice:
-      "fix or delete that line before you log the group, because the group with the fixed line would be logged in addition",
+      "fix or delete that line first, because a line that is fixed after logging makes another group, and both are logged",
     why: "A line whose group is unknown may belong to an adjacent group. If the lines of other groups are not adjacent, it may belong to any group.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
@@ -135,7 +135,7 @@ export const runRules = {
   "baseline-changed": warning<{ groups: number }>({
     message: ({ groups }) =>
       `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes the mean that rewards are compared with`,
-    advice: "filter whole groups with --where 'group.…', or pass --allow baseline-changed",
+    advice: "filter whole groups, such as --where 'group.size >= 4', or pass --allow baseline-changed",
     why: "Most trainers compare each reward with the mean of its group. Removing trajectories changes that mean.",
     example: problemExample({ groups: 3 }, "step.jsonl", 3),
   }),

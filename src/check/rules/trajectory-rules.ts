@@ -112,7 +112,7 @@ export const fieldRules = {
   "exception-in-trajectory": warning<{ key: string }>({
     message: ({ key }) => `the trajectory has the key ${key}, but its reward counts like that of a complete rollout`,
     advice:
-      'replace a failed rollout by a text in the exceptions of its group: {"trajectories": […], "exceptions": ["…"]}, or move the key to metadata if the reward counts',
+      'if the rollout failed, delete it and add a text to the exceptions of its group: {"trajectories": […], "exceptions": ["…"]}; if its reward is valid, move the key to metadata',
     why: "A rollout is a trajectory with a reward, or an exception without one. `exception_rate` counts only the `exceptions` of groups. The reward of a failed rollout changes the baseline.",
     example: trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"'),
   }),

@@ -102,7 +102,7 @@ export const catalog = cli.command({
     }),
     cli.command({
       words: "catalog cost",
-      about: "compare what models cost for a number of tokens, cheapest first",
+      about: "compare what models cost for a number of tokens, cheapest first, deprecated models last",
       args: models("ids or globs (default: all models)"),
       options: costOptions,
       examples: [

@@ -7,7 +7,7 @@ const args = { file: repeated("files, folders or URLs of groups or trajectories;
 const options = {
   split: text("data split, such as train", "name"),
   "group-by": inputs.groupByOption,
-  against: repeated("fail if a group also appears in this file of another split", "file"),
+  against: repeated("warn if a group also appears in this file of another split (an error with --strict)", "file"),
   report: inputs.reportOption,
   ...inputs.selectionOptions,
   ...inputs.formatOptions,

@@ -110,7 +110,7 @@ const checkCredential = async (
   const check = `credential ${use}`;
   try {
     const origin = config.findOrigin(settings, use);
-    if (origin === undefined) return skipped(check, `no URL is set for ${use} requests`, { state: "no address" });
+    if (origin === undefined) return skipped(check, `no URL is set for ${use}`, { state: "no address" });
     const { state, from = null, username, failure: unusable } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
     if (unusable !== undefined) {

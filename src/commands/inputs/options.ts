@@ -24,9 +24,11 @@ export const formatOptions = cli.inGroup("formats", {
     "path of the messages in a row, such as conversation (they can be JSON in a string)",
     "path",
   ),
-  rewards: cli.text('rewards by id: lines of {"id", "reward"}', "file"),
-  lossy: cli.flag("accept formats that have lost tokens or turns"),
-  histories: cli.flag("if the context of a rollout was replaced, store its parts separately, in additional_histories"),
+  rewards: cli.text('rewards of records: lines of {"id", "reward"} with the id of a record', "file"),
+  lossy: cli.flag("accept formats that do not store all tokens and turns"),
+  histories: cli.flag(
+    "if the conversation was replaced during a rollout (such as by a summary), store the earlier ones in additional_histories",
+  ),
 });
 
 export const strictnessOptions = cli.inGroup("checks", {

@@ -162,7 +162,7 @@ export const openReporter =
   };
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
-  const [wait, left] = [waitMs, leftMs].map((ms) => Math.ceil(ms / 1000));
+  const [wait, left] = [waitMs, leftMs].map((ms) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000)));
   return `attempt ${attempt} in ${wait} s, ${left} s of --max-wait left`;
 };
 

@@ -22,20 +22,21 @@ or folders.
 
 - \`--from auto\` (the default) recognizes the format by the first records, and a note names it. If two formats match, choose one with \`--from\`.
 - A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
-- A rollout has a reward, or is an exception of its group. \`--reward-from <path>\` reads the reward from another path of the record, and
-  \`--rewards <file>\` from lines of \`{"id", "reward"}\`. The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\`
+- A rollout has a reward. A failed rollout without a reward becomes one of the \`exceptions\` of its group. \`--reward-from <path>\` reads the reward from another path of the record, and
+  \`--rewards <file>\` from lines of \`{"id", "reward"}\`, whose id is that of the record (\`id\`, \`idx\`, \`example_id\`, …; else the
+  name of its file). The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\`
   also reads a number in a string.
 - Numbers and texts without a field in the interface become \`metadata\`. Nested values without a field are left out.
-- If a record is a line, the file can also be one JSON array of records, or one indented record. Indented records of a folder are grouped like
-  the lines of a file.
+- For formats whose record is a line (below), a file can also be one JSON array of records, or one indented record. If each file of a folder
+  is one indented record, the files are grouped like the lines of one file.
 - \`--messages-from <path>\` reads the messages of \`openai-chat\` from another path of the row, such as \`conversation\`. The messages can
-  also be JSON in a string. For CSV, the error gives the command that writes such lines.`;
+  also be JSON in a string. rollcall does not read CSV, but its error shows a command that converts CSV to such rows.`;
 
-const rest = `A format marked *lossy* has decoded text, without special tokens and turns. Read it with \`--lossy\`.
+const rest = `A format marked *lossy* has decoded text, which lacks the special tokens and the ends of turns. Read it with \`--lossy\`.
 
 ## Receipts
 
-\`--receipt <file>\` counts the values by file and path: \`carried\` with their spelling, \`changed\`, or \`left_out\`, with the reason. Its \`records\` say
+\`--receipt <file>\` counts the values by file and path: \`carried\` (byte for byte), \`changed\`, or \`left_out\` (with the reason). Its \`records\` say
 which record became which group and trajectory. \`convert --exact\` fails if a value is left out.
 
 ## The ledger
