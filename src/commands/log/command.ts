@@ -1,7 +1,13 @@
 /** `rollcall log`: checks, plans and sends trajectories (interface 4.1). */
 import * as cli from "../../cli/index.ts";
 import { meterFormats } from "../../output/index.ts";
-import { formatOptions, groupByOption, selectionOptions, strictnessOptions } from "../inputs/options.ts";
+import {
+  followDefaults,
+  formatOptions,
+  groupByOption,
+  selectionOptions,
+  strictnessOptions,
+} from "../inputs/options.ts";
 
 const args = {
   "model-id": cli.required(cli.text("id of the model that produced the trajectories")),
@@ -71,9 +77,12 @@ const options = {
       },
     },
     ...cli.needing("follow", {
-      every: cli.text("send complete groups at least this often (default: 30s)", "duration"),
+      every: cli.text(`send complete groups at least this often (default: ${followDefaults.every})`, "duration"),
       "group-size": cli.count("number of trajectories in a complete group", { most: 1_000_000 }),
-      "group-idle": cli.text("complete a group after this long without new trajectories (default: 5m)", "duration"),
+      "group-idle": cli.text(
+        `complete a group after this long without new trajectories (default: ${followDefaults.groupIdle})`,
+        "duration",
+      ),
     }),
   }),
   ...selectionOptions,

@@ -18,6 +18,7 @@ import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
+import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { checkFactFields, closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
@@ -228,7 +229,7 @@ type FollowSettings = Pick<send.FollowOptions, "file" | "everyMs" | "groupSize" 
 /** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
 const parseFollowOptions = (typed: LogOptions): FollowSettings | undefined => {
   if (!typed.follow) return undefined;
-  const { from = "auto", every = "30s", groupIdle = "5m", groupSize } = typed;
+  const { from = "auto", every = followDefaults.every, groupIdle = followDefaults.groupIdle, groupSize } = typed;
   if (from !== "auto" && from !== "rollcall") {
     const why = "--follow reads only rollcall's format";
     const hint = "run without --follow when the file is complete, or write rollcall's format";
