@@ -94,7 +94,7 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
   return undefined;
 };
 
-export const listCachedIds = (folder: string): readonly string[] => {
+export const listSavedModelIds = (folder: string): readonly string[] => {
   const ids = listNames(historyRoot(folder)).flatMap((name) => {
     const latest = listFiles(join(historyRoot(folder), name)).at(-1);
     const bytes = latest && readReply(latest);

@@ -22,7 +22,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   return { ...noUsage, prompt_tokens, cached_tokens, completion_tokens, requests };
 };
 
-/** Parses counts of OpenAI's or Anthropic's interface. Required: input tokens, and output tokens, or a total without them. */
+/** Parses counts of OpenAI's or Anthropic's interface. Without output tokens, the total must equal the input. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value): number | undefined => {
     const number = getMember(within, name);

@@ -60,7 +60,7 @@ export const buildHeaders = (
 export const userAgent = ({ nodeVersion, platform }: Host): string =>
   `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** The value of `Authorization` (interface 5). `isHeaderValue` must reject line ends, so these are not encoded. */
+/** The value of `Authorization` (interface 5). `isHeaderValue` rejects a pair with a line end, which is not encoded. */
 const buildAuthorization = (scheme: AuthScheme, { secret, username = "api" }: Credential): string => {
   if (scheme === "bearer") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;

@@ -31,7 +31,7 @@ export interface WrittenRollout extends RolloutPosition {
   readonly length: number;
   /** Its part of the record; undefined for the whole record. */
   readonly span: Span | undefined;
-  /** Digests of its values, and the other part of its dedup key. */
+  /** Digests of the values that identify it, then those of `Rollout.identity`. */
   readonly digest: string;
   /** `Rollout.index`. */
   readonly index: number | undefined;

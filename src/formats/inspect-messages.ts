@@ -20,8 +20,8 @@ export const readMessages = (
   const messages = sample.requireItems("messages");
   const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));
   const attachments = openAttachments(sample);
-  const outputOf = openOutputs(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
-  const turns = messages.map((message) => toTurn(run, message, { attachments, outputOf }));
+  const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
+  const turns = messages.map((message) => toTurn(run, message, { attachments, choiceOf }));
   return { turns, tools: toolsOf(attachments, events, new Set(messages.map(idOf))) };
 };
 
@@ -34,7 +34,7 @@ const modelEvents = (events: Value | undefined): readonly Value[] =>
   );
 
 /** Finds the sampled choice of a message: by the message's id, or by its content if it has no id. */
-const openOutputs = ({ find }: Attachments, outputs: readonly (Value | undefined)[]) => {
+const openChoices = ({ find }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const byId = new Map<string, Value>();
   const byContent = new Map<string, Value>();
   const contentKey = (message: Value | undefined): string => {
@@ -55,16 +55,16 @@ const openOutputs = ({ find }: Attachments, outputs: readonly (Value | undefined
 
 interface SampleContext {
   readonly attachments: Attachments;
-  readonly outputOf: ReturnType<typeof openOutputs>;
+  readonly choiceOf: ReturnType<typeof openChoices>;
 }
 
-const toTurn = (run: FormatRun, message: Value, { attachments, outputOf }: SampleContext): OutputJson => {
+const toTurn = (run: FormatRun, message: Value, { attachments, choiceOf }: SampleContext): OutputJson => {
   const role = message.textAt("role");
   if (role === undefined) throw new ConversionError("a message has no role", message);
   const converted = toMessage(run, message, attachments);
   const isGenerated = message.textAt("source") === "generate";
   if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
-  const output = outputOf(message);
+  const output = choiceOf(message);
   if (!isGenerated && output === undefined) return converted;
   const finish = finishOf(output?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
   return choice(converted, finish, logprobsIn(output));

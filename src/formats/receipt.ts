@@ -33,7 +33,7 @@ export interface ReceiptData {
   readonly format: string;
   readonly leaves: { readonly read: number; readonly placed: number; readonly left_out: number };
   readonly left_out: readonly NamedCount<"reason">[];
-  /** Values that are written in another way, or by another value. */
+  /** Values that are written in another form, or that repeat a written value. */
   readonly changed: readonly NamedCount<"to">[];
   /** Values that are written with their bytes. */
   readonly carried: readonly NamedCount<"to">[];

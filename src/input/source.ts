@@ -32,7 +32,7 @@ export interface Source {
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;
-  /** The origin of converted lines, each of which is a group. */
+  /** The origin of converted or selected lines, each of which is a group. */
   readonly origin?: Origin;
 }
 
@@ -46,11 +46,11 @@ export interface OriginRecord extends FileLine {
   readonly bytes: Buffer;
 }
 
-/** The files of another tool that lines were converted from. Lines start at 1. */
+/** The files that lines were converted or selected from. Lines start at 1. */
 export interface Origin {
   /** As given. */
   readonly files: readonly string[];
-  /** True if a line represents records that could not be converted, and were reported. */
+  /** True if a line represents an invalid group, or records that could not be converted. They are reported already. */
   isBroken(line: number): boolean;
   /** Returns the file and line of the first record of a line's group. */
   positionOf(line: number): FileLine;

@@ -21,7 +21,7 @@ export interface EndedExchange {
   readonly duration_ms: number;
   /** Bytes of the decompressed body. */
   readonly bytes: number;
-  /** The same number, or 0 if nothing was stored, as for a repeated request. */
+  /** Equal to `bytes`, or 0 if nothing was stored, for example for a repeated request. */
   readonly stored_bytes: number;
   /** The name of a person's key; null for the service's own key. */
   readonly key: string | null;

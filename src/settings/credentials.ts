@@ -178,7 +178,7 @@ export const checkSecret = ({ text, from, where }: Secret, uses: readonly Creden
   if (fault !== undefined) throw failures.invalidCredential(from, fault, where);
 };
 
-/** A key is visible ASCII in one piece. The password of a call read or a database has no line ends (interface 5). */
+/** A key is visible ASCII in one piece. A password (`call read`, a database) has any characters but line ends. */
 const findSecretFault = (text: string, uses: readonly string[]): keyof typeof failures.secretFaults | undefined => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";

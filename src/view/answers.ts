@@ -87,6 +87,7 @@ export interface GroupFacts {
 export interface GroupRow extends GroupFacts {
   /** The group's name in the data, such as a task id. */
   readonly key: string | null;
+  /** The start of the prompt. */
   readonly words: string;
   /** Null unless the group is from the local service. */
   readonly logged: LoggedGroup | null;

@@ -1,6 +1,6 @@
 /** Candidates for the values of options and arguments, found without network and credentials. */
 import { callFields } from "../../calls/index.ts";
-import { listCachedIds, lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
+import { listSavedModelIds, lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
@@ -74,7 +74,7 @@ const sources: Readonly<Record<string, Source>> = {
     (await import("../explain/topics.ts")).topics.map(({ name, about }) => ({ text: name, about })),
   "catalog show <id>": ({ context }) => {
     const folder = findDataFolder(context.host);
-    return folder === undefined ? [] : listCachedIds(folder);
+    return folder === undefined ? [] : listSavedModelIds(folder);
   },
   "schema <command>": async ({ parsed: { operands } }) => {
     const { outputs } = await import("../schema/outputs.ts");

@@ -182,7 +182,7 @@ const uses = { projects: about("empty: all projects", list(text)), uses: list(us
 const addedKey = object({ ...sameKeys(text, "name", "key"), ...uses });
 const key = object({ name: text, ...uses, created: s.time, revoked: about("null if valid", nullable(s.time)) });
 
-const finding = object({
+const doctorFinding = object({
   check: text,
   status: oneOf("ok", "warning", "error", "skipped"),
   message: text,
@@ -330,7 +330,7 @@ const documents: s.Outputs = {
   "serve keys add": ["a new key of the local service, which is never shown again", addedKey],
   "serve keys list": ["the keys of the local service", ...listDocument("keys", key)],
   "serve keys revoke": ["the owner of the revoked key", object({ revoked: text })],
-  doctor: ["the findings with their fixes", ...listDocument("findings", finding, { status: worstStatus })],
+  doctor: ["the findings with their fixes", ...listDocument("findings", doctorFinding, { status: worstStatus })],
   commands: ["the commands with their options, and the exit codes", commands, command],
   explain: ["the meanings of codes and rules, with an example for a name", ...listDocument("topics", topic)],
   schema: ["the list of schemas, or one schema", schemas, schemaEntry],

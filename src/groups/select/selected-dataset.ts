@@ -28,9 +28,9 @@ export const selectDataset = async (
   dataset: Dataset,
   { choosing, host: { signal }, strictness, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
-  const selection = await selectGroups(dataset, choosing, signal);
-  const { kept, partial, filteredOut } = selection;
-  const { sources, lineOf } = await composeSources(dataset, selection, signal);
+  const selected = await selectGroups(dataset, choosing, signal);
+  const { kept, partial, filteredOut } = selected;
+  const { sources, lineOf } = await composeSources(dataset, selected, signal);
   const options = { groupBy: undefined, split: dataset.split, splitNeeded: false };
   const read = await readSources(sources, { ...options, strictness, signal, onProgress });
   const { problems } = read;

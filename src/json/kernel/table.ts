@@ -61,7 +61,7 @@ export let tableEnd: usize = 0;
 /** True if there was not enough memory. */
 let isFull: bool = false;
 
-/** True if the content of values of leaf keys is skipped. */
+/** True if each value of a leaf key (`leafUse`) becomes one node, without its content. */
 let skipsLeaves: bool = false;
 
 /** The node of the outermost open value of a leaf key; 0 for none. */

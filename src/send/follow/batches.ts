@@ -79,21 +79,21 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
       const key = Buffer.from(dedupKeys.slice(group, 1)).toString("latin1");
       if (!byKey.has(key)) byKey.set(key, group);
     }
-    const sent = Uint32Array.from(byKey.values());
+    const candidates = Uint32Array.from(byKey.values());
     const limit = delivery.limit();
-    const plan = { envelope: delivery.envelope(), groups: sent, limit: limit.bytes, areFull: true };
+    const plan = { envelope: delivery.envelope(), groups: candidates, limit: limit.bytes, areFull: true };
     const filled = cutRequests(dataset, plan);
     const requests = isAll ? filled : filled.slice(0, -1);
     const jobs = [...delivery.planResends().jobs, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;
     reportOversizedRequests(dataset, { requests, limit });
     await delivery.sendJobs(jobs, isLast);
-    for (const group of sent) {
+    for (const group of candidates) {
       const outcome = outcomes.outcomeOf(group);
       if (outcome === "logged" || outcome === "unknown") priorOutcomes.recordOutcome(numberOf(group), outcome);
     }
-    const isTried = new Set(sent);
-    openGroups = openGroups.filter((group) => !isTried.has(group) || outcomes.outcomeOf(group) === "not_sent");
+    const candidateSet = new Set(candidates);
+    openGroups = openGroups.filter((group) => !candidateSet.has(group) || outcomes.outcomeOf(group) === "not_sent");
   };
 
   return {
