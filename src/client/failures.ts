@@ -175,7 +175,7 @@ export const invalidReply = (
     html: `expected JSON from ${url}, found an HTML page${title}`,
     text: `expected JSON from ${url}, found text${title}`,
     empty: `expected JSON from ${url}, found an empty reply`,
-    json: `unexpected JSON from ${url}${at ? ` at ${at}` : ""}`,
+    json: `unexpected JSON from ${url}${at ? `, in the value of ${at}` : ""}`,
   }[kind];
   const hint = `check ${urlSettings[endpoint.host]}`;
   const details = { hint, isHtmlPage: kind === "html", ...toDetails(request, status, message) };

@@ -35,7 +35,7 @@ export const ledgerDiffers = (
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
-  const decide = "find it with `rollcall ledger status` and decide with `rollcall ledger resolve`";
+  const decide = "find the request with `rollcall ledger status` and resolve it with `rollcall ledger resolve`";
   let hint = `${resolveHint}; otherwise, ${decide}`;
   if (missing > 0) {
     const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
@@ -47,7 +47,7 @@ export const ledgerDiffers = (
 };
 
 export const resolveHint =
-  "if the service echoes Idempotency-Key, run the same `rollcall log` command again within 24 hours";
+  "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours";
 
 export const decideHint = "pass --assume-logged if the service has the groups of the request, or --resend if not";
 

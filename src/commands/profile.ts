@@ -1,8 +1,8 @@
 /** `rollcall profile`: saved settings and credentials with a name. */
 import { command, flag, required, text } from "../cli/index.ts";
 import { toSettingsSources } from "../connect.ts";
-import { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
+import { profileBuiltIn } from "../settings/failures.ts";
 import * as saved from "../settings/index.ts";
 import { requireConfirmation } from "./confirm.ts";
 import { printObjects } from "./lists/object-list.ts";
@@ -49,7 +49,7 @@ const remove = command({
     const { screen } = context;
     if (name === saved.localProfile) {
       const hint = `delete its settings with \`rollcall config unset <setting> --profile ${name}\``;
-      throw new Failure("usage", "profile-built-in", `cannot delete the profile ${name}: it is built in`, { hint });
+      throw profileBuiltIn("delete the profile", hint);
     }
     const sources = toSettingsSources(context);
     const { settings, keys } = saved.findProfile(sources, name);

@@ -38,7 +38,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
-const groupKeyText = "group_id, prompt_id, …, else the prompt, within a step";
+const groupKeyText = "group_id, prompt_id, … or else the prompt, separately for each step";
 
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,

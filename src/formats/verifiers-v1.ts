@@ -14,7 +14,7 @@ export const verifiersV1: Format = {
   keys: {
     group: "group.id, else the task",
     reward: "rewards, each with its weight",
-    sampled: "nodes that have sampled",
+    sampled: "nodes whose sampled is true",
   },
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl(?:\.gz|\.zst)?$/,

@@ -355,7 +355,7 @@ const checkRunLengths = (reader: DataReader, { width, count }: { width: number; 
 /** Returns why a file cannot be read. @throws errors that the file did not cause */
 const toReason = (thrown: unknown): string => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
-  const why = thrown instanceof Error ? ` (${thrown.message})` : "";
+  const why = thrown instanceof Error ? `: ${thrown.message}` : "";
   return `it is cut off, damaged, or uses a Parquet feature that rollcall does not support${why}`;
 };
 

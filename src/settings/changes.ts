@@ -1,7 +1,6 @@
 /** Shows and changes what is saved: settings, and profiles with their credentials. */
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
-import { conflictingOptions } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
@@ -200,7 +199,11 @@ export const findProfile = (sources: ChangeSources, profile: string) => {
   const profiles = listProfiles(sources);
   const found = profiles.find(({ name }) => name === profile);
   if (found === undefined)
-    throw failures.unknownProfile(profile, { known: profiles.map(({ name }) => name), where: {} });
+    throw failures.unknownProfile(profile, {
+      known: profiles.map(({ name }) => name),
+      where: {},
+      hint: "list the profiles with `rollcall profile list`",
+    });
   return { ...found, otherProfiles: profiles.filter(({ name }) => name !== profile) };
 };
 
@@ -244,8 +247,7 @@ export const renameProfile = async (
   const { keys, otherProfiles } = findProfile(sources, from);
   lookup.checkProfileName(to, {});
   if (from === lookup.localProfile || to === lookup.localProfile) {
-    const why = `${lookup.localProfile} belongs to the local service`;
-    throw conflictingOptions({ first: "profile rename", second: lookup.localProfile, why });
+    throw failures.profileBuiltIn(from === lookup.localProfile ? "rename the profile" : "rename a profile to");
   }
   const taken = otherProfiles.find(({ name }) => name === to);
   const isUnused = to === lookup.defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;

@@ -54,15 +54,30 @@ export const profileExists = (profile: string): Failure =>
     hint: `choose another name, or run \`rollcall profile delete ${profile}\` first`,
   });
 
-/** @param where the source of the name. For a saved name, the hint is `default`. @param create how to create it */
-export const unknownProfile = (
-  profile: string,
-  { known, where, create }: { known: readonly string[]; where: FailureLocation; create?: string },
-): Failure => {
+export const profileBuiltIn = (action: string, hint?: string): Failure =>
+  new Failure(
+    "usage",
+    "profile-built-in",
+    `cannot ${action} local: it is built in`,
+    hint === undefined ? {} : { hint },
+  );
+
+interface UnknownProfile {
+  readonly known: readonly string[];
+  /** The source of the name. */
+  readonly where: FailureLocation;
+  /** Default: to create the profile, or for a saved name, to return to the default. */
+  readonly hint?: string;
+  /** How to create the profile. */
+  readonly create?: string;
+}
+
+export const unknownProfile = (profile: string, { known, where, hint: ownHint, create }: UnknownProfile): Failure => {
   const hint =
-    where.file === undefined
+    ownHint ??
+    (where.file === undefined
       ? `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`
-      : "return to the default with `rollcall profile use default`";
+      : "return to the default with `rollcall profile use default`");
   const message = `unknown profile "${profile}" (profiles: ${known.join(", ")})`;
   const details = { ...didYouMean(findNearest(profile, known), hint), subject: profile, where };
   return new Failure("usage", "unknown-profile", message, details);
@@ -119,10 +134,21 @@ interface CredentialTarget {
   profile: string;
 }
 
+const useNames: Readonly<Record<CredentialUse, string>> = {
+  log: "`rollcall log`",
+  inference: "`rollcall models`",
+  calls: "`rollcall call read`",
+};
+
 export const credentialMissing = ({ use, origin, profile }: CredentialTarget): Failure =>
-  new Failure("auth", "credential-missing", `not logged in to ${origin} (profile ${profile}, needed for ${use})`, {
-    hint: `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`,
-  });
+  new Failure(
+    "auth",
+    "credential-missing",
+    `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`,
+    {
+      hint: `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`,
+    },
+  );
 
 export const credentialWrongOrigin = ({ use, origin, profile }: CredentialTarget, boundOrigin: string): Failure => {
   const message = `the saved ${use} key of the profile ${profile} is for ${boundOrigin}; refusing to send it to ${origin}`;

@@ -122,7 +122,7 @@ describe("a successful reply", () => {
   });
 
   it("names the path of a value that has another shape", async () => {
-    expect((await failureAt(json({ data: [{ id: "m" }, 7] }))).message).toMatch(/ at data\.1$/);
+    expect((await failureAt(json({ data: [{ id: "m" }, 7] }))).message).toMatch(/, in the value of data\.1$/);
   });
 
   it.each([

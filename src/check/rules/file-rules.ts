@@ -146,7 +146,7 @@ const nonFiniteRule = (example: string, advice: string, why: string) =>
   error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) =>
-      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) raises an error)`,
+      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) refuses to write it)`,
     why,
     example: trajectory(example),
   });
@@ -216,9 +216,9 @@ export const jsonRules = {
     message: ({ last, isDocument }) => `the ${isDocument ? "document" : last ? "last line" : "line"} is truncated`,
     advice: ({ last, isDocument }) =>
       isDocument
-        ? "wait until the program that writes it ends, or write the document again"
+        ? "wait until no program writes to the file, or write the document again"
         : last
-          ? "wait until the program that writes it ends, or delete the line"
+          ? "wait until no program writes to the file, or delete the line"
           : "write the whole line",
     why: "A program that is still writing, or that was killed, leaves half a line at the end.",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,

@@ -55,7 +55,7 @@ export const inputRules = {
       `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
     advice:
-      "fix or delete that line first, because a line that is fixed after logging makes another group, and both are logged",
+      "fix or delete that line before you log the group: if you fix it later, the group changes and is logged a second time",
     why: "A line whose group is unknown may belong to an adjacent group. If the lines of other groups are not adjacent, it may belong to any group.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
@@ -210,7 +210,7 @@ export const runRules = {
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
-      "list the requests with `rollcall ledger status`; if the service has their groups, run `rollcall ledger resolve <id> --assume-logged`, if not, pass --on-unknown resend",
+      "list the requests with `rollcall ledger status`; if the service has their groups, run `rollcall ledger resolve <id> --assume-logged`, otherwise rerun `rollcall log` with --on-unknown resend",
     why: "The requests have an unknown outcome that nobody has resolved.",
     example: problemExample({ requests: 1, groups: 8 }),
   }),

@@ -21,13 +21,13 @@ export const formatOptions = cli.inGroup("formats", {
   from: cli.text("format of the files: rollcall, inspect, trl, … (default: auto)", "format"),
   "reward-from": cli.text("path of the reward in a record, such as scores.correct.value", "path"),
   "messages-from": cli.text(
-    "path of the messages in a row, such as conversation (they can be JSON in a string)",
+    "path of the list of messages in a record, such as conversation; the list can be JSON in a string",
     "path",
   ),
   rewards: cli.text('rewards of records: lines of {"id", "reward"} with the id of a record', "file"),
   lossy: cli.flag("accept formats that do not store all tokens and turns"),
   histories: cli.flag(
-    "if the conversation was replaced during a rollout (such as by a summary), store the earlier ones in additional_histories",
+    "store conversations that were replaced during a rollout (such as by a summary) in additional_histories",
   ),
 });
 

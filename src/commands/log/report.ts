@@ -20,7 +20,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
     return await printRaw(screen, Buffer.from(documentText(result, coversAll ? undefined : measured, target)));
   const ofInput =
     measured.groups === 1
-      ? "the only valid group of the input, which was not logged"
+      ? `the only valid group of the input, ${groups.unknown > 0 ? "whose outcome is unknown" : "which was not logged"}`
       : `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
   await printFacts(screen, {
     facts: [...resultFacts(result), ...plannedFacts(result, target)],
@@ -163,7 +163,7 @@ export const openReporter =
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
   const [wait, left] = [waitMs, leftMs].map((ms) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000)));
-  return `attempt ${attempt} in ${wait} s, ${left} s of --max-wait left`;
+  return `attempt ${attempt} in ${wait} s, then ${left} s of --max-wait are left`;
 };
 
 export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {
