@@ -211,7 +211,10 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall ledger verify good.jsonl --model m --local --split train",
     helps: [
       [log, "rollcall ledger verify good.jsonl --model m --local --split train"],
-      [`${log} --ledger l.db`, "rollcall ledger verify good.jsonl --model m --local --split train --ledger l.db"],
+      [
+        `${log} --ledger l.db --batch b`,
+        "rollcall ledger verify good.jsonl --model m --local --split train --ledger l.db --batch b",
+      ],
       [
         "rollcall log m rows.jsonl --split train --local --group-by key",
         "rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
