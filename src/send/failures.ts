@@ -125,7 +125,7 @@ interface UnknownFacts extends LogCounts {
 }
 
 const checkServiceHint =
-  "look for these groups in the service; if it has them, run `rollcall ledger resolve <id> --assume-logged` (the id is in `rollcall ledger status`), otherwise pass --on-unknown resend";
+  "look for these groups in the service; if they are there, run `rollcall ledger resolve <id> --assume-logged` with the id of `rollcall ledger status`, otherwise rerun this command with --on-unknown resend";
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
   const { logged, notSent, request, positions, canResolve, unknownFailure, retryFailure } = facts;

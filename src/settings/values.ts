@@ -37,7 +37,7 @@ const sizeUnits = {
 
 const parseSize = (text: string): number | Rejected => {
   const bytes = Math.floor(parseQuantity(text.toLowerCase(), sizeUnits));
-  if (Number.isNaN(bytes)) return reject("a size such as 500KB, 8MiB or plain bytes");
+  if (Number.isNaN(bytes)) return reject("a size such as 500KB, 8MiB or 1000000 (bytes)");
   if (bytes < 1) return reject("a size of at least 1 byte");
   return Number.isSafeInteger(bytes) ? bytes : reject("a size below 8192TiB");
 };

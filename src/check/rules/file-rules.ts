@@ -146,7 +146,7 @@ const nonFiniteRule = (example: string, advice: string, why: string) =>
   error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) =>
-      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) refuses to write it)`,
+      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) raises an error for such a number)`,
     why,
     example: trajectory(example),
   });

@@ -313,7 +313,7 @@ export const signalRules = {
   }),
   "missing-tools": warningOfGroup<{ all: boolean }>({
     message: ({ all }) =>
-      `${all ? "no trajectory has tools" : "the trajectory has no tools"}, but the model calls tools`,
+      `the model calls tools, but ${all ? "no trajectory has" : "the trajectory lacks"} the key tools, which defines them`,
     advice:
       'add the definitions that the model was given: "tools": [{"type": "function", "function": {"name": …, "parameters": …}}]',
     why: "Tools are part of the prompt. Without them a trainer computes the probabilities of another prompt.",

@@ -24,11 +24,9 @@ export const formatOptions = cli.inGroup("formats", {
     "path of the list of messages in a record, such as conversation; the list can be JSON in a string",
     "path",
   ),
-  rewards: cli.text('rewards of records: lines of {"id", "reward"} with the id of a record', "file"),
+  rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
   lossy: cli.flag("accept formats that do not store all tokens and turns"),
-  histories: cli.flag(
-    "store conversations that were replaced during a rollout (such as by a summary) in additional_histories",
-  ),
+  histories: cli.flag("store in additional_histories the conversations that a rollout replaced, such as by a summary"),
 });
 
 export const strictnessOptions = cli.inGroup("checks", {

@@ -80,7 +80,7 @@ const options = {
       every: cli.text(`send complete groups at least this often (default: ${followDefaults.every})`, "duration"),
       "group-size": cli.count("number of trajectories in a complete group", { most: 1_000_000 }),
       "group-idle": cli.text(
-        `complete a group after this long without new trajectories (default: ${followDefaults.groupIdle})`,
+        `treat a group as complete after this long without new trajectories (default: ${followDefaults.groupIdle})`,
         "duration",
       ),
     }),
