@@ -29,9 +29,12 @@ export const runCommandLine = async (
     const parsed = await cli.parseArgv(program, argv);
     screen = openScreen({ host, options: cli.fallbackScreenOptions(parsed), argv });
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
-      screen = openScreen({ host, options: cli.toScreenOptions(globals, parsed), argv });
-      if (screen.fields !== undefined && screen.isForProgram)
-        (await import("./commands/schema/outputs.ts")).checkFields(parsed.command.words, screen.fields);
+      const options = cli.toScreenOptions(globals, parsed);
+      const { words, changes = false } = parsed.command;
+      const areFieldsChecked = changes && /^jsonl?$/.test(options.format ?? "");
+      if (areFieldsChecked && options.fields !== undefined)
+        (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
+      screen = openScreen({ host, options: { ...options, areFieldsChecked }, argv });
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });

@@ -15,6 +15,8 @@ export interface Command {
   readonly examples: readonly string[];
   readonly verbs: readonly Command[];
   readonly group?: string;
+  /** True if the command changes something and prints one document, so `--fields` is checked before it runs. */
+  readonly changes?: boolean;
   readonly hidden?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
@@ -25,7 +27,7 @@ export interface Program {
 }
 
 interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above extends Kinds>
-  extends Pick<Command, "words" | "about" | "summary" | "group" | "hidden"> {
+  extends Pick<Command, "words" | "about" | "summary" | "group" | "changes" | "hidden"> {
   readonly args?: Args;
   readonly options?: Options;
   readonly above?: Above;

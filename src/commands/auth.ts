@@ -16,6 +16,7 @@ const exampleOption = `--base-url ${exampleUrl}`;
 
 const login = command({
   words: "auth login",
+  changes: true,
   about: "save a key in the profile, and the URLs, project and providers given as options",
   options: {
     for: useOption("save the key for one use"),
@@ -119,6 +120,7 @@ export const testCredential = async (
 
 const logOut = command({
   words: "auth logout",
+  changes: true,
   about: "delete the saved keys of the profile",
   options: { for: useOption("only the key for one use") },
   examples: ["rollcall auth logout", "rollcall auth logout --for log --profile work"],

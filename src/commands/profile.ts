@@ -26,6 +26,7 @@ const list = command({
 
 const use = command({
   words: "profile use",
+  changes: true,
   about: "make a profile the default",
   args: { name: required(text("profile; profile list shows all")) },
   examples: ["rollcall profile use work", "rollcall profile use default"],
@@ -41,6 +42,7 @@ const use = command({
 
 const remove = command({
   words: "profile delete",
+  changes: true,
   about: "delete the settings and the keys of a profile",
   args: { name: required(text("a profile")) },
   options: { yes: flag("do not ask for confirmation") },
@@ -67,6 +69,7 @@ const remove = command({
 
 const rename = command({
   words: "profile rename",
+  changes: true,
   about: "rename a profile; a rerun still skips its logged groups",
   args: { from: required(text("a profile")), to: required(text("new name")) },
   examples: ["rollcall profile rename work staging"],

@@ -110,6 +110,7 @@ const toIsoTime = (ms: number | undefined): string | null => (ms === undefined ?
 
 const addKey = cli.command({
   words: "serve keys add",
+  changes: true,
   about: "create a key for all or some projects and uses, and print it once",
   args: { name: cli.required(cli.text("owner of the key")) },
   options: {
@@ -155,6 +156,7 @@ const listKeys = cli.command({
 
 const revokeKey = cli.command({
   words: "serve keys revoke",
+  changes: true,
   about: "revoke a key for every service that shares the store",
   args: { name: cli.required(cli.text("owner of the key")) },
   above: locationOptions,

@@ -118,14 +118,14 @@ export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: strin
   await screen.print(jsonPieces(screen, { bytes, member }, []), { kind: "json" });
 
 function* jsonPieces(
-  { format, fields, host }: Screen,
+  { format, fields, host, options }: Screen,
   document: JsonDocument,
   columns: readonly NamedColumn[],
 ): Generator<string, void> {
   const wire = openWire(document);
-  // The fields of a single document are checked before its command runs.
-  const isSingle = document.member === undefined;
-  const picked = isSingle ? fields : fields?.map((name) => resolveField(name, columns, wire.all.values()));
+  const picked = options.areFieldsChecked
+    ? fields
+    : fields?.map((name) => resolveField(name, columns, wire.all.values()));
   const formatObject = (object: RawJson): string =>
     picked === undefined ? compactJson(object.json) : (pickFields(object, picked) ?? "{}");
   if (format === "jsonl") {

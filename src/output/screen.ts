@@ -35,6 +35,8 @@ export interface ScreenOptions {
   readonly pager: boolean;
   /** True if each message on standard error is a line of JSON: `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
+  /** True if the document can have all `fields`, even if it lacks some in this run. */
+  readonly areFieldsChecked?: boolean;
 }
 
 export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => {

@@ -185,6 +185,7 @@ describe("--fields in JSON", () => {
 
   it("accepts any name if neither a column nor an object has names", async () => {
     const none = Buffer.from('{"data":[]}');
+    await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
     const host = testHost();
     await printRaw(openScreen({ host, options: parseScreenOptions({ json: true, fields: "anything" }) }), none, "data");
     expect(host.printed()).toBe('{"data":[]}\n');

@@ -116,7 +116,7 @@ export const fileRules = {
   "decompressed-too-large": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the file decompresses to more than ${limit} bytes`,
     advice: "if you trust the file, decompress it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
-    why: "A small archive can fill the disk, so rollcall stops at `max_unpacked_size`, or at 1,000 times the file's size if that is less.",
+    why: "A small archive can fill the disk, so rollcall stops at `max_unpacked_size`, or at 1,000 times the file's size (at least 64 MiB) if that is less.",
     example: problemExample({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
   "gzip-corrupt": corruptFile("gzip", "step.jsonl"),

@@ -113,6 +113,7 @@ export const catalog = cli.command({
     }),
     cli.command({
       words: "catalog lock",
+      changes: true,
       about: "write the facts of models to a lock file for catalog verify",
       args: models("ids or globs (default: the models of the lock file, or all models)"),
       options: lockOptions,

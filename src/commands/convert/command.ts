@@ -23,6 +23,7 @@ export type ConvertOptions = Values<typeof args & typeof options>;
 
 export const convert = command({
   words: "convert",
+  changes: true,
   about: "convert rollouts of other tools to trajectories, offline",
   args,
   options,

@@ -71,6 +71,7 @@ export const ledger = command({
     }),
     command({
       words: "ledger resolve",
+      changes: true,
       about: "resolve requests with an unknown outcome",
       args: { id: required(repeated("request ids from ledger status")) },
       options: resolveOptions,
@@ -87,6 +88,7 @@ export const ledger = command({
     }),
     command({
       words: "ledger forget",
+      changes: true,
       about: "delete resolved requests from the ledger; a rerun logs their groups again",
       options: forgetOptions,
       examples: ["rollcall ledger forget --before 90d", "rollcall ledger forget --model my-model --batch step-17"],

@@ -350,11 +350,9 @@ export type Output = (typeof outputs)[number];
  * @throws Failure `invalid-option-value`
  */
 export const checkFields = (command: string, fields: readonly string[]): void => {
-  // The fields of a list are the keys of its rows, which the service can extend.
-  const output = outputs.find(({ name, line }) => name === command && line === undefined);
-  const { properties, additionalProperties } = output === undefined ? {} : s.toJsonSchema(output.schema);
-  if (!isObject(properties) || additionalProperties !== false) return;
-  const known = Object.keys(properties);
+  const output = outputs.find(({ name }) => name === command);
+  const { properties } = output === undefined ? {} : s.toJsonSchema(output.schema);
+  const known = isObject(properties) ? Object.keys(properties) : [];
   const unknown = fields.find((field) => !known.some((name) => field === name || field.startsWith(`${name}.`)));
   if (unknown === undefined) return;
   throw wrongValue("--fields", unknown, `names such as ${known.slice(0, 5).join(", ")}`, findNearest(unknown, known));
