@@ -55,9 +55,13 @@ export const serving = async (
 
 /** Waits for the address of a run that serves a page. */
 export const servedBy = async (child: Running): Promise<Viewing> => {
-  onTestFinished(() => void child.kill("SIGKILL"));
   const ended = new Promise<number | string | null>((resolve) => {
     child.on("close", (code, signal) => resolve(code ?? signal));
+  });
+  // A process that runs share stays for the next run.
+  onTestFinished(async () => {
+    child.kill();
+    await ended;
   });
   const [out, err]: [Buffer[], Buffer[]] = [[], []];
   const printed = () => Buffer.concat(out).toString();
