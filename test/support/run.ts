@@ -5,6 +5,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
+import { onTestFinished } from "vitest";
 import { outputFaults } from "./outputs.ts";
 
 /** How a run ended, and what it printed. */
@@ -192,6 +193,15 @@ export const startInTurn = (
     },
     on: (event, listener) => events.on(event, listener),
   };
+};
+
+/** Ends a run after its test with SIGTERM, so that its process stays for the next run. */
+export const endAfterTest = (child: Running): void => {
+  const closed = new Promise((settle) => void child.on("close", settle));
+  onTestFinished(async () => {
+    child.kill();
+    await closed;
+  });
 };
 
 /** Starts `rollcall` and leaves it running: for `serve`, and for what is interrupted. */

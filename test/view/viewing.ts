@@ -3,9 +3,8 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import type { PageState } from "../../src/view/index.ts";
-import { type Running, type RunOptions, startInTurn } from "../support/run.ts";
+import { endAfterTest, type Running, type RunOptions, startInTurn } from "../support/run.ts";
 
 export interface Viewing {
   readonly child: Running;
@@ -55,13 +54,9 @@ export const serving = async (
 
 /** Waits for the address of a run that serves a page. */
 export const servedBy = async (child: Running): Promise<Viewing> => {
+  endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
     child.on("close", (code, signal) => resolve(code ?? signal));
-  });
-  // A process that runs share stays for the next run.
-  onTestFinished(async () => {
-    child.kill();
-    await ended;
   });
   const [out, err]: [Buffer[], Buffer[]] = [[], []];
   const printed = () => Buffer.concat(out).toString();

@@ -2,9 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import { newFolder } from "../../support/inputs.ts";
-import { newHome, startInTurn } from "../../support/run.ts";
+import { endAfterTest, newHome, startInTurn } from "../../support/run.ts";
 import { listening } from "../../support/server.ts";
 
 export const line = (reward: number, id?: string) =>
@@ -73,7 +72,7 @@ export const words = (file: string, ...args: readonly string[]) => [
 /** Follows a file; what is printed so far can be looked at while it runs. */
 export const follow = (sink: Sink, file: string, ...args: readonly string[]) => {
   const child = startInTurn(words(file, ...args), { env: sink.env });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  endAfterTest(child);
   const said = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk.toString()));

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { newHome, type Running, runRollcall, startInTurn } from "../../support/run.ts";
+import { describe, expect, it } from "vitest";
+import { endAfterTest, newHome, type Running, runRollcall, startInTurn } from "../../support/run.ts";
 import { seeLine } from "../../support/terminal.ts";
 
 const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
@@ -27,7 +27,7 @@ const serving = async (
   { dataDir = newDataDir(), env = {} }: { readonly dataDir?: string; readonly env?: Record<string, string> } = {},
 ): Promise<Serving> => {
   const child = startInTurn(["serve", "--port", "0", "--data-dir", dataDir, ...args], { env });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
     child.on("close", (code, signal) => resolve(code ?? signal));
   });
