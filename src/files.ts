@@ -206,8 +206,10 @@ export const removeDrafts = (path: string, before: number): void => {
 export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
 
 /** Returns a warning if other users can access a database file. An empty file is fine: opening it sets mode 0600. */
-export const checkDatabaseMode = (location: string): Problem | undefined =>
-  isDatabaseUrl(location) || !tryStat(location)?.size ? undefined : checkFileMode(location, "600");
+export const checkDatabaseMode = (location: string): Problem | undefined => {
+  const found = isDatabaseUrl(location) ? undefined : tryStat(location);
+  return found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
+};
 
 /**
  * Reads a whole stream, or the file, pipe or device at a path; undefined for more than `maxBytes`.

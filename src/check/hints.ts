@@ -171,5 +171,6 @@ export const hintForMissingRole = (message: unknown): string | undefined => {
   const sender = isFrom ? from : type;
   const role = suggestRole(sender);
   if (role === undefined) return undefined;
-  return `rename ${isFrom ? "from to role and value to content" : "type to role"}, and ${sender} to ${role}`;
+  const keys = isFrom ? 'the key "from" to "role" and "value" to "content"' : 'the key "type" to "role"';
+  return `rename ${keys}${sender === role ? "" : `, and write "${role}" instead of "${shortName(String(sender))}"`}`;
 };

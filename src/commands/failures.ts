@@ -30,8 +30,8 @@ export const ledgerDiffers = (
   facts: Verification["counts"] & Pick<Verification, "isInvalid">,
   details: FailureDetails,
 ): Failure => {
-  const { read, logged, repeated, unknown, isInvalid } = facts;
-  const missing = facts.not_sent + facts.refused;
+  const { read, logged, repeated, unknown, refused, isInvalid } = facts;
+  const missing = facts.not_sent + refused;
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
@@ -39,7 +39,10 @@ export const ledgerDiffers = (
   let hint = `${resolveHint}; otherwise, ${decide}`;
   if (missing > 0) {
     const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
-    hint = `${fix}pass the --group-by, --ledger, --model, --split and --batch of the earlier run; if groups are still missing, log them with the same options`;
+    hint =
+      facts.not_sent === 0
+        ? "run the same `rollcall log` command again to see why the service refused a group, and fix that group"
+        : `${fix}verify with the options of \`rollcall log\` (such as --local, --profile, --base-url, --ledger, --group-by, --from or --where) or with --all-destinations; if groups are still missing, log them with the same options`;
   } else if (repeated > 0) {
     hint = "list the requests with `rollcall ledger status <file>`, or verify some with --model, --split and --batch";
   }
@@ -57,7 +60,7 @@ export const noSuchRequest = (ids: readonly string[]): Failure => {
 };
 
 export const ledgerFilterMissing = (): Failure =>
-  new Failure("usage", "ledger-filter-missing", "no filter given, so there is nothing to forget", {
+  new Failure("usage", "ledger-filter-missing", "no --model, --batch or --before given, so no request was deleted", {
     hint: "pass --model <id>, --batch <name> or --before 30d",
   });
 

@@ -1,4 +1,5 @@
 /** Failures of rollcall's own files and databases. */
+import { join } from "node:path";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isDatabaseUrl } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
@@ -36,8 +37,12 @@ export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown): Fa
   return storageFailure("database-locked", path, message, { hint, retryable: true, cause });
 };
 
+/** Returns the hint to start a new file. A rerun without the records of the ledger logs all groups again. */
+const startNewHint = ({ path, title }: TitledFile, suffix: string): string =>
+  `move it away (mv ${path} ${path}.${suffix}) to start a new one${title === "the ledger" ? ", but a rerun then logs all groups again" : ""}`;
+
 export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown): Failure => {
-  const hint = `move it away (mv ${path} ${path}.damaged) to start a new one, or restore a copy`;
+  const hint = `restore a copy, or ${startNewHint({ path, title }, "damaged")}`;
   return storageFailure("database-corrupt", path, `${title} ${path} is damaged`, { hint, cause });
 };
 
@@ -50,11 +55,8 @@ export const databaseForeign = ({ path, title }: TitledFile, cause?: unknown): F
 };
 
 export const databaseVersion = ({ path, title }: TitledFile, version: number, expected: number): Failure => {
-  const start = isDatabaseUrl(path)
-    ? "choose another database"
-    : `move it away (mv ${path} ${path}.old) to start a new one`;
-  const newerHint = "update rollcall, or use the version of rollcall that wrote it";
-  const hint = version > expected ? newerHint : `${start}, because older versions are not migrated`;
+  const start = isDatabaseUrl(path) ? "choose another database" : startNewHint({ path, title }, "old");
+  const hint = `${version > expected ? "update rollcall" : start}, or use the version of rollcall that wrote it`;
   const message = `${title} ${path} has version ${version}, but this rollcall expects version ${expected}`;
   return storageFailure("database-version", path, message, { hint });
 };
@@ -78,16 +80,20 @@ export const databaseMissing = ({ path, title }: TitledFile): Failure =>
 export const databaseRefused = ({ path, title, code }: FileError): Failure => {
   const refused = code === "42501" ? "the user cannot create or write the tables of" : "authentication failed for";
   const variables = `${urlVariable(title)}, PGPASSWORD, ~/.pgpass or credential_command`;
-  const hint = `check the password in ${variables}, and the user's rights to create and write the schema \`rollcall\``;
+  const hint =
+    code === "42501"
+      ? "give the user the right to create and write the schema `rollcall`"
+      : `check the password in ${variables}`;
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
+type InvalidUrl = { path: string | undefined; title: string; wanted: string; fault?: string };
+
 /** @param wanted the valid form of the URL @param path undefined if any part of the URL may be a password */
-export const invalidDatabaseUrl = (wrong: { path: string | undefined; title: string; wanted: string }): Failure => {
-  const { path, title, wanted } = wrong;
+export const invalidDatabaseUrl = ({ path, title, fault = `invalid URL of ${title}`, wanted }: InvalidUrl): Failure => {
   const passwords = `PGPASSWORD, ~/.pgpass or ${urlVariable(title)} (there, write / in the password as %2F)`;
   const hint = `use ${wanted}, and set passwords only in ${passwords}`;
-  const message = `invalid URL of ${title}${path === undefined ? "" : `: ${path}`}`;
+  const message = `${fault}${path === undefined ? "" : `: ${path}`}`;
   return new Failure("usage", "invalid-database-url", message, { hint });
 };
 
@@ -108,7 +114,9 @@ const serverHint = (code: string): string => {
 };
 
 export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown): Failure => {
-  const hint = `make the folder writable, or ${elsewhereHint(title)}`;
+  const file = join(path, title === storeTitle ? "store.db" : "ledger.db");
+  const fix = code === "EISDIR" ? `name a file, such as ${file}` : "make the folder writable";
+  const hint = `${/^(?:not-a-file|ENOTDIR|EEXIST)$/.test(code) ? "" : `${fix}, or `}${elsewhereHint(title)}`;
   const message = `cannot store ${title} at ${path}: ${describeSystemCode(code)}`;
   return storageFailure("folder-unusable", path, message, { hint, cause });
 };

@@ -1,7 +1,8 @@
 /** Rows of chat messages: OpenAI's, TRL's and ShareGPT's, and decoded rows of OpenRLHF, verl, SkyRL and NeMo RL. */
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
-import type { Path } from "../check/rules/positions.ts";
+import { type Path, shortName } from "../check/rules/positions.ts";
+import { formatList } from "../sentences.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import {
   choice,
@@ -110,10 +111,13 @@ export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value): Value => {
     const value = row.get(...path);
-    if (value === undefined) throw new ConversionError(`${name} is missing`, row);
     const messages = unwrapJson(value);
-    if (!messages.isList) throw new ConversionError(`${name} is not a list`, value);
-    return messages;
+    if (messages?.isList === true) return messages;
+    const lists = row.members().flatMap(([key, member]) => (unwrapJson(member).isList ? shortName(key) : []));
+    const isDefault = name === "messages";
+    const found = `--messages-from finds no list at ${name} (lists: ${formatList(lists, 4) || "none"})`;
+    const fault = value === undefined ? "is missing" : "is not a list";
+    throw new ConversionError(isDefault ? `${name} ${fault}` : found, value ?? row);
   };
   return chatRows({
     name: "openai-chat",

@@ -34,6 +34,8 @@ interface BrokenRecord {
   readonly location: ProblemLocation;
   /** The keys of the record; undefined if it is not JSON. */
   readonly keys?: readonly string[] | undefined;
+  /** True if the user named the format, and the record does not look like it. */
+  readonly isGiven?: boolean;
 }
 
 /**
@@ -57,13 +59,13 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const breakGroup = (
     { group: key, part }: Rollout,
     at: RolloutPosition,
-    { wrong, location, keys }: BrokenRecord,
+    { wrong, location, keys, isGiven }: BrokenRecord,
   ): void => {
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
     const group = lines.addBroken(groupKey, at, part?.span);
     if (key === undefined) ungrouped.set(group, keys);
     const readAt = `${name}:${group.position + 1}`;
-    problems.report("record-invalid", { format: format.name, wrong }, () => ({ ...location, readAt }));
+    problems.report("record-invalid", { format: format.name, wrong, isGiven }, () => ({ ...location, readAt }));
   };
 
   /** Breaks the groups of a record that is not JSON, as far as the record is readable. */
@@ -93,14 +95,16 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       breakUnreadable(raw, at);
       return;
     }
-    const rollouts = convertRecord(converter, toSourceRecord(value, raw, at));
+    const record = toSourceRecord(value, raw, at);
+    const rollouts = convertRecord(converter, record);
     if (rollouts === undefined) return;
     const keys = value.isText ? undefined : value.members().map(([key]) => key);
+    const isGiven = run.options.from !== "auto" && !format.recognizes(record);
     for (const [position, rollout] of rollouts.entries()) {
       const { error, exception } = rollout;
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
       if (error === undefined) lines.add(rollout, value, { ...at, position });
-      else breakGroup(rollout, at, { wrong: error.message, location: locateInRecord(raw, error.value), keys });
+      else breakGroup(rollout, at, { wrong: error.message, location: locateInRecord(raw, error.value), keys, isGiven });
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
     if (isConverted && knownKeys.length === 0) knownKeys = keys ?? [];

@@ -11,8 +11,6 @@ import { openReceipt, type Receipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
 
 export interface ConversionOptions extends FormatOptions {
-  /** The name of a format; `auto` recognizes the files. */
-  readonly from: string;
   readonly hasReceipt: boolean;
 }
 

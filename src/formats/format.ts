@@ -5,6 +5,8 @@ import type { OutputJson } from "./output-json.ts";
 import type { ConversionError, Value } from "./value.ts";
 
 export interface FormatOptions {
+  /** The name of a format; `auto` recognizes the files. */
+  readonly from: string;
   /** Path of the reward in a record. Default: that of the format. */
   readonly rewardFrom?: Path | undefined;
   /** Path of the messages in a row of chat messages. Default: `messages`. */

@@ -47,7 +47,7 @@ export const ownFormat: Format = {
  */
 export const recognizeInputs = async (
   { sources, folders, problems, maxUnpackedBytes }: ConvertibleInputs,
-  { from, messagesFrom, allowsLossy }: FormatOptions & { readonly from: string },
+  { from, messagesFrom, allowsLossy }: FormatOptions,
 ): Promise<{ readonly byFormat: Map<Format, Source[]>; readonly others: readonly string[] }> => {
   const given = from === ownFormat.name ? ownFormat : await loadFormat(from, messagesFrom);
   const inputs: RecognizedInput[] = [];

@@ -92,7 +92,8 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
     const usedName = names.find((name) => rewards.has(name));
     const json = usedName === undefined ? undefined : rewards.get(usedName);
     if (usedName === undefined || json === undefined) {
-      throw new ConversionError(`--rewards has no reward for ${names.join(" or ") || "this rollout"}`, record);
+      const noId = "the record has no id for --rewards (add an id to the record)";
+      throw new ConversionError(names.length > 0 ? `--rewards has no reward for ${names.join(" or ")}` : noId, record);
     }
     run.usedRewards.add(usedName);
     return { reward: rawLiteral(json, []), identity: `reward ${json}` };
@@ -109,10 +110,12 @@ export const toReward = (run: FormatRun, value: Value): OutputJson | undefined =
   return literal(value.isTrue ? 1 : 0, value);
 };
 
+const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
 /** Returns the number in a string, which columns of tables often contain; undefined for other values. */
 const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
-  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined;
+  if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards in strings to numbers");
   return rawLiteral(text, [value]);
 };
@@ -127,7 +130,8 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
   if (value.isList)
     throw new ConversionError(`${key} is a list, which requires \`completions\` and \`rewards\``, value);
   const found = value.isText ? "a string, not a number" : "not a number";
-  throw new ConversionError(`${key} is ${found}${/\d/.test(value.text ?? "") ? " (remove the quotes)" : ""}`, value);
+  const fix = numberPattern.test(value.text ?? "") ? ` (pass --reward-from ${key}, which converts it)` : "";
+  throw new ConversionError(`${key} is ${found}${fix}`, value);
 };
 
 export const missingReward = (record: Value, path = "<path>"): ConversionError =>

@@ -48,15 +48,20 @@ const skipHint = (valid: ValidGroups = 0): string | undefined => {
   return valid === 0 ? undefined : `pass --on-invalid skip to send ${groups} and write the others to the rejects file`;
 };
 
-const slowHint = "use an expression without regular expressions and nested all(), exists(), map() or filter()";
-const missingKeyHint = "test first that the key exists: --where 'has(metrics.score) && metrics.score > 1'";
+/** Hints for faults of evaluation. */
+const faultHints: readonly (readonly [fault: RegExp, hint: string])[] = [
+  [/takes longer/, "use an expression without regular expressions and nested all(), exists(), map() or filter()"],
+  [/out of bounds/, "test the length first: --where 'size(messages) > 5 && messages[5].role == \"tool\"'"],
+  [/^No such key/, "test first that the key exists: --where 'has(metrics.score) && metrics.score > 1'"],
+  [/^no such overload/, "compare values of one type: --where 'double(metadata.score) > 1.0'"],
+];
 
 /** @param position of the trajectory that cannot be evaluated; undefined if the expression cannot be parsed */
 export const invalidFilter = (
   text: string,
   fault: string,
   position: string | undefined,
-  hint = fault.includes("takes longer") ? slowHint : missingKeyHint,
+  hint = faultHints.find(([pattern]) => pattern.test(fault))?.[1],
 ): Failure =>
   position === undefined
     ? new Failure("usage", "invalid-filter", `cannot parse --where "${text}": ${fault}`, {

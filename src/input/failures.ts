@@ -2,6 +2,7 @@
 import { createProblem, type Problems } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
+import { describeSystemCode } from "../sentences.ts";
 
 /** An input that cannot be used. */
 export class UnusableInput<Name extends RuleName = RuleName> extends Error {
@@ -38,13 +39,12 @@ export const inputMissing = (): Failure =>
 export const duplicateStdin = (): Failure =>
   new Failure("usage", "duplicate-stdin", "- is given twice, but stdin can be read only once", { hint: "name - once" });
 
-export const inputChanged = (file: string): Failure =>
-  new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, {
-    hint: "rerun the command when no program writes to the file any more",
-    subject: file,
-    retryable: true,
-    problems: [createProblem("input-changed", undefined, { file })],
-  });
+export const inputChanged = (file: string, isFollowed = false): Failure => {
+  const problem = createProblem("input-changed", { isFollowed }, { file });
+  const hint = `${problem.advice}, then rerun the command`;
+  const details = { hint, subject: file, retryable: true, problems: [problem] };
+  return new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, details);
+};
 
 /** The failure for an input that was opened and cannot be read. */
 export const inputUnreadable = (file: string, code: string, details: FailureDetails): Failure =>
@@ -56,8 +56,8 @@ export const inputUnreadable = (file: string, code: string, details: FailureDeta
 
 /** The failure to store standard input, or decompressed or downloaded data, in a folder. */
 export const spoolFailed = (folder: string, code: string, details: FailureDetails = {}): Failure =>
-  new Failure("storage", "spool-failed", `cannot write temporary data to ${folder} (${code})`, {
-    hint: "set TMPDIR to a folder with more space, or read an uncompressed local file in rollcall's format",
+  new Failure("storage", "spool-failed", `cannot write temporary data to ${folder}: ${describeSystemCode(code)}`, {
+    hint: `set TMPDIR to a folder ${/^E(?:NOSPC|DQUOT|FBIG)$/.test(code) ? "with more space" : "that you can write to"}, or read an uncompressed local file in rollcall's format`,
     ...details,
   });
 

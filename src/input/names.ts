@@ -7,7 +7,7 @@ import { getErrorCode } from "../files.ts";
 interface Folder {
   /** Sorted, including those of subfolders. */
   readonly files: readonly string[];
-  /** Folders and links that cannot be read, with the error code or the reason. */
+  /** Folders and links that cannot be read, with the error code. */
   readonly unreadable: readonly { readonly file: string; readonly code: string }[];
 }
 
@@ -44,7 +44,7 @@ export const listFolder = (name: string): Folder | undefined => {
   for (const link of links.sort()) {
     if (tryStat(link)?.isFile() !== true || known.has(fileIdentity(link))) continue;
     if (!realpathSync(link).startsWith(join(realpathSync(name), sep))) {
-      unreadable.push({ file: link, code: "a link to a file outside the folder" });
+      unreadable.push({ file: link, code: "outside-folder" });
       continue;
     }
     known.add(fileIdentity(link));

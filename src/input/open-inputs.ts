@@ -166,7 +166,7 @@ const webPage: RuleData<"not-json"> = {
 
 const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {
   const sniffed = sniff(head, name);
-  if (head.length === 0) throw new UnusableInput("input-empty", undefined);
+  if (head.length === 0) throw new UnusableInput("input-empty", { size: 0 });
   if (sniffed === undefined || (takesContainers && findContainer(head) !== undefined)) return;
   const isPage = sniffed.rule === "not-json" && sniffed.data.kind === markup && isRemote(name);
   throw isPage ? new UnusableInput("not-json", webPage) : sniffed;

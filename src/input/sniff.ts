@@ -54,7 +54,8 @@ const findKind = (head: Uint8Array): FileKind | undefined => {
 /** Returns the container that begins with these bytes; undefined for any other file. */
 export const findContainer = (head: Uint8Array): Container | undefined => findKind(head)?.container;
 
-const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { encoding });
+/** Returns the name of a file that needs no quotes in a shell; undefined for another name, and for stdin. */
+const plainName = (name: string): string | undefined => (/^[\w./][\w./-]*$/.test(name) ? name : undefined);
 
 const notJson = (kind: string, instead = convertAdvice): SniffResult =>
   new UnusableInput("not-json", { kind, instead });
@@ -62,16 +63,17 @@ const notJson = (kind: string, instead = convertAdvice): SniffResult =>
 /** Returns the reason why a file is not JSON. @param name the file in the advice */
 export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   const [a, b, c, d] = head;
-  if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32 (big-endian)");
-  if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32 (little-endian)" : "UTF-16 (little-endian)");
-  if (a === 0xfe && b === 0xff) return utf16("UTF-16 (big-endian)");
+  const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { encoding, name: plainName(name) });
+  if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32BE");
+  if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
+  if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
   const fileKind = findKind(head);
   if (fileKind !== undefined) return notJson(fileKind.kind, fileKind.instead);
   if (head.length === sniffedBytes && head.every((byte) => byte === 0))
     return notJson("a file that begins with only NUL bytes", "write the file again");
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
-  if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16 (little-endian)");
-  if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16 (big-endian)");
+  if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
+  if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   const text = Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart();
   const kind = textKind(text);
   return kind === undefined ? undefined : notJson(kind, kind === csv ? csvAdvice(text, name) : undefined);
@@ -85,15 +87,16 @@ const csv = "CSV";
 /** Returns the advice for CSV, whose values are strings. Only `--reward-from` accepts a string as the reward. */
 const csvAdvice = (text: string, name: string): string => {
   const [header = ""] = text.split("\n");
-  const columnOf = (names: RegExp): string => names.exec(header)?.[0] ?? "<column>";
+  const columnOf = (names: RegExp, placeholder: string): string => names.exec(header)?.[0] ?? placeholder;
   const messages = /\b(?:messages|prompt)\b/.test(header)
     ? ""
-    : ` --messages-from ${columnOf(/\b(?:conversations?|chat|dialog(?:ue)?|turns)\b/i)}`;
-  const reward = columnOf(/\b(?:reward|score|rating)\b/i);
-  const file = /^[\w./-]+$/.test(name) ? name : "rows.csv";
+    : ` --messages-from ${columnOf(/\b(?:conversations?|chat|dialog(?:ue)?|turns)\b/i, "MESSAGES_COLUMN")}`;
+  const reward = columnOf(/\b(?:reward|score|rating)\b/i, "REWARD_COLUMN");
   const script =
     "import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in csv.DictReader(sys.stdin)]";
-  return `convert it to lines: python3 -c "${script}" < ${file} | rollcall convert${messages} --reward-from ${reward}`;
+  const options = `${messages} --reward-from ${reward} --out groups.jsonl`;
+  const columns = options.includes("_COLUMN") ? " with the names of its columns" : "";
+  return `convert it${columns}: python3 -c "${script}" < ${plainName(name) ?? "rows.csv"} | rollcall convert${options}`;
 };
 
 export const markup = "XML or HTML";

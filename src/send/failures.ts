@@ -105,16 +105,15 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
 
 export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDetails): Failure => {
   const groups = sentences.pluralize(unknown, "group");
-  const message = `${sentences.pluralize(logged, "group")} logged, but the outcome of ${groups} of earlier runs is unknown`;
-  return new Failure("unknown_outcome", "log-unresolved", message, {
-    ...details,
-    hint: checkServiceHint,
-  });
+  const message = `the outcome of ${groups} of earlier runs is unknown; ${sentences.pluralize(logged, "group")} logged`;
+  return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint: toCheckServiceHint() });
 };
 
 interface UnknownFacts extends LogCounts {
   /** The number of the request in the run, from 1; 0 if unknown. */
   readonly request: number;
+  /** The id of the request in the ledger. */
+  readonly id: string | undefined;
   readonly positions: string;
   /** True if groups of earlier requests are unknown too. */
   readonly areMoreUnknown: boolean;
@@ -124,8 +123,12 @@ interface UnknownFacts extends LogCounts {
   readonly retryFailure?: Error | undefined;
 }
 
-const checkServiceHint =
-  "look for these groups in the service; if they are there, run `rollcall ledger resolve <id> --assume-logged` with the id of `rollcall ledger status`, otherwise rerun this command with --on-unknown resend";
+/** @param id the request, if it is the only one */
+const toCheckServiceHint = (id?: string): string => {
+  const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged\``;
+  const source = id === undefined ? " with the id that `rollcall ledger status` shows" : "";
+  return `look for these groups in the service; if it has them, run ${resolve}${source}, otherwise rerun this command with --on-unknown resend and all files of the request`;
+};
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {
   const { logged, notSent, request, positions, canResolve, unknownFailure, retryFailure } = facts;
@@ -142,7 +145,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const hint = canResolve
     ? `rerun the same command within 24 hours to resolve it${andRest}, because the service honors Idempotency-Key`
     : facts.ledger
-      ? `${checkServiceHint}${orRest}`
+      ? `${toCheckServiceHint(facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
       : "check the service before you send these groups again, because it may have them";
   const message = `${subject}${reasons}; groups: ${logged} logged, ${notSent} not sent`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });
@@ -150,7 +153,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
 
 const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetails): string | undefined => {
   if (kindsWithHintFirst.has(stop.kind)) return stop.details.hint;
-  if (stop.kind === "input-changed") return "wait until no program writes to the file";
+  if (stop.kind === "input-changed") return stop.details.problems?.[0]?.advice;
   if (stop.kind === "invalid-input") {
     const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? fixNamedHint;
     return combineHints(fix, stop.details.validGroups);

@@ -136,7 +136,8 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
       const wanted = lacksUser
         ? "a URL with a user: postgres://user@host/database"
         : "a path, or postgres://user@host/database without parameters except sslmode";
-      throw invalidDatabaseUrl({ path: scheme === undefined ? undefined : `${scheme}//…`, title, wanted });
+      const fault = lacksUser ? { fault: `the URL of ${title} has no user` } : {};
+      throw invalidDatabaseUrl({ path: scheme === undefined ? undefined : `${scheme}//…`, title, ...fault, wanted });
     }
     const path = parsed.url.href;
     // A typed URL has no password, but the same URL in the environment may have one.
@@ -144,7 +145,8 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
     for (const { secret } of fromEnvironment === undefined ? [parsed] : [parsed, fromEnvironment])
       for (const part of [secret, encodeURIComponent(secret)]) hide(part);
     if (typed !== undefined && parsed.secret !== "") {
-      throw invalidDatabaseUrl({ path, title, wanted: "a URL without its password" });
+      const fault = `the URL of ${title} contains a password`;
+      throw invalidDatabaseUrl({ path, title, fault, wanted: "a URL without its password" });
     }
     const knownPassword = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
     const inFile = knownPassword ? undefined : findInPasswordFile(host, parsed.url);

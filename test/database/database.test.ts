@@ -311,13 +311,13 @@ const openRefusingServer = async (code: string) => {
 
 describe("opening a database that PostgreSQL refuses", () => {
   it.each([
-    ["53300", "unavailable", "database-unavailable", ": 53300"],
-    ["57P03", "unavailable", "database-unavailable", ": 57P03"],
-    ["3D000", "storage", "database-missing", "does not exist"],
-    ["28P01", "auth", "database-refused", "authentication failed for"],
-    ["42501", "auth", "database-refused", "cannot create or write the tables"],
-    ["25006", "storage", "database-failed", "it is read-only"],
-  ])("retries and fails by the code %s", async (sqlState, code, kind, message) => {
+    ["53300", "unavailable", "database-unavailable", ": 53300", "run the same command again"],
+    ["57P03", "unavailable", "database-unavailable", ": 57P03", "run the same command again"],
+    ["3D000", "storage", "database-missing", "does not exist", "create the database"],
+    ["28P01", "auth", "database-refused", "authentication failed for", "check the password in"],
+    ["42501", "auth", "database-refused", "cannot create or write the tables", "give the user the right to"],
+    ["25006", "storage", "database-failed", "it is read-only", "use the URL of the server that accepts writes"],
+  ])("retries, fails and advises by the code %s", async (sqlState, code, kind, message, hint) => {
     const { path, connections } = await openRefusingServer(sqlState);
     let elapsed = 0;
     const sleep = async (ms: number) => {
@@ -328,6 +328,7 @@ describe("opening a database that PostgreSQL refuses", () => {
     const waiting = { host, maxWaitMs: 1000, onUnavailable: (code: string) => codes.push(code) };
     const failure = await failureOf(async () => await openDatabase(part(), { ...waiting, path, make: true }));
     expect(failure).toMatchObject({ code, kind, message: expect.stringContaining(message) });
+    expect(failure.details.hint).toMatch(new RegExp(`^${hint}`));
     expect([connections() > 1, codes]).toEqual(code === "unavailable" ? [true, [sqlState]] : [false, []]);
   });
 });

@@ -55,7 +55,7 @@ describe("rows of chat messages", () => {
     const table = fileOf(["messages,reward", `"${quoted}",0.5`], "rows.csv");
     const [, hint = ""] = /hint: (.*)/.exec((await convertFile(table)).stderr) ?? [];
     const [script = "", program] = hint.slice(hint.indexOf("python3")).split(" | ");
-    expect(program).toBe("rollcall convert --reward-from reward");
+    expect(program).toBe("rollcall convert --reward-from reward --out groups.jsonl");
     const rows = execFileSync("sh", ["-c", script], { cwd: dirname(table), encoding: "utf8" })
       .trimEnd()
       .split("\n");
@@ -83,7 +83,7 @@ describe("rows of chat messages", () => {
     const { code, stderr } = await convertRows([{ messages }], ["--messages-from", "conversation", "--from", "trl"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("only openai-chat reads messages from a path")]);
     const { stderr: missing } = await convertRows([{ score: 1 }], args);
-    expect(missing).toContain("conversation is missing");
+    expect(missing).toContain("--messages-from finds no list at conversation (lists: none)");
   });
 
   it("are read back as the same trajectory after they were logged", async () => {

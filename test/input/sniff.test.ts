@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Problems } from "../../src/check/rules/problems.ts";
 import { sniff } from "../../src/input/index.ts";
 
 const foundIn = (head: string | Uint8Array) => {
@@ -23,12 +24,12 @@ describe("the first bytes of a file", () => {
     ["a Python pickle", Buffer.from("\x80\x04\x95", "latin1")],
     ["a file that begins with only NUL bytes", Buffer.alloc(512)],
     [undefined, Buffer.alloc(511)],
-    ["UTF-32 (big-endian)", marked(0, 0, 0xfe, 0xff)],
-    ["UTF-32 (little-endian)", marked(0xff, 0xfe, 0, 0)],
-    ["UTF-16 (little-endian)", marked(0xff, 0xfe)],
-    ["UTF-16 (big-endian)", marked(0xfe, 0xff)],
-    ["UTF-16 (little-endian)", "{\0}\0"],
-    ["UTF-16 (big-endian)", "\0{\0}"],
+    ["UTF-32BE", marked(0, 0, 0xfe, 0xff)],
+    ["UTF-32LE", marked(0xff, 0xfe, 0, 0)],
+    ["UTF-16LE", marked(0xff, 0xfe)],
+    ["UTF-16BE", marked(0xfe, 0xff)],
+    ["UTF-16LE", "{\0}\0"],
+    ["UTF-16BE", "\0{\0}"],
     ["XML or HTML", "\ufeff <?xml version"],
     ["XML or HTML", "<!doctype html>"],
     ["YAML", "---\nmessages:"],
@@ -48,10 +49,23 @@ describe("the first bytes of a file", () => {
   });
 
   it.each([
-    ["id,messages,reward\n", "rows.csv | rollcall convert --reward-from reward"],
-    ["id,dialogue,Score\n", "rows.csv | rollcall convert --messages-from dialogue --reward-from Score"],
-    ["id,text\n", "rows.csv | rollcall convert --messages-from <column> --reward-from <column>"],
+    ["id,messages,reward\n", " | rollcall convert --reward-from reward"],
+    ["id,dialogue,Score\n", " | rollcall convert --messages-from dialogue --reward-from Score"],
+    ["id,text\n", " | rollcall convert --messages-from MESSAGES_COLUMN --reward-from REWARD_COLUMN"],
   ])("of CSV give the command that converts it: %j", (header, end) => {
-    expect(sniff(Buffer.from(header), "my rows.csv")?.data).toMatchObject({ instead: expect.stringContaining(end) });
+    for (const name of ["my rows.csv", "-"]) {
+      const instead = expect.stringContaining(`< rows.csv${end} --out groups.jsonl`);
+      expect(sniff(Buffer.from(header), name)?.data).toMatchObject({ instead });
+    }
+  });
+
+  it.each([
+    ["runs/a.jsonl", "iconv -f UTF-16LE -t UTF-8 runs/a.jsonl > utf-8.jsonl"],
+    ["-", "iconv -f UTF-16LE -t UTF-8"],
+  ])("of UTF-16 give the command that converts %s", (name, command) => {
+    const found = sniff(marked(0xff, 0xfe), name);
+    const problems = new Problems();
+    found?.report(problems, name);
+    expect(problems.sorted([])).toMatchObject([{ rule: "utf-16", advice: `convert it: ${command}` }]);
   });
 });

@@ -219,6 +219,11 @@ export const situations: Readonly<Record<string, Situation>> = {
         "rollcall log m rows.jsonl --split train --local --group-by key",
         "rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
       ],
+      [
+        `${log} --where 'reward > 1'`,
+        "rollcall ledger verify good.jsonl --profile local --where 'reward > 1' --from rollcall",
+      ],
+      [log, "rollcall ledger verify good.jsonl --base-url $URL --all-destinations"],
     ],
   },
   "no-such-request": {

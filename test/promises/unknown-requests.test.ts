@@ -155,7 +155,7 @@ describe.concurrent("a request with an unknown outcome", () => {
 
   it("gives a hint with possible reasons if `ledger verify` does not find its groups", async (context) => {
     const { place, file } = await afterOne(context, { deed: takeAndReset });
-    expect((await place.run(["ledger", "verify", file])).stderr).toContain("pass the --group-by, --ledger, --model");
+    expect((await place.run(["ledger", "verify", file])).stderr).toContain("verify with the options of `rollcall log`");
   });
 
   it("is one error of `ledger verify`, and groups that are not logged are another with all positions", async (context) => {
@@ -168,7 +168,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: :2, :3, :4, :5, :6, :7, …",
-      "  if the file was logged with --group-by or --ledger, pass them here, too; otherwise log the file",
+      "  if the file was logged with other options, pass them here, too; otherwise log the file",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);

@@ -1,10 +1,10 @@
 /** Rules of files: input that cannot be read, and text that is not JSON. */
 
 import type { Fault } from "../../json/reader.ts";
-import { pluralize } from "../../sentences.ts";
+import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { answer, error, errorOfInput, messages, problemExample, trajectory } from "./rule.ts";
 
-const nameFile = "name a file, or pass - to read standard input";
+const stdinAdvice = "pass - to read standard input";
 
 type CompressionFault = "cut" | "corrupt" | "more";
 
@@ -29,7 +29,7 @@ export const maxTextBytes = 2 ** 29 - 24;
 export const fileRules = {
   "file-not-found": errorOfInput({
     message: "the file does not exist",
-    advice: nameFile,
+    advice: `check the path (a relative path starts in the current folder), or ${stdinAdvice}`,
     why: "rollcall found no file with the given name.",
     example: problemExample(undefined, "step.jsonl"),
   }),
@@ -44,14 +44,19 @@ export const fileRules = {
       matches === 0
         ? `no file matches ${pattern}`
         : `the shell did not expand ${pattern}, which matches ${pluralize(matches, "file")}`,
-    advice: ({ matches }) => (matches === 0 ? nameFile : "remove the quotes around the pattern"),
+    advice: ({ matches }) =>
+      matches === 0 ? "check the pattern, or name a file" : "remove the quotes around the pattern",
     why: "A shell does not expand a pattern that matches no file or that is in quotes.",
     example: problemExample({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
-    message: ({ code }) => `cannot read the file (${code})`,
-    advice: "make the file readable, or pipe it into standard input",
-    why: "The operating system refuses access to the file.",
+    message: ({ code }) =>
+      code === "outside-folder"
+        ? "the link points to a file outside of the folder"
+        : `cannot read the file: ${describeSystemCode(code)}`,
+    advice: ({ code }) =>
+      code === "outside-folder" ? "name the file itself" : "make the file readable, or pipe it into standard input",
+    why: "The operating system refuses access to the file, or the file is not in the folder that you named.",
     example: problemExample({ code: "EACCES" }, "step.jsonl"),
   }),
   "file-is-folder": errorOfInput({
@@ -73,11 +78,11 @@ export const fileRules = {
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),
-  "input-empty": errorOfInput({
-    message: "the input is empty",
+  "input-empty": errorOfInput<{ size: number }>({
+    message: ({ size }) => (size === 0 ? "the input is empty" : "the input has no groups"),
     advice: "name a file with a group or a trajectory on each line",
     why: "An input without a group is probably a mistake.",
-    example: problemExample(undefined, "step.jsonl"),
+    example: problemExample({ size: 0 }, "step.jsonl"),
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
     message: ({ by, groups }) =>
@@ -86,11 +91,12 @@ export const fileRules = {
     why: "A filter that matches nothing is probably a mistake.",
     example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
-  "utf-16": errorOfInput<{ encoding: string }>({
+  "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
     message: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
-    advice: "convert it: iconv -f UTF-16 -t UTF-8",
+    advice: ({ encoding, name }) =>
+      `convert it: iconv -f ${encoding} -t UTF-8${name === undefined ? "" : ` ${name} > utf-8.jsonl`}`,
     why: "PowerShell's `>` and some editors write UTF-16.",
-    example: problemExample({ encoding: "UTF-16 (little-endian)" }, "step.jsonl"),
+    example: problemExample({ encoding: "UTF-16LE", name: "step.jsonl" }, "step.jsonl"),
   }),
   "not-utf-8": error({
     message: "these bytes are not UTF-8",
@@ -109,7 +115,7 @@ export const fileRules = {
   }),
   "endless-device": errorOfInput({
     message: "this device never ends",
-    advice: nameFile,
+    advice: `name a file, or ${stdinAdvice}`,
     why: "A device such as /dev/zero has no end and no trajectories.",
     example: problemExample(undefined, "/dev/zero"),
   }),
@@ -236,12 +242,13 @@ export const jsonRules = {
   "json-syntax": error<SyntaxProblem>({
     message: (problem) => syntaxFaults[problem.fault][0](problem),
     redactedMessage: "invalid JSON",
-    advice: ({ fault, text, before }) =>
-      fault === "comma" && before !== "," && text !== ","
-        ? "write the value, or remove the comma or colon before it"
-        : fault === "word" && before === "{"
-          ? "write keys in double quotes"
-          : syntaxFaults[fault][1],
+    advice: ({ fault, text, before }) => {
+      if (fault === "word" && before === "{") return "write keys in double quotes";
+      if (fault !== "comma" || before === "," || text === ",") return syntaxFaults[fault][1];
+      return before === undefined
+        ? `remove the ${text}, or write the opening bracket`
+        : "write the value, or remove the comma or colon before it";
+    },
     why: "The text is not JSON.",
     example: '{"messages_and_choices":[,],"reward":1}',
   }),

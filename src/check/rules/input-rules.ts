@@ -13,21 +13,21 @@ import {
 } from "./rule.ts";
 
 /** Divides a reason into the fault and its fix. If the fault names an option, the fix is to correct that option. */
-const splitFix = (wrong: string): { readonly fault: string; readonly fix: string } => {
-  const [, fault = wrong, fix] = /^(.*) \((pass --.*)\)$/s.exec(wrong) ?? [];
-  return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option" : "fix the record") };
+const splitFix = (wrong: string, other = "fix the record"): { readonly fault: string; readonly fix: string } => {
+  const [, fault = wrong, fix] = /^(.*) \(((?:pass --|add ).*)\)$/s.exec(wrong) ?? [];
+  return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option" : other) };
 };
 
 /** Rules of the whole input: its format, its groups, and the requests that it becomes. */
 export const inputRules = {
-  "record-invalid": error<{ format: string; wrong: string | undefined }>({
+  "record-invalid": error<{ format: string; wrong: string | undefined; isGiven?: boolean | undefined }>({
     message: ({ format, wrong }) =>
       wrong === undefined
         ? `expected a record of ${format}, found text that is not JSON`
         : `cannot convert this record of ${format}: ${splitFix(wrong).fault}`,
     redactedMessage: "cannot convert this record",
-    advice: ({ wrong = "" }) =>
-      `${splitFix(wrong).fix}, or reject the record's group with --on-invalid skip, an option of log and convert`,
+    advice: ({ wrong = "", isGiven }) =>
+      `${splitFix(wrong, isGiven === true ? "correct or omit --from, fix the record" : undefined).fix}, or reject the record's group with --on-invalid skip, an option of log and convert`,
     why: "The record does not have the format of its tool, or it has no reward. `--reward-from` and `--rewards` name the reward.",
     example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
@@ -126,11 +126,12 @@ export const inputRules = {
 
 /** Rules of responses, of the ledger, and of followed files. */
 export const runRules = {
-  "input-changed": errorOfInput({
+  "input-changed": errorOfInput<{ isFollowed: boolean }>({
     message: "the file changed while rollcall read it",
-    advice: "run the command again when no program writes to the file",
+    advice: ({ isFollowed }) =>
+      isFollowed ? "append to the file, or write a new file and rename it" : "wait until no program writes to the file",
     why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its bytes must not change.",
-    example: problemExample(undefined, "step.jsonl"),
+    example: problemExample({ isFollowed: false }, "step.jsonl"),
   }),
   "baseline-changed": warning<{ groups: number }>({
     message: ({ groups }) =>
@@ -159,8 +160,12 @@ export const runRules = {
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-refused": error<{ text: string | undefined }>({
-    message: ({ text }) => `the service refused this group${text === undefined ? "" : `: ${text}`}`,
-    advice: "fix the group as the service asks, or leave it out",
+    message: ({ text }) =>
+      text === undefined ? "the service refused a request with this group" : `the service refused this group: ${text}`,
+    advice: ({ text }) =>
+      text === undefined
+        ? "log the file again to see the reason"
+        : "fix the group as the service asks, or leave it out",
     why: "The service refused the request because of this group. `--on-refused skip` sends the other groups.",
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
@@ -189,7 +194,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "if the file was logged with --group-by or --ledger, pass them here, too; otherwise log the file",
+        : "if the file was logged with other options, pass them here, too; otherwise log the file",
     why: "`ledger verify` found no accepted request that contains the group.",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),
@@ -210,14 +215,15 @@ export const runRules = {
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
-      "list the requests with `rollcall ledger status`; if the service has their groups, run `rollcall ledger resolve <id> --assume-logged`, otherwise rerun `rollcall log` with --on-unknown resend",
+      "list the requests with `rollcall ledger status`; if the service has their groups, run `rollcall ledger resolve <id> --assume-logged`, otherwise rerun `rollcall log` with --on-unknown resend and all files of the requests",
     why: "The requests have an unknown outcome that nobody has resolved.",
     example: problemExample({ requests: 1, groups: 8 }),
   }),
   "resend-impossible": warning<{ id: string; lacks: "groups" | "keys" }>({
     message: ({ id, lacks }) =>
       `cannot resend request ${id}: ${lacks === "groups" ? "the input lacks some of its groups" : "the keys next to trajectory_groups differ from the first attempt"}`,
-    advice: "pass all files of the request unchanged, or resolve it with `rollcall ledger resolve`",
+    advice: ({ id }) =>
+      `pass all files of the request unchanged, or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has its groups, else with --resend`,
     why: "rollcall resends a request of unknown outcome only with the same bytes.",
     example: problemExample({ id: "7", lacks: "groups" }),
   }),

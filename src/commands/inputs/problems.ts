@@ -6,6 +6,7 @@ import type { Dataset } from "../../groups/index.ts";
 import { findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
+import { formatCommandLine } from "../../shell-words.ts";
 
 /** Maximum number of shown problems (output.md). */
 const maxProblems = 20;
@@ -27,7 +28,9 @@ export const printWarnings = async (
   for (const warning of shown) screen.warn(warning);
   if (hidden.length === 0) return;
   const rules = hidden.map(({ rule, count }) => `${count} ${rule}`).join(", ");
-  screen.notice(`more warnings: ${rules}; list them with \`rollcall check --json\``);
+  const [first = { name: "-" }, ...others] = sources;
+  const files = others.length > 0 || first.name === "-" ? "…" : formatCommandLine([first.name]);
+  screen.notice(`more warnings: ${rules}; list them with \`rollcall check --json ${files}\``);
 };
 
 /** Replaces the problems of a failure by the problems that people see. `counts` includes uncollected problems. */

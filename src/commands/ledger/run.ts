@@ -112,7 +112,9 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
     return entry.calls.map((id) => ({ id, ...scope, logged_at, destination, account }));
   });
   const isBound = since !== undefined || until !== undefined;
-  const none = isBound ? "no calls were logged in this period" : "the ledger has no calls of this destination";
+  const none = isBound
+    ? "no calls were logged in this period"
+    : `the ledger has no calls${allDestinations ? "" : " of this destination"}`;
   if (calls.length === 0) context.screen.notice(none);
   await printObjects(context.screen, {
     member: "calls",

@@ -126,7 +126,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const { growing, tail, index } = file;
     if (file.isRewritten) return true;
     if (await tail.isRewritten()) {
-      if (growing.incomplete.length > 0 || batches.isWaitingFor(index)) throw inputChanged(name);
+      if (growing.incomplete.length > 0 || batches.isWaitingFor(index)) throw inputChanged(name, true);
       file.isRewritten = true;
       return true;
     }
