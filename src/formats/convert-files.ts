@@ -98,16 +98,21 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const record = toSourceRecord(value, raw, at);
     const rollouts = convertRecord(converter, record);
     if (rollouts === undefined) return;
-    const keys = value.isText ? undefined : value.members().map(([key]) => key);
-    const isGiven = run.options.from !== "auto" && !format.recognizes(record);
+    // Most records need no list of their keys.
+    const listKeys = (): readonly string[] | undefined =>
+      value.isText ? undefined : value.members().map(([key]) => key);
     for (const [position, rollout] of rollouts.entries()) {
       const { error, exception } = rollout;
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
       if (error === undefined) lines.add(rollout, value, { ...at, position });
-      else breakGroup(rollout, at, { wrong: error.message, location: locateInRecord(raw, error.value), keys, isGiven });
+      else {
+        const isGiven = run.options.from !== "auto" && !format.recognizes(record);
+        const location = locateInRecord(raw, error.value);
+        breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), isGiven });
+      }
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
-    if (isConverted && knownKeys.length === 0) knownKeys = keys ?? [];
+    if (isConverted && knownKeys.length === 0) knownKeys = listKeys() ?? [];
     receipt?.addRecord({ format, file: at.file.name, value, rollouts: isConverted ? rollouts : undefined });
   };
 

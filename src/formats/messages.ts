@@ -38,13 +38,14 @@ export const toTurns = (
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
   if (!value.isList) throw new ConversionError(`${name} is neither messages nor text`, value);
   const messages = value.items();
-  const unknown = messages.find((message) => message.textAt("role") === undefined);
+  const roles = messages.map((message) => message.textAt("role"));
+  const unknown = messages[roles.indexOf(undefined)];
   if (unknown !== undefined) throw new ConversionError(`a message of ${name} has no role`, unknown);
-  const last = messages.findLastIndex(isAssistantMessage);
+  const last = roles.lastIndexOf("assistant");
   /** Ids of the calls without a result. */
   let open: readonly string[] = [];
   return messages.map((message, at) => {
-    if (message.textAt("role") === "tool") {
+    if (roles[at] === "tool") {
       const recordedId = message.textAt("tool_call_id");
       const id = recordedId ?? open[0];
       if (id === undefined) throw new ConversionError("tool_call_id is missing, and no call is unanswered", message);
@@ -54,7 +55,7 @@ export const toTurns = (
       const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
       return replaceMembers(message, { tool_call_id: id, ...nullCalls });
     }
-    if (!isAssistantMessage(message)) return toChatMessage(message, false);
+    if (roles[at] !== "assistant") return toChatMessage(message, false);
     open = message.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []);
     const turn = toChatMessage(message, isSampled);
     if (!isSampled) return turn;
