@@ -58,6 +58,17 @@ describe("a proxy", () => {
     },
   );
 
+  it.each([
+    ["http_proxy", "HTTP_PROXY"],
+    ["HTTP_PROXY", "all_proxy"],
+    ["all_proxy", "ALL_PROXY"],
+  ])("is the one in %s if %s names another", async (variable, other) => {
+    const proxy = await proxyTo(1);
+    const env = { [variable]: proxy.url, [other]: "http://127.0.0.1:1" };
+    await clientAt("http://service.invalid", { env, insecureHttp }).client.send(listModels, list);
+    expect(proxy.asked).toHaveLength(1);
+  });
+
   it("forwards a log too", async () => {
     const proxy = await proxyTo(1);
     const { client } = clientAt("http://service.invalid", { env: { HTTP_PROXY: proxy.url }, insecureHttp });
@@ -177,9 +188,9 @@ describe("NO_PROXY", () => {
   const noWay = "http://127.0.0.1:1";
 
   /** True if an address bypasses the proxy: then the failure names no proxy. */
-  const goesPast = async (url: string, no_proxy: string, variable = "NO_PROXY") => {
+  const goesPast = async (url: string, no_proxy: string, variable = "NO_PROXY", others = {}) => {
     const { client } = clientAt(url, {
-      env: { http_proxy: noWay, https_proxy: noWay, [variable]: no_proxy },
+      env: { http_proxy: noWay, https_proxy: noWay, [variable]: no_proxy, ...others },
       insecureHttp,
       maxWaitMs: 0,
     });
@@ -206,6 +217,12 @@ describe("NO_PROXY", () => {
   ])("lets, with %j, %s bypass the proxy", async (list, url) => {
     expect(await goesPast(url, list)).toBe(true);
     expect(await goesPast(url, list, "no_proxy")).toBe(true);
+  });
+
+  it("has no effect if no_proxy is set, even to an empty list", async () => {
+    const url = "http://service.invalid";
+    expect(await goesPast(url, "", "no_proxy", { NO_PROXY: "*" })).toBe(false);
+    expect(await goesPast(url, "*", "no_proxy", { NO_PROXY: "" })).toBe(true);
   });
 
   it.each([

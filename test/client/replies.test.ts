@@ -20,6 +20,7 @@ describe("the message of a service", () => {
     ["error.message", { error: { message: "no such model", code: 7 } }, "no such model"],
     ["error as a string", { error: "no such model" }, "no such model"],
     ["message next to error", { error: "Bad Request", message: "no such model" }, "no such model"],
+    ["message next to detail", { detail: "see the manual", message: "no such model" }, "no such model"],
     ["detail as a string", { detail: "no such model" }, "no such model"],
     ["detail as an object", { detail: { message: "no such model" } }, "no such model"],
     [

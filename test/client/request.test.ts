@@ -181,6 +181,24 @@ describe("a credential", () => {
     expect(waits).toEqual([]);
   });
 
+  it("changes after a 401 if only its user name is another one", async () => {
+    const server = await scriptedServer([{ answer: json({}, 401) }, { answer: json({ call: null }) }]);
+    const { client } = clientAt(server.url, {
+      credential: async (_, { refused }) => ({ secret: "pw", username: refused ? "bob" : "ann", from: "a login" }),
+    });
+    await client.send(readCall, { parameters: {}, body: { project_id: "t/p", id: "1" } });
+    const sent = server.received.map(({ headers }) => headers.authorization?.split(" ")[1] ?? "");
+    expect(sent.map((pair) => Buffer.from(pair, "base64").toString())).toEqual(["ann:pw", "bob:pw"]);
+  });
+
+  it("stays after a 403, which another credential would get too", async () => {
+    const server = await scriptedServer([{ answer: json({}, 403) }]);
+    const { client } = clientAt(server.url, {
+      credential: async (_, { refused }) => ({ secret: refused ? "new" : "old", from: "a command" }),
+    });
+    expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "auth" });
+  });
+
   it("changes once, and the request fails if the service refuses both", async () => {
     const server = await scriptedServer([{ answer: json({}, 401) }, { answer: json({}, 401) }]);
     let number = 0;

@@ -48,6 +48,22 @@ describe("a credential command", () => {
     });
   });
 
+  it("prints a key whose line can end as on Windows", async () => {
+    const line = shell('printf "key-1\\r\\nnot the key\\r\\n"');
+    expect(await credentialOf("log", withCommand(line))).toMatchObject({ secret: "key-1" });
+  });
+
+  it("gets the locations of the ledger and the store, unless they are URLs of databases", async () => {
+    const line = shell('echo "$ROLLCALL_LEDGER,$ROLLCALL_STORE"');
+    const url = "postgres://u:pw@db.example/d";
+    const envs = [
+      { ROLLCALL_LEDGER: url, ROLLCALL_STORE: "/store.db" },
+      { ROLLCALL_LEDGER: "/ledger.db", ROLLCALL_STORE: url },
+    ];
+    const seen = envs.map(async (env) => (await credentialOf("log", withCommand(line, { env }))).secret);
+    expect(await Promise.all(seen)).toEqual([",/store.db", "/ledger.db,"]);
+  });
+
   it("gets the words of its line without a shell", async () => {
     const script = join(mkdtempSync(join(tmpdir(), "command-")), "words.mjs");
     const answer = 'Buffer.from(JSON.stringify(process.argv.slice(2))).toString("base64")';

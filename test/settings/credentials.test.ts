@@ -132,6 +132,46 @@ describe("a credential from the environment", () => {
   });
 });
 
+describe("the password of a database", () => {
+  it.each([
+    [undefined, "no line", ""],
+    [undefined, "a line for another port", "db.example:5433:d:me:pw"],
+    [undefined, "a line for another host", "other.example:5432:d:me:pw"],
+    [undefined, "a comment", "#db.example:5432:d:me:pw\n#:*:d:me:pw"],
+    [undefined, "an escaped star", "\\*:5432:d:me:pw"],
+    ["pw", "the default port", "db.example:5432:d:me:pw"],
+    ["pw", "stars", "*:*:*:*:pw"],
+    ["p:w\\", "escapes", "db.example:5432:d:me:p\\:w\\\\"],
+    ["first", "two lines that match", "db.example:*:d:you:no\r\n*:*:d:me:first\r\n*:*:*:*:second\r\n"],
+  ])("is %j with %s in PGPASSFILE", async (password, _, content) => {
+    const home = openHome({ profiles: {} });
+    const file = home.file("pgpass");
+    writeFileSync(file, content, { mode: 0o600 });
+    Object.assign(home.sources.host.env, { PGPASSFILE: file, ROLLCALL_LEDGER: "postgres://me@db.example/d" });
+    expect((await (await home.read()).ledgerPlace())?.password).toBe(password);
+    expect([...home.hidden].includes(password ?? "pw")).toBe(password !== undefined);
+  });
+
+  it("is not read from a file that the group can read", async () => {
+    const home = openHome({ profiles: {} });
+    const file = home.file("pgpass");
+    writeFileSync(file, "*:*:*:*:pw", { mode: 0o640 });
+    Object.assign(home.sources.host.env, { PGPASSFILE: file, ROLLCALL_LEDGER: "postgres://me@db.example/d" });
+    const place = await (await home.read()).ledgerPlace();
+    expect(place?.password).toBeUndefined();
+    expect(await failureOf(() => place?.passwordCommand?.())).toMatchObject({ kind: "password-file-not-private" });
+  });
+
+  it("comes, for a typed URL, from the same URL in the environment, and is hidden in any case", async () => {
+    const env = { ROLLCALL_LEDGER: "postgres://me:p%40w@db.example/d", PGPASSWORD: "other" };
+    const home = openHome({ env });
+    const settings = await home.read();
+    expect(await settings.ledgerPlace("postgres://me@db.example/d")).toMatchObject({ password: "p@w" });
+    expect(await settings.ledgerPlace("postgres://me@db.example/e")).toMatchObject({ password: "other" });
+    expect([...home.hidden]).toEqual(expect.arrayContaining(["p%40w", "p@w", "other"]));
+  });
+});
+
 describe("a credential that is not from a command", () => {
   it("stays the same if the service refuses it", async () => {
     const settings = await openHome({ env: { ROLLCALL_API_KEY: "env-key" } }).read();

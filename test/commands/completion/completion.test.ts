@@ -194,7 +194,10 @@ describe("rollcall __complete", () => {
     ["a later argument", ["log", "m", "a.jsonl"], "b"],
     ["an argument after --", ["log", "m", "--"], "--output"],
     ["a redirection of input", ["models", "<"], ""],
-    ["a redirection of output", ["models", "2>"], ""],
+    ["a redirection of errors", ["models", "2>"], ""],
+    ["a redirection of output and errors", ["models", "&>"], ""],
+    ["a redirection that appends both", ["models", "&>>"], ""],
+    ["a redirection that replaces a file", ["models", ">|"], ""],
   ])("prints that files match %s", async (_, before, current) => {
     expect(await asked(before, current)).toEqual(["files"]);
   });

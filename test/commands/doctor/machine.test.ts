@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import Connection from "libsql";
 import { describe, expect, it } from "vitest";
 import { endOf, newHome, runRollcall, startInTurn } from "../../support/run.ts";
 import { scriptedServer } from "../../support/server.ts";
@@ -182,6 +183,15 @@ describe("rollcall doctor about its files", () => {
     answer();
     expect((await ended).code).toBe(0);
     expect(await ledger()).toMatchObject({ status: "ok", facts: { writers: 0, counts: { logged: { groups: 1 } } } });
+    // As after a kill during the request.
+    const left = new Connection(join(home.XDG_DATA_HOME, "rollcall/ledger.db"));
+    left.exec("UPDATE request SET state = 'trying'");
+    left.close();
+    expect(await ledger()).toMatchObject({
+      status: "warning",
+      message: expect.stringMatching(/: 1 group trying$/),
+      fix: expect.stringContaining("`rollcall ledger resolve`"),
+    });
   });
 
   it("exits with the code of settings before files, credentials and addresses", async () => {
