@@ -104,6 +104,12 @@ describe("a call as a trajectory", () => {
     expect(JSON.parse(trajectory(call)).messages_and_choices[0]).toEqual({ role: "system", content: "be kind" });
   });
 
+  it.each(["system", "developer"])("starts with a %s message, and not with the system prompt outside it", (role) => {
+    const start = [{ role, content: "be short" }, ...messages];
+    const call = { ...done, inputs: { messages: start, system: "be kind" } };
+    expect(JSON.parse(trajectory(call)).messages_and_choices).toEqual([...start, choice]);
+  });
+
   it.each([
     ["running", { ...done, ended_at: null, output: null }],
     ["deleted", { ...done, deleted_at: "2025-01-01T00:00:02Z" }],

@@ -256,13 +256,18 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
-  it("begins with the first page after sorting", async () => {
+  it("begins with the first page after sorting and after a click on a filter", async () => {
     const lines = Array.from({ length: 120 }, (_, at) => groupLine([at, at + 1]));
     const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     await page.evaluate(`location.hash = "${addressOf({ page: 2 })}"`);
     await expect.poll(async () => await page.locator("tbody tr").count()).toBe(20);
     await page.getByRole("button", { name: "mean", exact: true }).click();
     await expect.poll(async () => await hash(page)).toBe(addressOf({ sort: "mean", descending: true }));
+    await page.evaluate(`location.hash = "${addressOf({ page: 2 })}"`);
+    await page.getByText("page 2 of 2").waitFor();
+    await page.getByRole("link", { name: "10 trajectories with a reward of 5 to below 10" }).click();
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [5, 10, "below"] }));
+    await page.getByText("6 of 120 groups").waitFor();
     expect(troubles).toEqual([]);
   });
 
