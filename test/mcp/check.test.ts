@@ -38,6 +38,18 @@ describe("the tool check", () => {
     }
   });
 
+  it("requires a file, and takes false as an option that is not given", async () => {
+    const { root } = rootWith({ "a.jsonl": good });
+    const { call } = await openAgent({ args: ["--root", root] });
+    expect((await call("check")).value).toMatchObject({ error: { message: expect.stringContaining("file") } });
+    for (const [strict, status] of [
+      [true, "invalid"],
+      [false, "valid"],
+    ] as const) {
+      expect((await call("check", { file: ["a.jsonl"], strict })).value).toMatchObject({ status });
+    }
+  });
+
   it("reports problems with rule, line and column, and without any value", async () => {
     const message = (more: string) => `{"trajectories":[{"messages_and_choices":[${more}],"reward":1}]}`;
     const lines = [
@@ -89,6 +101,7 @@ describe("the tool check", () => {
     expect(isError).toBe(true);
     expect(JSON.parse(text).error.message).toContain(`check has no parameter "${Object.keys(option)[0]}"`);
     const check = (await client.listTools()).tools.find(({ name }) => name === "check");
+    expect(check?.annotations?.openWorldHint).toBe(false);
     expect(Object.keys(check?.inputSchema.properties ?? {}).toSorted()).toEqual(
       "allow file from group_by histories limit lossy max_characters offset split strict".split(" "),
     );

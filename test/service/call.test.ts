@@ -57,4 +57,21 @@ describe("the service's read operation (interface 4.3)", () => {
       deleted_at: null,
     });
   });
+
+  it("returns a start_time that is null as the time of logging, and only a usage that is an object", async () => {
+    const service = await running();
+    const message = { ...user, message: assistant };
+    const odd = { messages_and_choices: [message], start_time: null, usage: 7 };
+    const [first = "", second = ""] = idsOf(
+      await service.log(request(trajectory(1, odd), trajectory(0, { usage: { total_tokens: 2 } }))),
+    );
+    expect((await service.read(first)).body.call).toMatchObject({
+      started_at: "2025-11-01T09:30:00.000Z",
+      inputs: { messages: [message] },
+      output: null,
+      summary: { status_counts: { success: 1, error: 0 } },
+    });
+    expect(JSON.stringify((await service.read(first)).body)).not.toContain("usage");
+    expect((await service.read(second)).body.call).toMatchObject({ summary: { usage: { m: { total_tokens: 2 } } } });
+  });
 });

@@ -62,6 +62,8 @@ describe("a body over the limit", () => {
     const send = async (...sent: Parameters<typeof answered>) => (await answered(...sent)).status;
     const packed = gzipSync(body);
     expect(await send(packed, "gzip")).toBe(200);
+    expect(await send(packed, "X-GZIP")).toBe(200);
+    expect(await send(Buffer.from(body), "Identity")).toBe(200);
     expect(await send(gzipSync(`${body} `), "gzip")).toBe(413);
     expect(await send(gzipSync(Buffer.alloc(2 ** 22)), "gzip")).toBe(413);
     expect(await send(packed.subarray(0, -9), "gzip")).toBe(400);

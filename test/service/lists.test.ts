@@ -43,8 +43,10 @@ describe.each([
     const dataDir = newDataDir();
     const folder = join(dataDir, "catalog", kind);
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "one.json"), '{"data":[]}');
+    writeFileSync(join(folder, "notes.txt"), "of one");
     const service = await running({ dataDir });
+    expect((await reply(`${service.url}${path}one/models`)).body.note).toMatch(/^a sample/);
+    writeFileSync(join(folder, "one.json"), '{"data":[]}');
     expect((await reply(`${service.url}${path}one/models`)).body).toEqual({ data: [] });
     const other = await reply(`${service.url}${path}two/models`);
     expect(other.status).toBe(404);

@@ -40,6 +40,16 @@ describe("the validation of a log request (interface 7)", () => {
     expect(refused.body).toMatchObject({ detail: [{ loc: at("reward"), type: "float_type", input: null }] });
   });
 
+  it.each([
+    [4998, true],
+    [4999, false],
+  ])("repeats an invalid text of %i characters: %j", async (length, isRepeated) => {
+    const service = await running();
+    const reward = "x".repeat(length);
+    const refused = await service.log(request(trajectory(1, { reward })));
+    expect(refused.body).toMatchObject({ detail: [{ loc: at("reward"), input: isRepeated ? reward : null }] });
+  });
+
   it("answers 400 for bytes that are not UTF-8", async () => {
     const service = await running();
     const response = await fetch(`${service.url}/v1/preview/models/m/log`, {
