@@ -169,6 +169,8 @@ describe("the password of a database", () => {
     expect(await settings.ledgerPlace("postgres://me@db.example/d")).toMatchObject({ password: "p@w" });
     expect(await settings.ledgerPlace("postgres://me@db.example/e")).toMatchObject({ password: "other" });
     expect([...home.hidden]).toEqual(expect.arrayContaining(["p%40w", "p@w", "other"]));
+    const stray = openHome({ env: { ROLLCALL_STORE: "postgres://me:100%@db.example/d" } });
+    expect(await (await stray.read()).storePlace()).toMatchObject({ password: "100%" });
   });
 });
 
