@@ -38,6 +38,8 @@ export const describeSystemCode = (code: string): string =>
   code.startsWith("SQLITE_IOERR") ? `reading or writing failed (${code})` : (systemCodeTexts[code] ?? code);
 
 const systemCodeTexts: Readonly<Record<string, string>> = {
+  CUT: "the connection ended",
+  died: "rollcall ended",
   EACCES: "permission denied",
   EADDRINUSE: "another program uses the port",
   EADDRNOTAVAIL: "this machine does not have the address",
@@ -54,6 +56,7 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   EPERM: "not permitted",
   EROFS: "the file system is read-only",
   "not-a-file": "it is not a file",
+  "outside-folder": "it is a link to a file outside of the folder",
   SQLITE_CANTOPEN: "it cannot be opened",
   SQLITE_READONLY: "it is read-only",
 };

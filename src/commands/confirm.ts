@@ -9,7 +9,7 @@ export const requireConfirmation = async (
   { action, option, yes }: { readonly action: string; readonly option: string; readonly yes: boolean },
 ): Promise<void> => {
   if (yes) return;
-  let message = `refusing to ${action} without confirmation: stdin is not a terminal`;
+  let message = `not confirmed, because stdin is not a terminal: ${action}`;
   if (canAsk(host)) {
     await screen.flushErrors();
     const answer = await askLine(host, `${action}? [y/N] `);

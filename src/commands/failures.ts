@@ -10,7 +10,7 @@ export const convertRejected = (
   { written, file, ...counts }: { written: number; rejected: number; unreadable: number | undefined; file: string },
   details: FailureDetails,
 ): Failure => {
-  const message = `${formatRejected(counts)} (see ${file}), ${written} written`;
+  const message = `${formatRejected(counts)} (see ${file}), ${pluralize(written, "group")} written`;
   const hint = `fix the problems listed in ${file}.reasons and convert the input again`;
   return new Failure("partial", "convert-rejected", message, { ...details, hint });
 };
@@ -22,6 +22,9 @@ export const conversionInexact = (count: number, paths: readonly string[]): Fail
     hint: "drop these values by omitting --exact, or list them with --receipt <file>",
   });
 };
+
+export const refusedOnTerminal = (what: string, hint: string): Failure =>
+  new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });
 
 export const optionMissing = (first: string, second: string, hint: string): Failure =>
   new Failure("usage", "option-missing", `missing option: ${first} or ${second}`, { hint });
@@ -50,7 +53,7 @@ export const ledgerDiffers = (
 };
 
 export const resolveHint =
-  "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours";
+  "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt";
 
 export const decideHint = "pass --assume-logged if the service has the groups of the request, or --resend if not";
 

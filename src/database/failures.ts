@@ -65,11 +65,8 @@ export const databaseUnavailable = (file: FileError & { readonly waitedMs: numbe
   const { path, title, code, waitedMs } = file;
   const waited = waitedMs < 1000 ? "" : ` for ${Math.round(waitedMs / 1000)} s`;
   const message = `cannot reach ${title} ${path}${waited}: ${describeSystemCode(code)}`;
-  const storeHint = "run the same command again when the database is available";
-  const ledgerHint = "run the same command again, or wait longer with --max-wait (nothing is sent without the ledger)";
-  return new Failure("unavailable", "database-unavailable", message, {
-    hint: title === storeTitle ? storeHint : ledgerHint,
-  });
+  const then = title === storeTitle ? " when the database is available" : ", or wait longer with --max-wait";
+  return new Failure("unavailable", "database-unavailable", message, { hint: `run the same command again${then}` });
 };
 
 export const databaseMissing = ({ path, title }: TitledFile): Failure =>
@@ -79,11 +76,9 @@ export const databaseMissing = ({ path, title }: TitledFile): Failure =>
 
 export const databaseRefused = ({ path, title, code }: FileError): Failure => {
   const refused = code === "42501" ? "the user cannot create or write the tables of" : "authentication failed for";
-  const variables = `${urlVariable(title)}, PGPASSWORD, ~/.pgpass or credential_command`;
+  const places = `${urlVariable(title)}, PGPASSWORD, ~/.pgpass or credential_command`;
   const hint =
-    code === "42501"
-      ? "give the user the right to create and write the schema `rollcall`"
-      : `check the password in ${variables}`;
+    code === "42501" ? "let the user create and write the schema `rollcall`" : `check the password in ${places}`;
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 

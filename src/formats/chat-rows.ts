@@ -39,7 +39,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
-const groupKeyText = "group_id, prompt_id, … or else the prompt, separately for each step";
+const groupKeyText = "step and group_id (or prompt_id, …), otherwise from step and prompt";
 
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
@@ -238,12 +238,12 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
     const id = knownRole === "tool" ? open.shift() : undefined;
     // Without an open call, the call was written in the text of a turn.
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
-    if (role !== knownRole) run.note("converted results of calls within texts to messages of the user");
+    if (role !== knownRole) run.note("converted tool results without a recorded call to user messages");
     if (from.text === "function_call") {
       if (value.embeddedJson?.get("name") === undefined)
         throw new ConversionError("value is not a call with a function name", value);
       open.push(`call_${at}`);
-      run.note("assigned results without ids to the calls in order");
+      run.note("matched tool results without ids to the calls in their order");
       const tool_calls = [toToolCall(value, `call_${at}`)];
       const calling = { role: literal("assistant", from), content: null, tool_calls };
       return choice(calling, deriveFinish(run, true));

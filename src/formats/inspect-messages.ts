@@ -94,7 +94,7 @@ const toMessage = (run: FormatRun, message: Value, attachments: Attachments): Ou
   const { content, reasoning } = contentOf(attachments, message);
   const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
   const error = isEmpty ? message.get("error", "message") : undefined;
-  if (error !== undefined) run.note("used the error of a failed tool as its message");
+  if (error !== undefined) run.note("used a failed tool's error as the content of the tool message");
   return objectFrom(
     new Map<string, OutputJson | undefined>([
       ...message.members().filter(([, { isNull }]) => !isNull),

@@ -37,7 +37,7 @@ const openRows = (run: FormatRun): Converter => {
     convert: (record) => {
       const { value, file, position } = record;
       if (otherFiles.test(file)) {
-        run.note("skipped a row of inputs or of a profile, which is not a rollout");
+        run.note("skipped a row that is not a rollout (inputs or profiling data)");
         return [];
       }
       const group = groupOf(record);
@@ -51,7 +51,7 @@ const openRows = (run: FormatRun): Converter => {
       }
       const first = firstResults.get(id) ?? place;
       firstResults.set(id, first);
-      if (first !== place) return run.skip(value, "a failed attempt at a rollout that succeeded, or failed before");
+      if (first !== place) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
       return [{ exception: buildFailure(value) }];
     },
   };

@@ -128,7 +128,7 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
   if (path !== undefined)
     throw new ConversionError(`${key} is an object, not a number (pass --reward-from ${key}.${path})`, value);
   if (value.isList)
-    throw new ConversionError(`${key} is a list, which requires \`completions\` and \`rewards\``, value);
+    throw new ConversionError(`${key} is a list, not a number (rows with completions have a list rewards)`, value);
   const found = value.isText ? "a string, not a number" : "not a number";
   const fix = numberPattern.test(value.text ?? "") ? ` (pass --reward-from ${key}, which converts it)` : "";
   throw new ConversionError(`${key} is ${found}${fix}`, value);

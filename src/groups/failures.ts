@@ -62,23 +62,18 @@ export const invalidFilter = (
   fault: string,
   position: string | undefined,
   hint = faultHints.find(([pattern]) => pattern.test(fault))?.[1],
-): Failure =>
-  position === undefined
-    ? new Failure("usage", "invalid-filter", `cannot parse --where "${text}": ${fault}`, {
-        subject: fault,
-        hint: "use a CEL expression over reward, metrics, metadata, messages, trajectory and group: --where 'reward > 0.5 && group.size >= 4'",
-      })
-    : new Failure("usage", "invalid-filter", `cannot evaluate --where "${text}" at ${position}: ${fault}`, {
-        subject: `${fault}, at ${position}`,
-        hint,
-      });
+): Failure => {
+  const end = position === undefined ? "" : ` at ${position}`;
+  const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where "${text}"${end}: ${fault}`;
+  const subject = position === undefined ? fault : `${fault}, at ${position}`;
+  return new Failure("usage", "invalid-filter", message, { subject, hint: position === undefined ? celHint : hint });
+};
 
-export const nestedTooDeeply = (text: string, position: string): Failure =>
-  new Failure(
-    "invalid_input",
-    "nested-too-deeply",
-    `cannot evaluate --where ${text} at ${position}: nested too deeply`,
-    {
-      hint: "remove the nested value from the file, or use an expression that does not read it",
-    },
-  );
+const celHint =
+  "use a CEL expression over reward, metrics, metadata, messages, trajectory and group: --where 'reward > 0.5 && group.size >= 4'";
+
+export const nestedTooDeeply = (text: string, position: string): Failure => {
+  const message = `cannot evaluate --where ${text} at ${position}: nested too deeply`;
+  const hint = "remove the nested value from the file, or use an expression that does not read it";
+  return new Failure("invalid_input", "nested-too-deeply", message, { hint });
+};

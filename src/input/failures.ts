@@ -128,13 +128,12 @@ export const remoteFailure = (
   const details = { http: { method: "GET", url: name, status, said }, where: { file: name } };
   const suffix = said === undefined ? "" : `: ${said}`;
   if (status === 401 || status === 403) {
-    const used =
-      credentialSource === undefined ? "without a credential" : `with the credential from ${credentialSource}`;
+    const sent = credentialSource === undefined ? "no credential" : `the credential from ${credentialSource}`;
     const hint =
       store === "web"
         ? `use a signed URL, or ${pipeHint}`
         : "set HF_TOKEN to a token that can read it (a missing dataset gives the same answer)";
-    const message = `the server refused access to ${name} ${used} (${status})${suffix}`;
+    const message = `the server refused access to ${name} (${status}; rollcall sent ${sent})${suffix}`;
     return new Failure("auth", "remote-refused", message, { hint, ...details });
   }
   const answer = `the server of ${name} answered ${status}`;
@@ -143,7 +142,7 @@ export const remoteFailure = (
       askedMs === undefined
         ? "try again later, or allow longer retries with --max-wait"
         : `try again in ${Math.round(askedMs / 1000)} s, as the server asks, or increase --max-wait`;
-    const message = `${answer}${tries > 1 ? ` ${tries} times` : ""}${suffix}`;
+    const message = `${answer}${tries > 1 ? `, ${tries} times` : ""}${suffix}`;
     return new Failure("unavailable", "remote-unavailable", message, { hint, ...details });
   }
   return remoteUnexpectedStatus(`${answer}${suffix}`, details);

@@ -161,7 +161,8 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
 /** Servers send a web page to ask for a login, or to show a file. */
 const webPage: RuleData<"not-json"> = {
   kind: "a web page",
-  instead: "use the URL of the file itself (on the Hub, /resolve/ instead of /blob/), which must not need a login",
+  instead:
+    "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/), or for a private file hf://datasets/… with HF_TOKEN",
 };
 
 const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {

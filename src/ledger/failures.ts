@@ -12,7 +12,7 @@ export const ledgerMissing = (path: string): Failure =>
 export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Failure => {
   const waited = Math.round(waitedMs / 1000);
   const lease =
-    leaseMs === undefined ? "" : ` (if that run was killed, its lease ends in ${Math.ceil(leaseMs / 1000)} s)`;
+    leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${Math.ceil(leaseMs / 1000)} s)`;
   const message = `another run of the same model and split still uses ${path} after ${waited} s${lease}`;
   return new Failure("storage", "ledger-busy", message, {
     hint: "wait until that run ends, or increase --max-wait",
@@ -29,12 +29,12 @@ export const ledgerReplaced = (
   return new Failure("storage", "ledger-replaced", `${subject} was deleted or replaced during the run${end}`, {
     subject,
     retryable: false,
-    hint: "restore the ledger before you log these files again, because rollcall logs groups again that the ledger does not contain",
+    hint: "restore the ledger before you log these files again, because without it rollcall logs the same groups a second time",
   });
 };
 
 export const leaseLost = (path: string): Failure => {
-  const message = `lost the lease of the ledger ${path}, so other runs may send these groups`;
+  const message = `cannot reach the ledger ${path} in time, so other runs may send these groups`;
   return new Failure("unavailable", "lease-lost", message, {
     hint: "rerun the same command to send what no other run sent",
   });

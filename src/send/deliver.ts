@@ -51,7 +51,9 @@ export const writeRejected = async (
 };
 
 export const markUnsent = (thrown: unknown): unknown =>
-  thrown instanceof Failure && thrown.code === "storage" ? thrown.withDetails({ unsent: true }) : thrown;
+  thrown instanceof Failure && (thrown.code === "storage" || thrown.kind === "database-unavailable")
+    ? thrown.withDetails({ unsent: true })
+    : thrown;
 
 const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogResult> => {
   const { options, rejects, rejectsFile } = delivery;

@@ -143,7 +143,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const [andRest, orRest] =
     notSent > 0 ? [" and send the rest", "; to send only the rest, rerun the same command"] : ["", ""];
   const hint = canResolve
-    ? `rerun the same command within 24 hours to resolve it${andRest}, because the service honors Idempotency-Key`
+    ? `rerun the same command within 24 hours of the first attempt to resolve it${andRest}, because the service honors Idempotency-Key`
     : facts.ledger
       ? `${toCheckServiceHint(facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
       : "check the service before you send these groups again, because it may have them";
@@ -172,6 +172,6 @@ const describeEnd = (thrown: unknown): string => {
   if (isFailure(thrown, "interrupted")) return "the run was interrupted before the reply arrived";
   const { endedBy, http } = thrown instanceof Failure ? thrown.details : {};
   if (endedBy !== undefined) return endedBy;
-  if (http?.status === undefined) return "the reply does not say";
+  if (http?.status === undefined) return "the reply does not say whether it was logged";
   return `the service answered ${http.status}${http.said === undefined ? "" : ` (${http.said})`}`;
 };

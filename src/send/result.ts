@@ -130,15 +130,13 @@ const findFailure = (
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
     const canResolve = ledger && unknown.isKeyHonored && run.resendLogged !== true;
-    const { request, number, unknownFailure, retryFailure, recorded } = unknown;
+    const { request, number, recorded, unknownFailure, retryFailure } = unknown;
     const [from = "", to = ""] = [0, -1].map((at) => formatLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > request.groups.length;
-    const data = { ...facts, positions, request: number, areMoreUnknown, canResolve, unknownFailure, retryFailure };
-    return logUnknown(
-      { ...data, id: recorded.id },
-      { ...stopDetails, retryable: canResolve || (ledger && notSent > 0) },
-    );
+    const named = { ...facts, id: recorded.id, positions, request: number };
+    const data = { ...named, areMoreUnknown, canResolve, unknownFailure, retryFailure };
+    return logUnknown(data, { ...stopDetails, retryable: canResolve || (ledger && notSent > 0) });
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", { logged, notSent });
   if (groups.unknown > 0) return logUnresolved(facts, stopDetails);

@@ -75,7 +75,7 @@ describe("a folder as input", () => {
     expect([code, stderr]).toEqual([
       3,
       expect.stringMatching(
-        /r\/link\.jsonl: the link points to a file outside of the folder .*\n.*name the file itself/,
+        /r\/link\.jsonl: cannot read the file: it is a link to a file outside of the folder .*\n.*name the file itself/,
       ),
     ]);
   });
@@ -97,8 +97,8 @@ describe("a folder as input", () => {
   it("gives an error with the expected extensions if it has no rollouts", async () => {
     const cwd = folderOf({ "empty/notes.txt": "", "others/a.json": "{}", "others/b.json": "{}", "own/a.jsonl": group });
     const { code, stderr } = await runRollcall(["check", "empty", "others", "own"], { cwd });
-    expect(stderr).toContain("empty: error: no file in this folder has a name that rollcall reads");
-    expect(stderr).toMatch(/files that end\s+in \.jsonl, \.ndjson, \.json, \.eval or \.parquet/);
+    expect(stderr).toContain("empty: error: this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file");
+    expect(stderr).toMatch(/rollcall check others\/a\.json\s+--from <format>/);
     expect(stderr).toMatch(
       /others: error: no file in this folder contains rollouts \(read\s+others\/a.json and 1 more file\)/,
     );

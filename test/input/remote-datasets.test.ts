@@ -244,7 +244,10 @@ describe("a dataset on the Hub as input", () => {
   it("exits with 4 and names HF_TOKEN if the Hub asks for a token", async () => {
     const { env } = await hub({ token: "hf_secret_token" });
     const { code, error } = await checked(["hf://datasets/o/n/data/step 1.jsonl"], env);
-    expect([code, error.message]).toEqual([4, expect.stringContaining("without a credential (401): Invalid username")]);
+    expect([code, error.message]).toEqual([
+      4,
+      expect.stringContaining("(401; rollcall sent no credential): Invalid username"),
+    ]);
     expect(error.hint).toContain("HF_TOKEN");
   });
 

@@ -54,7 +54,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const early = await second.log([second.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "1s"]);
       expect([early.code, early.error?.retryable, early.document?.groups]).toMatchObject([7, true, { logged: 2 }]);
       expect(early.error?.message).toContain("1 not sent: another run of the same model and split still uses");
-      expect(early.error?.message).toMatch(/ \(if that run was killed, its lease ends in [12]?\d s\)/);
+      expect(early.error?.message).toMatch(/ \(if that run was killed, the ledger is free in [12]?\d s\)/);
       run.kill("SIGKILL");
       hold.letGo();
       await pause(overMs);
@@ -84,7 +84,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const ended = documentsOf(await end);
       // Its reply makes one group logged. The second machine logged the others.
       expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
-      expect(ended.error?.message).toContain("lost the lease of the ledger");
+      expect(ended.error?.message).toContain("cannot reach the ledger");
       expect(service.logged.toSorted()).toEqual([0, 1, 2]);
       expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });

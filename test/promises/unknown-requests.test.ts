@@ -93,7 +93,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([stopped.code, stopped.document?.status]).toEqual([8, "unknown"]);
     expect(stopped.error).toMatchObject({
       retryable: true,
-      hint: "rerun the same command within 24 hours to resolve it, because the service honors Idempotency-Key",
+      hint: "rerun the same command within 24 hours of the first attempt to resolve it, because the service honors Idempotency-Key",
       next: expect.stringMatching(/^rollcall log m .*b\.jsonl/),
     });
     const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });

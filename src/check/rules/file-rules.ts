@@ -4,8 +4,6 @@ import type { Fault } from "../../json/reader.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { answer, error, errorOfInput, messages, problemExample, trajectory } from "./rule.ts";
 
-const stdinAdvice = "pass - to read standard input";
-
 type CompressionFault = "cut" | "corrupt" | "more";
 
 const compressionFaults: Readonly<Record<CompressionFault, string>> = {
@@ -29,7 +27,7 @@ export const maxTextBytes = 2 ** 29 - 24;
 export const fileRules = {
   "file-not-found": errorOfInput({
     message: "the file does not exist",
-    advice: `check the path (a relative path starts in the current folder), or ${stdinAdvice}`,
+    advice: "check the path (a relative path starts in the current folder), or pass - to read standard input",
     why: "rollcall found no file with the given name.",
     example: problemExample(undefined, "step.jsonl"),
   }),
@@ -50,10 +48,7 @@ export const fileRules = {
     example: problemExample({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
-    message: ({ code }) =>
-      code === "outside-folder"
-        ? "the link points to a file outside of the folder"
-        : `cannot read the file: ${describeSystemCode(code)}`,
+    message: ({ code }) => `cannot read the file: ${describeSystemCode(code)}`,
     advice: ({ code }) =>
       code === "outside-folder" ? "name the file itself" : "make the file readable, or pipe it into standard input",
     why: "The operating system refuses access to the file, or the file is not in the folder that you named.",
@@ -67,14 +62,14 @@ export const fileRules = {
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[] }>({
     message: ({ files: [first, ...rest] }) => {
-      if (first === undefined) return "no file in this folder has a name that rollcall reads";
+      if (first === undefined) return "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file";
       const others = rest.length === 0 ? "" : ` and ${pluralize(rest.length, "more file")}`;
       return `no file in this folder contains rollouts (read ${first}${others})`;
     },
     advice: ({ files }) =>
       files.length === 0
-        ? "name a file, or a folder with files that end in .jsonl, .ndjson, .json, .eval or .parquet (.gz and .zst too)"
-        : "pass --from <format> with the files, so that rollcall says why a file does not have that format",
+        ? "name a file, or another folder (.gz and .zst files count, too)"
+        : `name one file and its format to see the reason: rollcall check ${files[0]} --from <format>`,
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),
@@ -115,13 +110,13 @@ export const fileRules = {
   }),
   "endless-device": errorOfInput({
     message: "this device never ends",
-    advice: `name a file, or ${stdinAdvice}`,
+    advice: "name a file, or pass - to read standard input",
     why: "A device such as /dev/zero has no end and no trajectories.",
     example: problemExample(undefined, "/dev/zero"),
   }),
   "decompressed-too-large": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the file decompresses to more than ${limit} bytes`,
-    advice: "if you trust the file, decompress it into a pipe: gzip -dc or zstd -dc … | rollcall … -",
+    advice: "if you trust the file, decompress it into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)",
     why: "A small archive can fill the disk, so rollcall stops at `max_unpacked_size`, or at 1,000 times the file's size (at least 64 MiB) if that is less.",
     example: problemExample({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),
@@ -229,13 +224,13 @@ export const jsonRules = {
     why: "A program that is still writing, or that was killed, leaves half a line at the end.",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
-  "json-trailing-data": error<{ lacksBrace: boolean }>({
+  "json-trailing-data": error<{ lacksBrace: boolean; extra: string | undefined }>({
     message: ({ lacksBrace }) =>
       lacksBrace ? "expected {, found a key outside of an object" : "unexpected data after the JSON value",
-    advice: ({ lacksBrace }) =>
-      lacksBrace
-        ? "add the { if the start of the file was cut off, or write the file again"
-        : "write one JSON value on each line",
+    advice: ({ lacksBrace, extra }) => {
+      if (lacksBrace) return "add the { if the start of the file was cut off, or write the file again";
+      return extra === undefined ? "write one JSON value on each line" : `remove the extra ${extra}`;
+    },
     why: "A line, or a file that is one document, contains one JSON value.",
     example: `${trajectory(0)} ${trajectory(1)}`,
   }),

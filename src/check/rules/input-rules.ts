@@ -38,7 +38,7 @@ export const inputRules = {
     example: problemExample({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
   }),
   "lossy-format": errorOfInput<{ format: string }>({
-    message: ({ format }) => `${format} lacks some of the tokens or turns`,
+    message: ({ format }) => `files of ${format} do not store all tokens or turns`,
     advice: "pass --lossy to convert the remaining text",
     why: "Decoded text lacks special tokens and turns, so a trainer does not see what the model sampled.",
     example: problemExample({ format: "verl" }, "1.jsonl"),
@@ -72,7 +72,7 @@ export const inputRules = {
     advice: ({ others }) =>
       others.length === 0
         ? "add a group key to every trajectory, or leave out --group-by"
-        : `use one of the keys ${others.join(", ")}, or a dotted path such as info.prompt_id`,
+        : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`,
     why: "A key that no line has is probably misspelled.",
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1, ',"prompt_id":"a"')}`, {
       groupBy: "promptid",
@@ -86,9 +86,9 @@ export const inputRules = {
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
   "request-key-mismatch": errorOfInput<{ key: string; other: string }>({
-    message: ({ key, other }) => `the key ${key} has another value in ${other}, but a request has only one value of it`,
-    redactedMessage: "a key of the request has another value elsewhere, but a request has only one",
-    advice: "log the requests separately",
+    message: ({ key, other }) => `the key ${key} differs from ${other}, and one request cannot hold both values`,
+    redactedMessage: "a key of the request differs elsewhere, and one request cannot hold both values",
+    advice: "log the requests separately, each from its own file",
     why: "rollcall copies the keys next to trajectory_groups into every request, so their values must be equal in all files.",
     example: {
       files: {
@@ -163,9 +163,7 @@ export const runRules = {
     message: ({ text }) =>
       text === undefined ? "the service refused a request with this group" : `the service refused this group: ${text}`,
     advice: ({ text }) =>
-      text === undefined
-        ? "log the file again to see the reason"
-        : "fix the group as the service asks, or leave it out",
+      text === undefined ? "log the file again to see the reason" : "fix the group, or leave it out",
     why: "The service refused the request because of this group. `--on-refused skip` sends the other groups.",
     example: problemExample({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
@@ -185,7 +183,7 @@ export const runRules = {
   "unresolved-group": error({
     message: "this group may or may not have been logged, because its request has an unknown outcome",
     advice:
-      "run the same `rollcall log` command again within 24 hours if the service honors Idempotency-Key, or resolve the request with `rollcall ledger status` and `rollcall ledger resolve`",
+      "run the same `rollcall log` command again within 24 hours of the first attempt if the service honors Idempotency-Key, or resolve the request with `rollcall ledger status` and `rollcall ledger resolve`",
     why: "`ledger verify` found only requests of unknown outcome that contain the group.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
@@ -235,13 +233,14 @@ export const runRules = {
   }),
   "group-changed": warning<{ id: string; line: number }>({
     message: ({ id, line }) =>
-      `group ${id} grew after it was complete (line ${line}), so the new lines are another group`,
+      `line ${line} belongs to group ${id}, which was already complete, so it starts another group`,
     advice: "set --group-size, or increase --group-idle so that groups stay open longer",
     why: "`--follow` cannot change a group that it has logged.",
     example: problemExample({ id: '"a"', line: 12 }),
   }),
   "incomplete-group": warning<{ groups: number }>({
-    message: ({ groups }) => `${pluralize(groups, "group was", "groups were")} not complete and not sent`,
+    message: ({ groups }) =>
+      `${pluralize(groups, "group is", "groups are")} incomplete, so rollcall did not send ${groups === 1 ? "it" : "them"}`,
     advice: "run the command again to continue, or send incomplete groups with --group-idle 0s",
     why: "With `--follow`, a group with a key is complete when it has `--group-size` trajectories or gets none for `--group-idle`.",
     example: problemExample({ groups: 2 }),

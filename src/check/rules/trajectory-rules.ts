@@ -232,7 +232,7 @@ export const signalRules = {
       if (!isBare) return "sample several trajectories of each prompt";
       return key === undefined
         ? "sample several trajectories of each prompt, or group trajectories with --group-by"
-        : `pass --group-by ${key} to group the trajectories with equal values`;
+        : `pass --group-by ${key} to group the trajectories with the same ${key}`;
     },
     why: "Most trainers learn from differences between the rewards of a group.",
     example: trajectory(1),
@@ -271,7 +271,7 @@ export const signalRules = {
       `the call of ${name === undefined ? "a tool without a name" : `the tool ${name}`} has no result`,
     redactedMessage: "the call of a tool has no result",
     advice: "add the tool message with the id of the call",
-    why: "A call before the end of a trajectory has a result, unless it was lost.",
+    why: "Each call before the end of a trajectory should have a result. Here, it was probably lost.",
     example: messages(question, toolCallMessage, answer),
   }),
   "trailing-tool-call": warning<{ name: string }>({

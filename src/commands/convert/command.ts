@@ -13,7 +13,7 @@ const options = {
     "action for invalid groups; skip writes them to the rejects file and converts the others (default: stop)",
     ["stop", "skip"],
   ),
-  rejects: text("file for rejected groups (default: <file>.rejected)", "file"),
+  rejects: text("file for rejected groups (default: the name of the first input with .rejected)", "file"),
   ...selectionOptions,
   ...formatOptions,
   ...strictnessOptions,

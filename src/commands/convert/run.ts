@@ -1,7 +1,7 @@
 /** The run of `rollcall convert`: reads, checks, and writes the groups as lines. */
-import { contradiction } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { requiredOptionMissing } from "../../failures.ts";
 import { openDraft, requireUnusedFile, writeForReader, writeUserFile } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
 import { type Dataset, readGroupLines } from "../../groups/index.ts";
@@ -9,7 +9,7 @@ import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult, writeRejected } from "../../send/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
-import { conversionInexact, convertRejected } from "../failures.ts";
+import { conversionInexact, convertRejected, refusedOnTerminal } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { closeAtEnd, printFacts, printInputNotes, readInputs, toFacts } from "../inputs/read.ts";
@@ -21,11 +21,9 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   const { out, rejects } = typed;
   const skipsInvalid = typed.onInvalid === "skip";
   if (out === "-" && screen.isForProgram)
-    throw contradiction("--out -", "--json", "both go to stdout; pass a file with --out");
-  if (out === "-" && host.terminal.stdout) {
-    const why = "its lines are for a file or a program; redirect stdout or pass --out <file>";
-    throw contradiction("--out -", "a terminal", why);
-  }
+    throw requiredOptionMissing("--json", "--out <file>, because the groups would go to stdout, too");
+  if (out === "-" && host.terminal.stdout)
+    throw refusedOnTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect stdout");
   const outputs = { "--out ": out, "--receipt ": typed.receipt };
   const rejectsOutputs = skipsInvalid ? rejectsFiles(rejects, typed.file) : {};
   requireSeparateFiles(Object.entries({ ...outputs, ...rejectsOutputs }), typed.file);

@@ -28,8 +28,7 @@ export const printWarnings = async (
   for (const warning of shown) screen.warn(warning);
   if (hidden.length === 0) return;
   const rules = hidden.map(({ rule, count }) => `${count} ${rule}`).join(", ");
-  const [first = { name: "-" }, ...others] = sources;
-  const files = others.length > 0 || first.name === "-" ? "…" : formatCommandLine([first.name]);
+  const files = `${formatCommandLine([sources[0]?.name ?? "-"])}${sources.length > 1 ? " …" : ""}`;
   screen.notice(`more warnings: ${rules}; list them with \`rollcall check --json ${files}\``);
 };
 

@@ -58,7 +58,7 @@ export const prepareInputs = async (
       const filtered = await selectDataset(reading, { ...options, choosing: { where, best, sample, seed, shard } });
       for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
         if (trajectories + groups === 0) continue;
-        const whole = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;
+        const whole = groups === 0 ? "" : ` (${pluralize(groups, "group")} completely)`;
         screen.notice(`--${option} filtered out ${pluralize(trajectories, "trajectory", "trajectories")}${whole}`);
       }
       return filtered;

@@ -36,7 +36,7 @@ const resolveOptions = {
 const forgetOptions = {
   ...locationOptions,
   ...filterOptions,
-  before: timeOption("requests last tried before this time, such as 30d"),
+  before: timeOption("requests last tried before this time, such as 30d (30 days ago) or 2026-01-31"),
   yes: flag("do not ask for confirmation"),
 };
 
@@ -58,7 +58,7 @@ const loadRun = () => import("./run.ts");
 
 export const ledger = command({
   words: "ledger",
-  about: "show, verify and resolve logged requests",
+  about: "show, verify and resolve recorded requests",
   examples: ["rollcall ledger status", "rollcall ledger verify groups.jsonl"],
   verbs: [
     command({
@@ -89,14 +89,14 @@ export const ledger = command({
     command({
       words: "ledger forget",
       changes: true,
-      about: "delete resolved requests from the ledger; a rerun logs their groups again",
+      about: "delete requests whose outcome is known; a rerun logs their groups again",
       options: forgetOptions,
       examples: ["rollcall ledger forget --before 90d", "rollcall ledger forget --model my-model --batch step-17"],
       run: async (context, typed) => await (await loadRun()).forgetRequests(context, typed),
     }),
     command({
       words: "ledger calls",
-      about: "print the ids of logged calls",
+      about: "print the call ids of logged groups",
       options: callOptions,
       examples: ["rollcall ledger calls --since 1d"],
       run: async (context, typed) => await (await loadRun()).listCalls(context, typed),

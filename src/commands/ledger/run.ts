@@ -6,7 +6,7 @@ import { isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { pluralize } from "../../sentences.ts";
+import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
@@ -28,7 +28,7 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
   const [entries, otherEntries] = [await entriesOf(filter), await entriesOf(otherDestinations)];
   const requests = pluralize(otherEntries.length, "request");
   if (otherEntries.length > 0)
-    screen.notice(`${requests} to other destinations or accounts; show all with --all-destinations`);
+    screen.notice(`${requests} to other destinations or accounts not shown; show all with --all-destinations`);
   await printEntries(context, typed, { entries, groups: null });
 };
 
@@ -99,7 +99,8 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await entriesOf({ ...filter, states: ["unknown", "trying"] })).length;
   if (screen.isForProgram) return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
-  const kept = `; kept ${pluralize(left, "request")} in flight or unknown (resolve with \`rollcall ledger resolve\`)`;
+  const requests = pluralize(left, "request");
+  const kept = `; kept ${requests} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
   screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
 };
 
@@ -166,7 +167,11 @@ const printEntries = async (
       ...{ split: 4, batch: 5, input: 6 },
       bytes: { rank: 10, align: "right" },
       attempts: { rank: 11, align: "right" },
-      status: { rank: 7, text: ({ status, cause }) => String(status ?? cause ?? "") },
+      status: {
+        heading: "answer",
+        rank: 7,
+        text: ({ status, cause }) => String(status ?? describeSystemCode(cause ?? "")),
+      },
       destination: allDestinations ? 1 : 8,
       account: allDestinations ? 1 : 9,
     },

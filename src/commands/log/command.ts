@@ -52,7 +52,7 @@ const options = {
       "action if the service refuses groups; skip writes them to the rejects file and sends the others (default: stop)",
       stopOrSkip,
     ),
-    rejects: cli.text("file for rejected groups (default: <file>.rejected)", "file"),
+    rejects: cli.text("file for rejected groups (default: the name of the first input with .rejected)", "file"),
   }),
   ...cli.inGroup("ledger", {
     "resend-logged": cli.flag("send logged groups again"),
@@ -71,7 +71,7 @@ const options = {
     follow: {
       ...cli.flag("keep reading a growing file until Ctrl-C (rollcall's format only)"),
       conflicts: {
-        "dry-run": "a dry run cannot continue, because it sends nothing",
+        "dry-run": "a dry run needs a complete file",
         "one-request": "a growing file needs many requests",
         ...Object.fromEntries(wholeFileOptions.map((name) => [name, `--${name} needs a complete file`])),
       },

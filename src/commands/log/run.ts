@@ -16,7 +16,7 @@ import * as send from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
-import { ledgerLocationMissing } from "../failures.ts";
+import { ledgerLocationMissing, refusedOnTerminal } from "../failures.ts";
 import { rejectsFiles, requireSeparateFiles, writeReceipt } from "../inputs/files.ts";
 import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
@@ -68,7 +68,7 @@ const logFiles = async (run: LogRun): Promise<void> => {
   printInputNotes(context, reading, groupBy);
   if (receipt !== undefined) await writeReceipt(context, receipt, reading);
   if (number !== undefined && host.terminal.stdout)
-    throw contradiction("--body", "a terminal", "its bytes are for a file or a program; redirect stdout");
+    throw refusedOnTerminal("--body does not print", "redirect stdout, such as > body.json");
   const body = number === undefined ? undefined : { number, write: screen.printBytes };
   const options = { ...deliveryOptions(run), split: reading.split ?? "", body };
   const delivering = send.deliverGroups(reading, options).finally(meter.stop);

@@ -74,7 +74,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
 
   const requireText = (head: Buffer): void => {
     if (inputs.findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
-    const sniffed = inputs.sniff(head);
+    const sniffed = inputs.sniff(head, file);
     if (sniffed === undefined) return;
     if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
     else problems.report("not-json", sniffed.data, () => ({ file }));
