@@ -148,7 +148,8 @@ export const readSources = async (
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });
     if (hasDigests) setOriginDigests(parts, source, first);
-    if (parts.count === first) problems.report("input-empty", source.bytes, () => ({ file: source.name }));
+    if (parts.count === first)
+      problems.report("input-empty", { size: source.bytes.size }, () => ({ file: source.name }));
     rewards.push(sourceResult.rewards);
     mergeSketch(found.rewards, sourceResult.rewards);
     if (!byKey) unsorted.push(...grouping.unsorted);

@@ -95,16 +95,15 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
-  const completion = ({ choice, message }: Turn): string =>
-    composeObject({
-      object: json("chat.completion"),
-      model: json(model),
-      choices: composeArray([choice ?? composeObject({ index: "0", message })]),
-    });
+  // Only a choice is a completion, so that a message is not read back as a sampled turn.
+  const toOutput = ({ choice, message }: Turn): string =>
+    choice === undefined
+      ? message
+      : composeObject({ object: json("chat.completion"), model: json(model), choices: composeArray([choice]) });
   return {
     messages: composeArray(turns.map(({ message }) => message)),
     choices: choices.length === 0 ? undefined : composeArray(choices),
-    output: last === undefined ? "null" : completion(last),
+    output: last === undefined ? "null" : toOutput(last),
   };
 };
 

@@ -49,11 +49,7 @@ describe("the service's read operation (interface 4.3)", () => {
       exception: null,
       attributes: { split: "train", reward: 1, group: 0, trajectory: 0 },
       inputs: { model: "org/model a", messages: [user] },
-      output: {
-        object: "chat.completion",
-        model: "org/model a",
-        choices: [{ index: 0, message: assistant }],
-      },
+      output: assistant,
       deleted_at: null,
     });
   });
