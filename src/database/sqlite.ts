@@ -197,6 +197,7 @@ export const examineFile = async (
   sql: string,
 ): Promise<DatabaseReport | undefined> => {
   const about = { path, title: schema.title };
+  requireOwnFile(path);
   const bytes = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }))?.size;
   if (bytes === undefined) return undefined;
   const opened = openFile(schema, { path, make: false, toRead: true, maxWaitMs: examineWaitMs });

@@ -92,6 +92,18 @@ describe("rollcall doctor about its files", () => {
     expect(of("local store")).toMatchObject([{ status: "skipped" }]);
   });
 
+  it("exits with 11 for new files in a folder that other users can write", async () => {
+    const folder = join(newHome().HOME, "shared");
+    mkdirSync(folder);
+    chmodSync(folder, 0o777);
+    const { code, of } = await doctor(["--local"], { env: { ROLLCALL_DATA_DIR: join(folder, "data") } });
+    expect(code).toBe(11);
+    for (const check of ["ledger", "local store"]) {
+      const message = expect.stringContaining(`other users can write to ${folder} (mode 0777)`);
+      expect(of(check)).toMatchObject([{ status: "error", code: "storage", message }]);
+    }
+  });
+
   it("exits with 11 for a data folder below a file", async () => {
     const { code, of, stderr } = await doctor(["--offline"], {
       env: { ROLLCALL_DATA_DIR: resolve("package.json/data") },
