@@ -104,6 +104,11 @@ describe("rollcall serve", () => {
     expect(service.said()).not.toContain(service.key);
   });
 
+  it.skipIf(process.getuid?.() !== 0)("prints port 80, which a URL omits (tested as root only)", async () => {
+    const service = await serving(["--host", "127.0.0.80", "--port", "80"]);
+    await expect.poll(service.said).toContain("ROLLCALL_BASE_URL=http://127.0.0.80:80 ");
+  });
+
   it("works from another shell with the variables that it prints", async () => {
     const service = await serving();
     await expect.poll(service.said).toMatch(/ROLLCALL_API_KEY_FILE=\S+\n/);
@@ -217,7 +222,7 @@ describe("rollcall serve that cannot start", () => {
     [["--port", "http"], 'invalid --port "http": expected a whole number from 0 to 65535'],
     [["--allow-host", "http://a"], 'invalid --allow-host "http://a"'],
     [["--max-body-size", "large"], "large"],
-    [["--host", "0.0.0.0"], "listening on 0.0.0.0 exposes the service to other machines"],
+    [["--host", "0.0.0.0"], "--host 0.0.0.0 needs --allow-host"],
     [["--host", "192.0.2.7", "--allow-host", "a"], "this machine does not have the address"],
     [["--base-url", "http://a.example"], "--base-url"],
   ])("exits with 2 for %j, and names the fault", async (args, said) => {
