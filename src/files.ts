@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { Failure, type Problem } from "./failure.ts";
 import { currentUser, type Host } from "./host.ts";
+import { describeSystemCode } from "./sentences.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
 /** Returns the code of an error of the system or of Node, such as `ENOENT`; `unknown` if the error has none. */
@@ -185,11 +186,18 @@ export const writeUserFile = <Result>(file: string, write: () => Result): Result
     return write();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    throw new Failure("storage", "output-unwritable", `cannot write ${file} (${getErrorCode(thrown)})`, {
-      hint: "choose a file in a writable folder",
-      cause: thrown,
-    });
+    const { reason, hint } = explainUnwritable(file, getErrorCode(thrown), "choose another file");
+    throw new Failure("storage", "output-unwritable", `cannot write ${file}: ${reason}`, { hint, cause: thrown });
   }
+};
+
+/** Returns the reason why a file cannot be written, and what to do. @param otherFile how to choose another file */
+export const explainUnwritable = (file: string, code: string, otherFile: string) => {
+  const isFull = code === "ENOSPC" || code === "EDQUOT";
+  const hint = isFull ? `free disk space, or ${otherFile}` : otherFile;
+  if (code !== "ENOENT") return { reason: describeSystemCode(code), hint };
+  const command = formatCommandLine(["mkdir", "-p", dirname(file)]);
+  return { reason: "its folder does not exist", hint: `make the folder: \`${command}\`, or ${otherFile}` };
 };
 
 /** Removes a file's drafts of killed runs. @param before milliseconds since 1970; drafts that changed later stay */

@@ -1,6 +1,9 @@
 /** Parts of sentences that the failures of several modules share. */
 import type { FailureLocation, Problem } from "./failure.ts";
 
+export const inProfile = (command: string, profile: string): string =>
+  profile === "default" ? command : `${command} --profile ${profile}`;
+
 export const pluralize = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
@@ -30,7 +33,9 @@ export const formatList = (items: readonly string[], max = 10): string =>
   `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 
 export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
-  const hint = suggestion === undefined ? otherwise : `did you mean ${suggestion}?`;
+  // With quotes, a terminal does not add the question mark to a URL.
+  const quote = suggestion?.includes("://") ? "`" : "";
+  const hint = suggestion === undefined ? otherwise : `did you mean ${quote}${suggestion}${quote}?`;
   return hint === undefined ? {} : { hint };
 };
 

@@ -1,15 +1,26 @@
 /** Failures of lock files and of catalogs in files. */
 import { Failure, type FailureLocation } from "../failure.ts";
-import { formatInputName } from "../sentences.ts";
+import { explainUnwritable } from "../files.ts";
+import { describeSystemCode, formatInputName } from "../sentences.ts";
+import { formatCommandLine } from "../shell-words.ts";
 
-/** @param fault `isLock` is false if the file is not a lock file. Such a file is never overwritten. */
-export const invalidLock = (fault: FailureLocation & { reason: string; isLock: boolean }): Failure => {
-  const { reason, isLock, ...where } = fault;
+/** Returns the command that writes a lock file again. */
+export const lockCommand = (file: string): string =>
+  `rollcall catalog lock${file === "rollcall.lock.json" ? "" : ` --file ${formatCommandLine([file])}`}`;
+
+const otherLock = "choose another file with --file";
+
+/** @param isLock false if the file is not a lock file. Such a file is never overwritten. */
+export const invalidLock = (reason: string, isLock: boolean, where: FailureLocation & { file: string }): Failure => {
+  const hint = isLock ? `write it again: \`${lockCommand(where.file)} <model…>\`` : otherLock;
   return new Failure("invalid_input", "invalid-lock", `cannot use the lock file ${where.file}: ${reason}`, {
-    hint: isLock ? "write it again with `rollcall catalog lock <model…>`" : "choose another file with --file",
+    hint,
     where,
   });
 };
+
+export const newerLock = (where: FailureLocation & { file: string }): Failure =>
+  invalidLock("a newer rollcall wrote it", false, where).withDetails({ hint: `update rollcall, or ${otherLock}` });
 
 interface FileFault {
   readonly file: string;
@@ -18,31 +29,29 @@ interface FileFault {
 }
 
 export const lockUnreadable = ({ file, code, cause }: FileFault): Failure =>
-  new Failure("invalid_input", "lock-unreadable", `cannot read the lock file ${file} (${code})`, {
-    hint: "pass the file that `rollcall catalog lock` wrote with --file",
+  new Failure("invalid_input", "lock-unreadable", `cannot read the lock file ${file}: ${describeSystemCode(code)}`, {
+    hint: "pass a lock file: --file <file>",
     where: { file },
     cause,
   });
 
 export const lockNotOverwritten = (file: string): Failure =>
   new Failure("usage", "lock-not-overwritten", `${file} is not a lock file, so it was not overwritten`, {
-    hint: "choose another file with --file",
+    hint: otherLock,
     where: { file },
   });
 
-export const lockUnwritable = ({ file, code, cause }: FileFault): Failure =>
-  new Failure("storage", "lock-unwritable", `cannot write the lock file ${file} (${code})`, {
-    hint: "choose a file in a writable folder with --file",
-    where: { file },
-    cause,
-  });
+export const lockUnwritable = ({ file, code, cause }: FileFault): Failure => {
+  const { reason, hint } = explainUnwritable(file, code, otherLock);
+  const message = `cannot write the lock file ${file}: ${reason}`;
+  return new Failure("storage", "lock-unwritable", message, { hint, where: { file }, cause });
+};
 
-export const catalogFileUnreadable = ({ file, code, cause }: FileFault): Failure =>
-  new Failure("invalid_input", "catalog-file-unreadable", `cannot read ${formatInputName(file)} (${code})`, {
-    hint: catalogHint,
-    where: { file },
-    cause,
-  });
+export const catalogFileUnreadable = ({ file, code, cause }: FileFault): Failure => {
+  const message = `cannot read ${formatInputName(file)}: ${describeSystemCode(code)}`;
+  const hint = `check the name of the file, or ${catalogHint}`;
+  return new Failure("invalid_input", "catalog-file-unreadable", message, { hint, where: { file }, cause });
+};
 
 export const invalidCatalogFile = (file: string, reason: string, where: FailureLocation = { file }): Failure =>
   new Failure("invalid_input", "invalid-catalog-file", `${formatInputName(file)} is not a catalog: ${reason}`, {
@@ -50,4 +59,4 @@ export const invalidCatalogFile = (file: string, reason: string, where: FailureL
     where,
   });
 
-const catalogHint = "pass the output of `rollcall catalog router --json`, as a file or with - on standard input";
+const catalogHint = "write one with `rollcall catalog router --json > router.json`";

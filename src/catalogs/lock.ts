@@ -8,7 +8,7 @@ import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts"
 import { requireFault } from "../json/reader.ts";
 import { findSpan, getMember, locateOffset, parseJson, walkElements } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
-import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
+import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable, newerLock } from "./failures.ts";
 import { compareCodeUnits, priceNames, statedPrices } from "./fields.ts";
 
 const text = z.optional(z.string());
@@ -72,13 +72,13 @@ const lockKey = "rollcall_lock";
 export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
   if (bytes === undefined) return undefined;
-  const toFailure = (reason: string, at = 0, isLock = true): Failure =>
-    invalidLock({ file, reason, isLock, ...locateOffset(bytes, at) });
+  const locate = (at = 0) => ({ file, ...locateOffset(bytes, at) });
+  const toFailure = (reason: string, at?: number, isLock = true): Failure => invalidLock(reason, isLock, locate(at));
   const value = parseJson(bytes.toString("utf8"))?.value;
   if (value === undefined) throw toFailure("it is not JSON", requireFault(bytes).at, false);
   const version = getMember(value, lockKey);
   if (version === undefined) throw toFailure("it is not a lock file", findSpan(bytes, [])?.start, false);
-  if (version !== lockVersion) throw toFailure("a newer rollcall wrote it", findSpan(bytes, [lockKey])?.start);
+  if (version !== lockVersion) throw newerLock(locate(findSpan(bytes, [lockKey])?.start));
   const [list, listSpan] = [getMember(value, "models"), findSpan(bytes, ["models"])];
   if (!Array.isArray(list) || listSpan === undefined) {
     throw toFailure("invalid models", (listSpan ?? findSpan(bytes, []))?.start);

@@ -3,6 +3,7 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import * as decimals from "../decimal.ts";
 import type { Severity } from "../failure.ts";
 import type { CatalogName } from "./catalog-files.ts";
+import { lockCommand } from "./failures.ts";
 import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 
@@ -180,7 +181,9 @@ const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals
     decimals.multiplyDecimals(was, decimals.addDecimals(hundred, maxRise)),
   ) > 0;
 
-export const acceptAdvice = "accept the change with `rollcall catalog lock`, or silence the rule with --allow <rule>";
+const acceptWay = (file: string): string => `accept the change with \`${lockCommand(file)}\``;
+
+export const acceptAdvice = (file: string): string => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
 
 /** True if `catalog lock` can accept a regression. A removed model and a deprecation cannot be accepted. */
 export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed" && !deprecationRules.includes(rule);
@@ -210,9 +213,9 @@ export const verifyLock = (
     const { id, prompt, completion } = replacement ?? {};
     const why = `because no other model in the ${locked.catalog} catalog can replace it`;
     const adviceFor = (rule: RuleName): string => {
-      if (errors.length === 0) return acceptAdvice;
+      if (errors.length === 0) return acceptAdvice(lock.file);
       if (id !== undefined) return `use ${id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
-      const way = isAcceptable(rule) ? "accept the change with `rollcall catalog lock`" : `pass --allow ${rule}`;
+      const way = isAcceptable(rule) ? acceptWay(lock.file) : `pass --allow ${rule}`;
       return `${way}, ${why}${needsCheaper ? " for less" : ""}`;
     };
     const facts = regressions.map((regression) => {

@@ -149,7 +149,8 @@ const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failur
   }
   const [, text = "", near] = /^(?:error: )?(.*?)(?:\n(\(Did you mean [^\n]*\)))?$/s.exec(reason.message) ?? [];
   const elsewhere = reason.code === "commander.unknownCommand" ? suggestElsewhere(parsed) : undefined;
-  return argumentsFailure(command, text, elsewhere ?? near);
+  const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
+  return argumentsFailure(command, text.replace(missingValue, "$1 requires a value: $1$2"), elsewhere ?? near);
 };
 
 /** Suggests the command for a verb without its noun (`auth login` for `login`), and `ledger calls` for `call list`. */

@@ -2,7 +2,7 @@
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { getMember, isObject, parseJson } from "../json/walk.ts";
-import { fieldPrefix, skipRefusedHint } from "../sentences.ts";
+import { fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import { connectTimeoutMs, maxReplyBytes, TransportError } from "./exchange.ts";
 import type { RequestTarget } from "./request.ts";
 import type { ParsedUrl } from "./route.ts";
@@ -83,7 +83,9 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly 
   if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
     const text = `cannot ${endpoint.name}: not found (404)${saying(message)}`;
-    const hint = `check the arguments and ${urlSetting}`;
+    const [, parameter] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
+    const named = parameter === undefined ? "" : `${parameter.replace("model_id", "the model id")} and `;
+    const hint = `check ${named}${urlSetting}`;
     return new Failure("not_found", "resource-not-found", text, { hint, ...details });
   }
   if (status === 404) {
@@ -121,15 +123,17 @@ const credentialRefused = (
   }
   const { from } = credential;
   const hasProject = endpoint.projectHeader || endpoint.use === "calls";
-  const withProject = project === undefined ? ", sent without a project" : ` and the project ${project}`;
+  const withProject = project === undefined ? ", sent without a project" : ` for the project ${project}`;
   const checked = hasProject ? "the key and the project (the service does not tell which is wrong)" : "the key";
   // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
   const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
+  const [, profile = "default"] = /of the profile (\S+)$/.exec(from) ?? [];
   const keyAdvice =
     variable === undefined
-      ? "save another key with `rollcall auth login`"
-      : `unset ${variable}, which overrides the saved key`;
-  const text = `the service refused the credential from ${from}${hasProject ? withProject : ""} ${statusText}`;
+      ? `save another key with \`${inProfile("rollcall auth login", profile)}\``
+      : `set ${variable} to another key, or unset it to use a saved key`;
+  const key = from.startsWith("login of ") ? `the saved key of the profile ${profile}` : `the key from ${from}`;
+  const text = `the service refused ${key}${hasProject ? withProject : ""} ${statusText}`;
   const hint = `check ${checked}, or ${keyAdvice}`;
   return new Failure("auth", "credential-refused", text, { ...details, hint, credentialSource: from });
 };
@@ -214,13 +218,15 @@ const connectCodes = /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|P
 const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)_/;
 const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 
+type ConnectionError = Pick<TransportError, "code" | "status">;
+
 interface ConnectionContext extends Pick<RequestContext, "silenceMs" | "tries"> {
   readonly route: Readonly<Record<"to" | "proxy", Pick<ParsedUrl, "hostAndPort"> | undefined>>;
   readonly setting: string;
 }
 
 export const connectionFailed = (
-  error: Pick<TransportError, "code" | "status">,
+  error: ConnectionError,
   { route: { to, proxy }, setting, silenceMs, tries }: ConnectionContext,
   details: FailureDetails = {},
 ): Failure => {
@@ -232,22 +238,25 @@ export const connectionFailed = (
   const location = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
   const variables = proxy === undefined ? "" : " and the proxy variables";
   const hint =
-    connectionHint(code, setting) ?? `check ${location}${variables}, or rerun the same command when the service is up`;
+    connectionHint(error, setting, to?.hostAndPort) ??
+    `check ${location}${variables}, or rerun the same command when the service is up`;
   const text = `${event}: ${reason}${formatTries(tries)}`;
   const failureDetails = { hint, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, failureDetails);
 };
 
-const describeError = ({ code, status }: Pick<TransportError, "code" | "status">, silenceMs: number): string => {
+const describeError = ({ code, status }: ConnectionError, silenceMs: number): string => {
   if (code === "SILENT") return `no data arrived for ${formatSeconds(silenceMs)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthorityCodes.test(code)) return `its certificate is signed by an unknown authority (${code})`;
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = (code: string, setting: string): string | undefined => {
+const connectionHint = ({ code, status = 0 }: ConnectionError, setting: string, host?: string): string | undefined => {
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
-  if (code === "PROXY_REFUSED") return proxyHint("HTTPS_PROXY");
+  if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
+  if (code === "PROXY_REFUSED" && status < 500)
+    return `ask the operator of the proxy to allow ${host}, or list the host in NO_PROXY`;
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `try http:// in ${setting}`;
   if (code === "NOT_HTTP") return `try https:// in ${setting}`;
   if (code === "SILENT") return "increase --timeout";

@@ -5,6 +5,7 @@ import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
+import { inProfile } from "../sentences.ts";
 import { loginCommand } from "../settings/failures.ts";
 import * as config from "../settings/index.ts";
 import { printObjects } from "./lists/object-list.ts";
@@ -36,9 +37,8 @@ const login = command({
     const checked = !noCheck && (await isKeyAccepted(context, plan));
     const saved = await config.saveLogin(host, plan);
     const { profile } = plan.settings;
-    const inProfile = (line: string): string => (profile === "default" ? line : `${line} --profile ${profile}`);
     const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
-    const next = inProfile(uses.includes("inference") ? "rollcall models" : log);
+    const next = inProfile(uses.includes("inference") ? "rollcall models" : log, profile);
     screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
     for (const variable of plan.overriding) screen.notice(`${variable} is set and overrides the saved key`);
     screen.notice(`next: ${next}`);
@@ -51,8 +51,9 @@ const isKeyAccepted = async (context: Context, { settings, targets }: config.Log
   const uses = targets.map((target) => target.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
   const origin = targets.find((target) => target.use === use)?.origin ?? "";
+  const { profile } = settings;
   if (failure === undefined) {
-    if (state === "untried") context.screen.warn(untriedKeyProblem(...untriedReason(uses)));
+    if (state === "untried") context.screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
     return state === "taken";
   }
   if (state === "refused") {
@@ -64,7 +65,8 @@ const isKeyAccepted = async (context: Context, { settings, targets }: config.Log
     const message = `${origin} refused the key for ${use}${reason}, so it was not saved`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
-  context.screen.warn(unansweredKeyProblem(origin, { isDown: failure.code === "unavailable" }));
+  const setting = failure.code === "unavailable" ? undefined : failure.details.where?.setting;
+  context.screen.warn(unansweredKeyProblem(origin, profile, setting));
   return false;
 };
 
@@ -72,21 +74,25 @@ const untriedKeyProblem = (why: string, advice: string): Problem => {
   return { rule: "key-not-verified", severity: "warning", message: `the key was not tested: ${why}`, advice };
 };
 
-export const unansweredKeyProblem = (origin: string, { isDown }: { readonly isDown: boolean }): Problem => {
-  const why = isDown ? "is unreachable" : "did not answer like the service";
-  return untriedKeyProblem(`${origin} ${why}`, "test it later with `rollcall auth status --check`");
+const retestCommand = (profile: string): string => inProfile("rollcall auth status --check", profile);
+
+/** @param setting the setting that probably has a wrong URL; undefined if the service is unreachable */
+export const unansweredKeyProblem = (origin: string, profile: string, setting?: string): Problem => {
+  const why = setting === undefined ? "is unreachable" : "does not answer like a training service";
+  const first = setting === undefined ? "later, " : `check ${setting}, then `;
+  return untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(profile)}\``);
 };
 
 /** Returns the reason why no read can test a key for these uses, and what to do. */
-const untriedReason = (uses: readonly CredentialUse[]): readonly [why: string, advice: string] =>
+const untriedReason = (uses: readonly CredentialUse[], profile: string): readonly [why: string, advice: string] =>
   uses.includes("calls")
-    ? ["only call read accepts it, and needs a project", "set --project and log in again"]
+    ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only log accepts it", "the first `rollcall log` tests it"];
 
 interface CredentialTest {
-  readonly state: "taken" | "untried" | "refused" | "silent";
+  readonly state: "taken" | "untried" | "refused" | "unclear";
   readonly use?: CredentialUse;
-  /** The failure of the read, if the state is `refused` or `silent`: no answer shows if the key is accepted. */
+  /** The failure of the read, if the state is `refused` or `unclear`: no answer shows if the key is accepted. */
   readonly failure?: Failure;
 }
 
@@ -114,7 +120,7 @@ export const testCredential = async (
   } catch (failure) {
     if (!(failure instanceof Failure) || failure.code === "usage" || failure.code === "interrupted") throw failure;
     if (use === "calls" && failure.code === "not_found") return { state: "taken" };
-    return { state: failure.code === "auth" ? "refused" : "silent", use, failure };
+    return { state: failure.code === "auth" ? "refused" : "unclear", use, failure };
   }
 };
 
@@ -137,7 +143,7 @@ const logOut = command({
 
 const status = command({
   words: "auth status",
-  about: "show the credential for each use, with its source and origin",
+  about: "show the key for each use, its source and its URL",
   options: { for: useOption("only one use"), check: flag("test the credentials with the service") },
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check: shouldCheck }) => {
@@ -154,7 +160,7 @@ const status = command({
         shouldCheck && isUsable(row) ? await testCredential(context, settings, [use]) : {};
       firstFailure ??= failure;
       if (check === "untried")
-        screen.notice(`the credential for ${use} was not tested: ${untriedReason([use]).join("; ")}`);
+        screen.notice(`the key for ${use} was not tested: ${untriedReason([use], profile).join("; ")}`);
       return { ...row, check };
     };
     const rows: Awaited<ReturnType<typeof readStatus>>[] = [];
@@ -165,9 +171,9 @@ const status = command({
       const hint = isUrlMissing
         ? `run \`${loginCommand(profile, undefined, exampleUrl)}\` with the URL of the service`
         : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
-      const message = `no credential in profile ${profile} for ${missing}`;
+      const message = `no key in profile ${profile} for ${missing}`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
-    } else if (!shouldCheck && !local) screen.notice("the credentials were not tested (test them with --check)");
+    } else if (!shouldCheck && !local) screen.notice("the keys were not tested (test them with --check)");
     const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(shouldCheck ? { check: 0 } : {}) };
     await printObjects(screen, { others: { profile }, member: "credentials", rows, columns });
     if (firstFailure !== undefined) throw firstFailure;
@@ -177,7 +183,7 @@ const status = command({
 const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";
 
 const credentialStatus = async (settings: config.Settings, use: CredentialUse) => {
-  const missing = { use, origin: null, state: "no address", from: null, username: null };
+  const missing = { use, origin: null, state: "no URL", from: null, username: null };
   if (settings.local) {
     const username = use === "calls" ? "api" : null;
     return { ...missing, state: "ready", from: "the local service's own key", username };

@@ -43,7 +43,8 @@ const get = command({
   examples: ["rollcall config get max_request_size"],
   run: async (context, { name }) => {
     const { row, profile } = saved.showSetting(toSettingsSources(context), name);
-    if (row.value === null) throw saved.settingMissing(row.name, profile);
+    const hint = `run \`${saved.setCommand(row.name, profile)}\``;
+    if (row.value === null) throw saved.settingMissing(row.name, profile).withDetails({ hint });
     await printValue(context, toDocument(row), row.value);
   },
 });
@@ -79,7 +80,7 @@ const saveChange = async (
   screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
   if (overriding.length > 0) screen.notice(`overridden by the environment: ${overriding.join(", ")}`);
   if (names.includes("credential_command")) {
-    screen.notice("rollcall runs credential_command as you if a request needs a key");
+    screen.notice("when a request needs a key, rollcall runs credential_command as your user");
   }
 };
 

@@ -16,5 +16,5 @@ export const requireConfirmation = async (
     if (/^y(es)?$/i.test(answer ?? "")) return;
     message = `not confirmed: ${action}`;
   }
-  throw new Failure("usage", "not-confirmed", message, { hint: `confirm with ${option}` });
+  throw new Failure("usage", "not-confirmed", message, { hint: `pass ${option}` });
 };

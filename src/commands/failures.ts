@@ -1,10 +1,10 @@
 /** Failures of commands that no other module makes. */
 
 import type { ConversionObstacle } from "../calls/index.ts";
-import type { CatalogId } from "../catalogs/index.ts";
+import { type CatalogId, lockCommand } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../ledger/index.ts";
-import { didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
+import { describeSystemCode, didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
 
 export const convertRejected = (
   { written, file, ...counts }: { written: number; rejected: number; unreadable: number | undefined; file: string },
@@ -89,7 +89,7 @@ export const callsMissing = (
   const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
   return new Failure("not_found", "calls-missing", message, {
     ...details,
-    hint: "pass the whole id, or name the project of the call with --project <team/project>",
+    hint: "pass the whole id, and check --project and base_url (the URL before /call/read)",
   });
 };
 
@@ -157,15 +157,16 @@ export const lockMissing = (file: string): Failure =>
 
 /** @param replacements pairs of a locked model and its replacement */
 export const lockDiffers = (
-  facts: { file: string; count: number; isAcceptable: boolean; replacements: readonly (readonly [string, string])[] },
+  facts: { file: string; rules: string[]; isAcceptable: boolean; replacements: readonly (readonly [string, string])[] },
   details: FailureDetails,
 ): Failure => {
-  const { file, count, isAcceptable, replacements } = facts;
+  const { file, rules, isAcceptable, replacements } = facts;
   const replace = replacements.map(([locked, replacement]) => `use ${replacement} in place of ${locked}, `);
-  const accept = isAcceptable ? "accept the change with `rollcall catalog lock`, " : "";
+  const accept = isAcceptable ? `accept the change with \`${lockCommand(file)}\`, ` : "";
   const ways = `${replace.slice(0, 3).join("")}${accept}`;
-  const message = `found ${pluralize(count, "error")} for the models in ${file}`;
-  const hint = `${ways}${ways === "" ? "" : "or "}silence a rule with --allow`;
+  const message = `found ${pluralize(rules.length, "error")} for the models in ${file}`;
+  const silence = new Set(rules).size === 1 ? `its rule with --allow ${rules[0]}` : "a rule with --allow <rule>";
+  const hint = `${ways}${ways === "" ? "" : "or "}silence ${silence}`;
   return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
 
@@ -201,10 +202,13 @@ export const callsUnconvertible = (facts: {
   calls: readonly { readonly id: string; readonly why: ConversionObstacle }[];
   requested: number;
   into: "trajectory" | "messages";
+  rewardFrom: string | undefined;
 }): Failure => {
-  const { calls, requested, into } = facts;
+  const { calls, requested, into, rewardFrom } = facts;
   const which = requested === 1 ? "the call" : `${calls.length} of ${requested} calls`;
-  const reasons = formatList(calls.map(({ id, why }) => `${id} (${conversionObstacles[why]})`));
+  const atPath = rewardFrom === undefined ? {} : { "no-reward": `it has no value at ${rewardFrom}` };
+  const obstacles = { ...conversionObstacles, ...atPath };
+  const reasons = formatList(calls.map(({ id, why }) => `${id} (${obstacles[why]})`));
   const message = `cannot convert ${which} to ${into === "trajectory" ? "a trajectory" : "messages"}: ${reasons}`;
   return new Failure("invalid_input", "calls-unconvertible", message, {
     hint: calls.some(({ why }) => why === "no-reward" || why === "odd-reward")
@@ -240,7 +244,7 @@ export const callsRunning = (ids: readonly string[], requested: number, waitedMs
 };
 
 export const callIdsUnreadable = (code: string, cause: unknown): Failure =>
-  new Failure("invalid_input", "call-ids-unreadable", `cannot read call ids from stdin (${code})`, {
-    hint: "pass the ids as arguments, or a file with one id per line",
+  new Failure("invalid_input", "call-ids-unreadable", `cannot read call ids from stdin: ${describeSystemCode(code)}`, {
+    hint: "pass the ids as arguments, or run `rollcall call read - < ids.txt`",
     cause,
   });

@@ -33,7 +33,7 @@ const use = command({
   run: async (context, { name }) => {
     const { screen, host } = context;
     await saved.useProfile(toSettingsSources(context), name);
-    screen.notice(`${name} is the default profile`);
+    screen.notice(`the profile ${name} is now used by default`);
     const { ROLLCALL_PROFILE: overriding } = host.env;
     if (overriding) screen.notice(`overridden by ROLLCALL_PROFILE: ${overriding}`);
     if (screen.isForProgram) await printDocument(screen, { profile: name });
@@ -57,12 +57,12 @@ const remove = command({
     const { settings, keys } = saved.findProfile(sources, name);
     const parts: string[] = [];
     if (settings.length > 0) parts.push(`its settings (${settings.join(", ")})`);
-    if (keys.length > 0) parts.push(`its keys for ${keys.join(", ")}`);
+    if (keys.length > 0) parts.push(`its keys (${keys.join(", ")})`);
     const action = [`delete the profile ${name}`, parts.join(" and ")].filter((part) => part !== "").join(" with ");
     await requireConfirmation(context, { action, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(sources, name);
     screen.notice(`deleted the profile ${name}`);
-    if (wasInUse) screen.notice("default is the default profile again");
+    if (wasInUse) screen.notice("the profile default is now used by default");
     if (screen.isForProgram) await printDocument(screen, { deleted: name, settings, keys });
   },
 });
@@ -70,7 +70,7 @@ const remove = command({
 const rename = command({
   words: "profile rename",
   changes: true,
-  about: "rename a profile; a rerun still skips its logged groups",
+  about: "rename a profile; groups that it logged stay skipped",
   args: { from: required(text("a profile")), to: required(text("new name")) },
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {

@@ -27,7 +27,7 @@ export const openRoot = (typed: string): OpenRootFile => {
       return openInside(folder, paths.find((each) => isInside(folder, each)) ?? folder);
     } catch {
       // All reasons have the same message, so that a client cannot detect files outside.
-      const hint = "pass a path relative to --root, without links out of it";
+      const hint = "pass the path of a file relative to --root: not a folder, a URL, or a link that leads outside";
       throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, { hint });
     }
   };

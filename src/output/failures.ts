@@ -1,7 +1,8 @@
 /** Failures if output or a report cannot be written. */
 
 import { Failure } from "../failure.ts";
-import { pluralize } from "../sentences.ts";
+import { explainUnwritable } from "../files.ts";
+import { describeSystemCode, pluralize } from "../sentences.ts";
 
 /** @param groups the outcome of the groups, if the command logs groups */
 export const outputFailed = (
@@ -12,18 +13,18 @@ export const outputFailed = (
     groups === undefined
       ? ""
       : `; ${pluralize(groups.logged, "group")} logged, ${groups.already_logged} already logged, ${groups.not_sent} not sent`;
-  return new Failure("storage", "output-failed", `cannot write standard output (${code})${end}`, {
+  return new Failure("storage", "output-failed", `cannot write standard output: ${describeSystemCode(code)}${end}`, {
     hint: code === "ENOSPC" ? "free disk space, or write to another disk" : "write to another file or device",
     systemCode: code,
   });
 };
 
 export const reportExists = (file: string): Failure =>
-  new Failure("usage", "report-exists", `${file} already exists and is not an unchanged report of rollcall`, {
+  new Failure("usage", "report-exists", `${file} already exists, and rollcall did not write its present content`, {
     hint: "choose another file with --report",
   });
 
-export const reportUnwritable = (file: string, code: string): Failure =>
-  new Failure("storage", "report-unwritable", `cannot write the report to ${file} (${code})`, {
-    hint: "choose another file with --report",
-  });
+export const reportUnwritable = (file: string, code: string): Failure => {
+  const { reason, hint } = explainUnwritable(file, code, "choose another file with --report");
+  return new Failure("storage", "report-unwritable", `cannot write the report to ${file}: ${reason}`, { hint });
+};

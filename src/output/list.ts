@@ -34,8 +34,8 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   await screen.print(table.pieces, { kind: "lines" });
   const { omitted } = table;
   if (omitted.length === 0) return;
-  const columnsText = pluralize(omitted.length, "column");
-  screen.notice(`omitted ${columnsText} to fit ${width} terminal columns: ${omitted.join(", ")} (add with --fields)`);
+  const count = pluralize(omitted.length, "column");
+  screen.notice(`omitted ${count} to fit ${width} terminal columns: ${omitted.join(", ")} (choose with --fields)`);
 };
 
 const makeWireObjects = <Row>({ columns, rows }: ListView<Row>) => {

@@ -33,6 +33,6 @@ export const cannotListen = (
 };
 
 export const allowHostMissing = (address: string): Failure =>
-  new Failure("usage", "allow-host-missing", `listening on ${address} exposes the service to other machines`, {
+  new Failure("usage", "allow-host-missing", `--host ${address} needs --allow-host, as other machines can reach it`, {
     hint: "pass --allow-host <name> for each host name that clients use",
   });

@@ -9,6 +9,7 @@ import { didYouMean } from "../sentences.ts";
 import { findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
 import * as lookup from "./layers.ts";
+import { setCommand } from "./read.ts";
 import { addMembers, changeSaved, parseDocument, readSaved, type SavedChange } from "./saved.ts";
 import * as values from "./values.ts";
 
@@ -34,9 +35,11 @@ const toSettingRow = (layers: lookup.Layers, name: values.SettingName) => {
   const resolved = lookup.resolveSetting(layers, name);
   if (resolved === undefined) return { name, value: null, source: null, from: null, problem: null };
   const { text, source, where } = resolved;
-  const invalid = findSettingProblem(name, text, layers);
-  const position = source === "profile" ? layers.where(name) : {};
-  const problem: Problem | null = invalid ? { ...position, ...invalid, severity: "warning" } : null;
+  const invalid = checkSetting(name, text, layers);
+  const isSaved = source === "profile";
+  const position = isSaved ? layers.where(name) : {};
+  const advice = invalid?.advice ?? (isSaved ? `run \`${setCommand(name, layers.profile)}\`` : "correct the value");
+  const problem: Problem | null = invalid ? { ...position, ...invalid, advice, severity: "warning" } : null;
   const from = where.option ?? where.environment ?? where.file ?? null;
   return { name, value: values.redactSetting(name, text), source, from, problem };
 };
@@ -97,11 +100,10 @@ const checkSetting = (
   return makeProblem("setting-invalid", message, didYouMean(parsed.suggestion).hint);
 };
 
-/** Returns the problem of a setting in a file. It does not show a value that may be secret. */
+/** Returns the problem of a setting in an imported file. It does not show a value that may be secret. */
 export const findSettingProblem: typeof checkSetting = (name, value, layers) => {
   const found = checkSetting(name, value, layers);
-  const advice = found?.advice ?? `correct the value, or run \`rollcall config set ${name} …\``;
-  return found && { ...found, advice };
+  return found && { ...found, advice: found.advice ?? "correct the value in the file" };
 };
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;

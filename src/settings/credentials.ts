@@ -10,7 +10,7 @@ import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
 import { findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { readSaved } from "./saved.ts";
-import { toVariableName } from "./values.ts";
+import { toVariableName, urlSettingName } from "./values.ts";
 
 type SecretVariable = "ROLLCALL_API_KEY" | "ROLLCALL_TOKEN" | "ROLLCALL_PASSWORD";
 
@@ -50,6 +50,11 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const name = (isNamed ? (saved ?? fromEnvironment) : (fromEnvironment ?? saved)) ?? "api";
     return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
   };
+  const toTarget = (use: CredentialUse, origin: string) => {
+    const name = urlSettingName(useTargets[use].host);
+    const url = findValue(layers, name);
+    return { use, origin, profile, url, isTyped: findValue({ ...layers, flags: {} }, name) !== url };
+  };
   const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
     const username = findUsername(use);
     for (const variable of useTargets[use].variables) {
@@ -66,8 +71,9 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const login = profiles.get(profile)?.[use];
     if (login === undefined) return undefined;
     if (!isObject(login) || typeof login.key !== "string" || typeof login.origin !== "string") {
-      const fault = `"${use}" of the profile "${profile}" is not a saved credential`;
-      throw failures.invalidSettingsFile(fault, where(["profiles", profile, use]));
+      const fault = `"${use}" of the profile "${profile}" has no "key" or no "origin"`;
+      const hint = `save the key again with \`${failures.loginCommand(profile, use)}\``;
+      throw failures.invalidSettingsFile(fault, where(["profiles", profile, use]), hint);
     }
     const { key, origin: boundOrigin } = login;
     const from = `login of the profile ${profile}`;
@@ -75,7 +81,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, username, secret: () => key };
-    return { state: "elsewhere", from, failure: failures.credentialWrongOrigin({ use, origin, profile }, boundOrigin) };
+    return { state: "elsewhere", from, failure: failures.credentialWrongOrigin(toTarget(use, origin), boundOrigin) };
   };
   const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): FoundCredential | undefined => {
     const line = findValue(layers, "credential_command");
@@ -93,12 +99,12 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const ofProfile = isNamed ? (findInLogin(use, origin) ?? findInCommand(use, origin, true)) : undefined;
     if (ofProfile !== undefined) {
       const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      const why = `because the profile ${profile} has its own credential for ${use}`;
-      if (unused.length > 0) notice(`${unused.join(", ")} not used, ${why}`);
+      const why = `because the profile ${profile} has its own key for ${use}`;
+      if (unused.length > 0) notice(`${unused.join(", ")} ${unused.length === 1 ? "is" : "are"} not used, ${why}`);
       return ofProfile;
     }
     const found = (await findInEnvironment(use)) ?? findInLogin(use, origin) ?? findInCommand(use, origin);
-    return found ?? { state: "missing", failure: failures.credentialMissing({ use, origin, profile }) };
+    return found ?? { state: "missing", failure: failures.credentialMissing(toTarget(use, origin)) };
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
@@ -239,10 +245,8 @@ export const runCredentialCommand = async (
     hide(key);
     const fault = findSecretFault(key, [use]);
     if (problem === undefined && fault === undefined) return key;
-    throw failures.credentialCommandFailed(
-      program,
-      problem ?? `its output is not a key: ${failures.secretFaults[fault ?? "empty"]}`,
-    );
+    const why = failures.secretFaults[fault ?? "empty"];
+    throw failures.credentialCommandFailed(program, problem ?? `its output is not a key, because ${why}`);
   } finally {
     ended.abort();
     child.stdout.destroy();

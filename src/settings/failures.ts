@@ -2,7 +2,7 @@
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails, type FailureLocation, type Problem } from "../failure.ts";
 import { findNearest } from "../nearest.ts";
-import { describeSystemCode, didYouMean, pluralize } from "../sentences.ts";
+import { describeSystemCode, didYouMean, inProfile, pluralize } from "../sentences.ts";
 
 const formatWhere = ({ option, environment, file, line, column }: FailureLocation, profile?: string): string => {
   const name = option ?? environment;
@@ -43,11 +43,12 @@ export const invalidImportSettings = (file: string, problems: readonly Problem[]
   return new Failure("invalid_input", "invalid-import-settings", message, { hint: "correct the file", problems });
 };
 
-export const invalidSettingsFile = (fault: string, where: FailureLocation): Failure =>
-  new Failure("usage", "invalid-settings-file", `cannot use ${formatWhere(where)}: ${fault}`, {
-    hint: "correct the file, or move it away",
-    where,
-  });
+export const invalidSettingsFile = (
+  fault: string,
+  where: FailureLocation,
+  hint = "correct the file, or move it away",
+): Failure =>
+  new Failure("usage", "invalid-settings-file", `cannot use ${formatWhere(where)}: ${fault}`, { hint, where });
 
 export const profileExists = (profile: string): Failure =>
   new Failure("usage", "profile-exists", `the profile "${profile}" already exists`, {
@@ -101,8 +102,7 @@ export const invalidCredential = (
   where: FailureLocation = {},
 ): Failure => {
   const mayBePassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
-  const forCalls =
-    "if it is your password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`";
+  const forCalls = "set a password of `rollcall call read` with ROLLCALL_PASSWORD or `rollcall auth login --for calls`";
   const hint = mayBePassword ? `give the key alone, or ${forCalls}` : "give the key alone, on one line";
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });
@@ -124,7 +124,7 @@ export const unreadableCredentialFile = (
 };
 
 export const credentialCommandFailed = (program: string, why: string): Failure =>
-  new Failure("auth", "credential-command-failed", `the credential_command ${program} returned no key: ${why}`, {
+  new Failure("auth", "credential-command-failed", `credential_command (${program}) returned no key: ${why}`, {
     hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
 
@@ -132,6 +132,9 @@ interface CredentialTarget {
   use: CredentialUse;
   origin: string;
   profile: string;
+  url: string | undefined;
+  /** True if a login must be told the URL, because it is not saved. */
+  isTyped: boolean;
 }
 
 const useNames: Readonly<Record<CredentialUse, string>> = {
@@ -140,19 +143,16 @@ const useNames: Readonly<Record<CredentialUse, string>> = {
   calls: "`rollcall call read`",
 };
 
-export const credentialMissing = ({ use, origin, profile }: CredentialTarget): Failure =>
-  new Failure(
-    "auth",
-    "credential-missing",
-    `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`,
-    {
-      hint: `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`,
-    },
-  );
+export const credentialMissing = ({ use, origin, profile, url, isTyped }: CredentialTarget): Failure => {
+  const login = isTyped ? loginCommand(profile, use, url) : loginCommand(profile);
+  const message = `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`;
+  return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
+};
 
-export const credentialWrongOrigin = ({ use, origin, profile }: CredentialTarget, boundOrigin: string): Failure => {
+export const credentialWrongOrigin = (target: CredentialTarget, boundOrigin: string): Failure => {
+  const { use, origin, profile, url } = target;
   const message = `the saved ${use} key of the profile ${profile} is for ${boundOrigin}; refusing to send it to ${origin}`;
-  const hint = `log in there with \`${loginCommand(profile, use, origin)}\``;
+  const hint = `save a key for ${origin}: \`${loginCommand(profile, use, url)}\``;
   return new Failure("auth", "credential-wrong-origin", message, { hint });
 };
 
@@ -198,8 +198,7 @@ export const homeMissing = (cause: unknown): Failure =>
 export const loginCommand = (profile: string, use?: CredentialUse, url?: string): string => {
   const option = use === "inference" ? "--inference-base-url" : use === "log" ? "--log-base-url" : "--base-url";
   return [
-    "rollcall auth login",
-    ...(profile === "default" ? [] : [`--profile ${profile}`]),
+    inProfile("rollcall auth login", profile),
     ...(use === undefined ? [] : [`--for ${use}`]),
     ...(url === undefined ? [] : [`${option} ${url}`]),
   ].join(" ");

@@ -7,6 +7,7 @@ import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../files.ts";
 import { decodePercent, type Host } from "../host.ts";
+import { inProfile } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
 import { defaultProfile, findLayers, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
@@ -92,19 +93,21 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   notice(`logging to the URL in ${from}, not to --base-url; use ${values.toOptionName(name)} for another URL`);
 };
 
+export const setCommand = (name: values.SettingName, profile: string): string =>
+  inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "…"}`, profile);
+
 export const settingMissing = (missing: values.SettingName, profile: string = defaultProfile): Failure => {
   // The log URL is by default the main URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { example = "…", hasOption, local } = values.settings[name];
-  const inProfile = profile === defaultProfile ? "" : ` --profile ${profile}`;
   const ways = [
     ...(hasOption ? [`pass ${values.toOptionName(name)} ${example}`] : []),
     `set ${values.toVariableName(name)}=${example}`,
-    `run \`rollcall config set ${name} ${example}${inProfile}\``,
+    `run \`${setCommand(name, profile)}\``,
     ...(local !== undefined || name.endsWith("base_url") ? ["use the local service with --local"] : []),
   ];
-  const hint = `${ways.slice(0, -1).join(", ")} or ${ways.at(-1)}`;
-  return new Failure("usage", "setting-missing", `${name} is not set`, { hint, where: { setting: name } });
+  const details = { hint: ways.join(", or "), where: { setting: name } };
+  return new Failure("usage", "setting-missing", `${name} is not set`, details);
 };
 
 const databases = {

@@ -92,7 +92,7 @@ const reservedHeaders =
 
 const parseHeaderName = (text: string): string | Rejected => {
   if (!/^[!#$%&'*+\-.^_`|~0-9a-z]{1,128}$/i.test(text)) return reject("the name of a header, such as Vendor-Project");
-  return reservedHeaders.includes(text.toLowerCase()) ? reject("a header that has no other use in a request") : text;
+  return reservedHeaders.includes(text.toLowerCase()) ? reject("a header that is not reserved") : text;
 };
 
 const parseBoolean = (text: string): boolean | Rejected => {

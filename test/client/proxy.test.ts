@@ -116,10 +116,10 @@ describe("a proxy", () => {
   });
 
   it.each([
-    ["407 Proxy Authentication Required", 407, 0],
-    ["403 Forbidden", 403, 0],
-    ["502 Bad Gateway", 502, 1],
-  ])("fails with its status if it refuses a tunnel with %s", async (status, number, waited) => {
+    ["407 Proxy Authentication Required", 407, 0, "put the proxy's user and password into HTTPS_PROXY"],
+    ["403 Forbidden", 403, 0, "ask the operator of the proxy to allow service.invalid:443"],
+    ["502 Bad Gateway", 502, 1, "check inference_base_url and the proxy variables"],
+  ])("fails with its status and a hint if it refuses a tunnel with %s", async (status, number, waited, hint) => {
     const proxy = await proxyTo(1, status);
     const { client, waits } = clientAt("https://service.invalid", {
       env: { HTTPS_PROXY: proxy.url },
@@ -131,6 +131,7 @@ describe("a proxy", () => {
       message: expect.stringContaining(
         `through the proxy ${proxy.authority}: the proxy refused the connection (${number})`,
       ),
+      details: { hint: expect.stringContaining(hint) },
     });
     expect(waits.length > 0).toBe(waited > 0);
   });

@@ -232,7 +232,7 @@ describe("a failing call with --json", () => {
       });
       const stderr = child.stderr === null ? "" : text(child.stderr);
       expect(await new Promise((settle) => child.on("close", settle))).toBe(11);
-      const message = "cannot write standard output (ENOSPC)";
+      const message = "cannot write standard output: the disk is full";
       const hint = "free disk space, or write to another disk";
       expect(errorOf(await stderr)).toMatchObject({ code: "storage", message, hint });
     }

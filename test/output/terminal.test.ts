@@ -37,7 +37,7 @@ const slowly: Answer = (_, response) => {
 };
 
 /** The note on columns that do not fit 80 columns. */
-const omitted = ["note: omitted 2 columns to fit 80 terminal columns: root, object (add with", "  --fields)"];
+const omitted = ["note: omitted 2 columns to fit 80 terminal columns: root, object (choose with", "  --fields)"];
 
 const escapes = /\u001b\[[0-9;]*m/g;
 

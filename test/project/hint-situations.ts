@@ -69,7 +69,7 @@ export const situations: Readonly<Record<string, Situation>> = {
   "credential-missing": {
     fails: "rollcall models --inference-base-url $URL",
     helps: [
-      ["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models"],
+      ["rollcall auth login --with-token --for inference --inference-base-url $URL < key", "rollcall models"],
       ["ROLLCALL_API_KEY=$KEY rollcall models --inference-base-url $URL", "! rollcall auth status"],
     ],
   },

@@ -181,7 +181,7 @@ describe("an address outside loopback", () => {
     expect(thrown).toBeInstanceOf(Failure);
     expect(thrown).toMatchObject({
       kind: "allow-host-missing",
-      message: "listening on 0.0.0.0 exposes the service to other machines",
+      message: "--host 0.0.0.0 needs --allow-host, as other machines can reach it",
     });
   });
 

@@ -113,9 +113,9 @@ describe("a credential command", () => {
     ["exits with 3", shell("echo key-1234; echo key-1234 >&2; exit 3"), "it ended with exit status 3"],
     ["is killed", shell("kill -9 $$"), "it was ended by SIGKILL"],
     ["does not exist", "rollcall-no-such-program --key key-1234", "it cannot be started (it does not exist)"],
-    ["prints nothing", "true", "its output is not a key: it is empty"],
-    ["prints an empty line first", "printf '\\nkey-1234'", "its output is not a key: it is empty"],
-    ["prints two words", "echo Bearer key-1234", "its output is not a key: it contains white space"],
+    ["prints nothing", "true", "its output is not a key, because it is empty"],
+    ["prints an empty line first", "printf '\\nkey-1234'", "its output is not a key, because it is empty"],
+    ["prints two words", "echo Bearer key-1234", "its output is not a key, because it contains white space"],
   ])("fails as auth, without showing its output, if it %s", async (_, line, end) => {
     const failure = await failureOf(() => credentialOf("log", withCommand(line)));
     expect(failure).toMatchObject({

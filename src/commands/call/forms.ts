@@ -65,11 +65,11 @@ const requireOneForm = ({ screen: { fields, format } }: Context, typed: CallRead
     ...(as === undefined ? [] : [`--as ${as}`]),
   ];
   if (first === undefined) return;
-  if (second !== undefined) throw contradiction(first, second, "each is an output form of its own");
+  if (second !== undefined) throw contradiction(first, second, "choose one of them");
   if (summary) return;
   const isLines = !list && as !== "markdown";
   const why = list
-    ? "JSON has whole calls; select keys with -o jsonl --fields id,exception"
+    ? "without --list, -o jsonl --fields id,exception prints some keys of each call"
     : `${first} has its own format`;
   if (isLines && noContent) throw contradiction(first, "--no-content", `${first} prints content`);
   if (isLines && fields !== undefined) throw contradiction(first, "--fields", why);
@@ -168,7 +168,7 @@ const valueForm =
 
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => traced.ConversionResult): Form =>
-  async ({ screen }, _, { calls, totals }) => {
+  async ({ screen }, { rewardFrom }, { calls, totals }) => {
     const obstacles: { readonly id: string; readonly why: traced.ConversionObstacle }[] = [];
     for await (const { id, call } of calls) {
       const converted = convert(call);
@@ -176,5 +176,5 @@ const lineForm =
       else await screen.printVerbatim([converted.line, "\n"], "json");
     }
     const { requested } = totals();
-    return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into });
+    return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into, rewardFrom });
   };

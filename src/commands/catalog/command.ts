@@ -11,10 +11,10 @@ const listOptions = {
   ...cli.inGroup("source", lists.sourceOptions),
 };
 
-const diffArgs = { file: cli.repeated("two saved catalogs, or one to compare with the current --catalog") };
+const diffArgs = { file: cli.repeated("two saved catalogs; or one, compared with the current --catalog") };
 const diffOptions = {
   since: lists.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
-  until: { ...lists.timeOption("end of the comparison (default: now)"), needs: "since" },
+  until: { ...lists.timeOption("later time of the comparison (default: now)"), needs: "since" },
   catalog: lists.catalogOption,
   "exit-code": cli.flag("exit with 10 if the catalogs differ"),
   ...lists.sourceOptions,
@@ -27,7 +27,7 @@ const costOptions = {
     "completion-tokens": lists.tokenCountOption("output tokens"),
     cached: lists.tokenCountOption("input tokens that are read from a cache"),
     images: lists.tokenCountOption("input images"),
-    requests: lists.tokenCountOption("requests"),
+    requests: lists.tokenCountOption("requests, for models with a price per request"),
     "from-call": cli.text("use the tokens and requests of this traced call", "id"),
   }),
   ...lists.filterOptions,

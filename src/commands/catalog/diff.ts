@@ -26,10 +26,13 @@ type Pair = readonly [from: ComparedCatalog, to: ComparedCatalog];
 
 export const diff = async (context: Context, typed: TypedDiff): Promise<void> => {
   const { screen } = context;
-  const { file: files, catalog, since } = typed;
+  const { file: files, catalog, since, until } = typed;
   if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
   if (files.length > 2 || (files.length === 1 && catalog === undefined))
     throw wrongValue("<file>", files.join(" "), "two files, or one and --catalog <analysis|router>");
+  const now = context.host.now();
+  if (since !== undefined && until !== undefined && until(now) < since(now))
+    throw contradiction("--since", "--until", "--until is the earlier time");
   const progress = screen.startProgress("reading catalogs");
   const pairs = await readPairs(context, typed).finally(progress.stop);
   const valuesOf = ({ models }: ComparedCatalog) => models.entries.map(({ value }) => value);
@@ -70,21 +73,21 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
   /** Reads a catalog as it was at a time. @throws Failure `catalog-history-missing` */
-  const readPast = (name: catalogs.CatalogName, time: number): ComparedCatalog => {
+  const readPast = (name: catalogs.CatalogName, option: string, time: number): ComparedCatalog => {
     const [id, folder] = [source.catalogIdOf(settings, name), settings.dataFolder()];
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
     const models = saved && catalogs.parseCatalog(saved.bytes);
     if (saved === undefined || models === undefined) throw catalogHistoryMissing(id);
     const { fetchedAt: asOf } = saved;
     if (asOf > time) {
-      screen.notice(`comparing with the oldest saved ${name} catalog, of ${source.formatMinute(asOf)}`);
+      screen.notice(`${option}: using the oldest saved ${name} catalog, of ${source.formatMinute(asOf)}`);
     }
     return { ...id, file: null, asOf, models };
   };
   const pairs: Pair[] = [];
   for (const name of source.selectCatalogs(settings, catalog)) {
-    const from = readPast(name, since(host.now()));
-    pairs.push([from, until === undefined ? await readCurrent(name) : readPast(name, until(host.now()))]);
+    const from = readPast(name, "--since", since(host.now()));
+    pairs.push([from, until === undefined ? await readCurrent(name) : readPast(name, "--until", until(host.now()))]);
   }
   return pairs;
 };

@@ -85,7 +85,8 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
   );
   const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};
   const canAccept = errors.some(({ regression }) => catalogs.isAcceptable(regression.rule));
-  throw lockDiffers({ file, count: errors.length, isAcceptable: canAccept, replacements: replacementPairs }, details);
+  const rules = errors.map(({ problem }) => problem.rule);
+  throw lockDiffers({ file, rules, isAcceptable: canAccept, replacements: replacementPairs }, details);
 };
 
 export const factColumns: KeyColumns<catalogs.LockDifference> = {

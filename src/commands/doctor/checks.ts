@@ -59,7 +59,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
   }
   const code = getErrorCode(thrown);
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED") {
-    const fix = "reinstall rollcall on this machine: npm install -g rollcall";
+    const fix = "reinstall rollcall on this machine, as its README says";
     return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${code})`, fix, facts);
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
@@ -110,7 +110,7 @@ const checkCredential = async (
   const check = `credential ${use}`;
   try {
     const origin = config.findOrigin(settings, use);
-    if (origin === undefined) return skipped(check, `no URL is set for ${use}`, { state: "no address" });
+    if (origin === undefined) return skipped(check, `no URL is set for ${use}`, { state: "no URL" });
     const { state, from = null, username, failure: unusable } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
     if (unusable !== undefined) {
@@ -233,12 +233,13 @@ const ledgerFinding = (
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =
-    "resolve the requests of `rollcall ledger status` with `rollcall ledger resolve`, or log with --on-unknown resend";
+    "find the ids of unknown requests with `rollcall ledger status`, then run `rollcall ledger resolve <id>`; or log with --on-unknown resend";
   return warning("ledger", message, fix, facts);
 };
 
 const damagedFinding = (check: string, damages: readonly string[], facts: { readonly path: string }): Finding => {
-  const fix = `restore a copy, or move the file away: ${formatCommandLine(["mv", facts.path, "damaged.db"])}`;
+  const command = formatCommandLine(["mv", facts.path, "damaged.db"]);
+  const fix = `restore the file from a backup, or move it away, which forgets its content: \`${command}\``;
   return error(check, "storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 

@@ -10,7 +10,7 @@ import type { Topic } from "./topics.ts";
 export const explain = command({
   words: "explain",
   about: "explain an error code, an exit code or a rule, with an example",
-  args: { name: text("a code or a rule, such as usage, 8 or unknown-role; none lists all") },
+  args: { name: text("a code or a rule, such as usage, 8 or unknown-role; omit it to list all") },
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
     const { screen } = context;
@@ -52,8 +52,8 @@ const topicSections = async (context: Context, topic: Topic): Promise<readonly S
   const { warningRules } = await import("../../check/index.ts");
   const lines: Line[] = [];
   if (severity === null) {
-    const kind = code === null ? "" : "error code, ";
-    lines.push({ label: "kind", text: `${kind}exit code ${exit_codes.join(", ")}` });
+    const kind = `${code === null ? "" : "error code, "}exit code${exit_codes.length > 1 ? "s" : ""}`;
+    lines.push({ label: "kind", text: `${kind} ${exit_codes.join(", ")}` });
   } else lines.push({ label: "kind", text: `a rule: ${severity === "error" ? "an error" : "a warning"}` });
   if (warningRules.includes(title))
     lines.push({ label: "options", text: `--strict makes it an error; --allow ${title} silences it` });

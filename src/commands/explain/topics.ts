@@ -27,12 +27,12 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   auth: "No credential, or the service refused it.",
   unavailable: "The network or the service is unavailable. Rerunning the command is safe.",
   refused: "The service refused the request, or its answer does not match the API.",
-  partial: "Some groups were logged. The rest was refused, rejected or not sent.",
+  partial: "Only some groups were logged or converted. The rest was refused, rejected or not sent.",
   unknown_outcome: "A request may or may not have been logged. The hint of the error says how to resolve it.",
-  not_found: "The call, model or catalog entry does not exist.",
-  differs: "The compared data differs.",
-  storage: "rollcall cannot use one of its own files or folders.",
-  interrupted: "SIGHUP, SIGINT or SIGTERM. Rerunning the command continues.",
+  not_found: "The named call, model, catalog, request or key does not exist.",
+  differs: "`catalog diff --exit-code`, `catalog verify` or `ledger verify` found a difference.",
+  storage: "rollcall cannot use a file or folder, or cannot write its output.",
+  interrupted: "A signal (SIGHUP, SIGINT or SIGTERM) ended the run. Run the same command again to continue.",
 };
 
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
@@ -84,7 +84,7 @@ const trajectoryTopics = ruleNames.map((name): Topic => {
 const replaceAdvice = "use maker/other, the cheapest replacement: 0.3 $/M in, 1.2 $/M out";
 
 const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, example }]) => {
-  const advice = severity === "warning" ? acceptAdvice : replaceAdvice;
+  const advice = severity === "warning" ? acceptAdvice("rollcall.lock.json") : replaceAdvice;
   const facts = { rule, severity, message: `maker/large ${example}`, advice };
   return ruleTopic(rule, severity, why, () => ({ file: "rollcall.lock.json", line: 6, column: 7, ...facts }));
 });
@@ -112,7 +112,7 @@ const otherTopics: readonly Topic[] = [
   importTopic(builtInWhy, ["base_url", "https://train.example"], true),
   importTopic(secretWhy, ["api_key", "k"]),
   ruleTopic("key-not-verified", "warning", notVerifiedWhy, async () =>
-    (await import("../auth.ts")).unansweredKeyProblem("https://train.example", { isDown: true }),
+    (await import("../auth.ts")).unansweredKeyProblem("https://train.example", "default"),
   ),
   ruleTopic("exposed-address", "warning", exposedWhy, async () =>
     (await import("../../service/index.ts")).exposedAddressProblem("0.0.0.0"),

@@ -101,7 +101,7 @@ export const filterOptions = cli.inGroup("filters", {
   },
   "not-deprecated": cli.flag("models without a past deprecation date"),
   "deprecated-within": cli.custom(
-    "models deprecated within this time from now, such as 30d, or before a date",
+    "models deprecated already or within this time: 30d, or a date",
     "duration",
     parseDeadline,
   ),

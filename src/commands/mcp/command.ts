@@ -12,7 +12,7 @@ export const mcp = command({
   words: "mcp",
   summary: "serve read-only tools to an agent",
   about:
-    "serve read-only tools to an agent over stdin and stdout (Model Context Protocol): models, catalog, call_read, and check with --root",
+    "serve read-only tools to an agent over stdin and stdout (Model Context Protocol): models, catalog, call_read; with --root also check",
   options,
   examples: ["rollcall mcp --local", "rollcall mcp --root ./rollouts --profile work"],
   run: async (context, typed, program) => await (await import("./run.ts")).serve(context, typed, program),

@@ -145,12 +145,12 @@ const code = oneOf(...Object.keys(exitCodes));
 const credential = object({
   use: useName,
   origin: about("null without a URL", nullable(text)),
-  state: oneOf("ready", "command", "elsewhere", "missing", "no address"),
+  state: oneOf("ready", "command", "elsewhere", "missing", "no URL"),
   from: about("source of the credential", nullable(text)),
   username: nullable(text),
   check: about(
     "answer of the service: untried if no read accepts the credential; null without --check",
-    oneOf("taken", "refused", "silent", "untried", null),
+    oneOf("taken", "refused", "unclear", "untried", null),
   ),
 });
 

@@ -2,6 +2,7 @@
 import { contradiction, toOptionName } from "../../cli/index.ts";
 import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { requiredOptionMissing } from "../../failures.ts";
 import { readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
@@ -48,7 +49,8 @@ const writePage = async (context: Context, typed: ViewOptions, file: string): Pr
   }
   const { written, read } = page.groups;
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
-  screen.notice(`wrote ${written} of ${pluralize(read, "group")}, ${groups.rejected} invalid, to ${file} (${size})`);
+  const invalid = groups.rejected === 0 ? "" : `, ${groups.rejected} invalid,`;
+  screen.notice(`wrote ${written} of ${pluralize(read, "group")}${invalid} to ${file} (${size})`);
   const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
   if (written < read)
     screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);
@@ -76,7 +78,7 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
     await Promise.race([failed, ended, waitForAbort(readable.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
     else await screen.printText(`${url}\n`);
-    screen.notice("serving until Ctrl-C; keep the URL private, because it contains a key");
+    screen.notice("serving until Ctrl-C; keep the URL private, because it gives access to the page");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);
     await Promise.race([failed, ended]);
   } catch (thrown) {
@@ -138,11 +140,11 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
   };
 };
 
-/** Opens the groups in the local service. @throws Failure `conflicting-options` */
+/** Opens the groups in the local service. @throws Failure `required-option-missing` */
 const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...fileOptions } = typed;
   const given = Object.entries(fileOptions).find(([, value]) => value !== undefined && value !== false)?.[0];
-  if (given !== undefined) throw contradiction("--local without files", toOptionName(given), "it applies to files");
+  if (given !== undefined) throw requiredOptionMissing(toOptionName(given), "files");
   const { host, screen } = context;
   const settings = await effectiveSettings(context);
   const project = settings.require("project");

@@ -133,7 +133,7 @@ describe("rollcall call read", () => {
     const line = `"${process.execPath}" bin/rollcall.js call read - --project a/b 0> "$HOME/only-written"`;
     const { code, lines } = await seeLine(line, { env });
     expect(code).toBe(3);
-    expect(lines.join("\n")).toContain("cannot read call ids from stdin (EBADF)");
+    expect(lines.join("\n")).toContain("cannot read call ids from stdin: EBADF");
   });
 
   it("exits with 130 for SIGINT while it waits for ids", { tags: "slow" }, async () => {
@@ -198,7 +198,7 @@ describe("rollcall call read", () => {
     const { read } = await service([found("a"), forbidden, found("c")]);
     const { code, stdout, stderr } = await read(["a", "b", "c", ...form]);
     expect([code, stdout]).toEqual([4, expect.stringMatching(printed)]);
-    const said = `cannot read 1 of 3 calls: b (the service refused the credential from ROLLCALL_API_KEY and the project ${project} (403): not yours)`;
+    const said = `cannot read 1 of 3 calls: b (the service refused the key from ROLLCALL_API_KEY for the project ${project} (403): not yours)`;
     expect(stderr).toContain(said);
     if (form.length === 0) return;
     expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", message: said, http: { status: 403 } });
@@ -232,7 +232,7 @@ describe("rollcall call read", () => {
     const { read } = await service([denied, denied, denied]);
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json", "--concurrency", "3"]);
     expect([code, stdout]).toEqual([4, ""]);
-    expect(JSON.parse(stderr).error.message).toMatch(/^the service refused the credential from ROLLCALL_API_KEY/);
+    expect(JSON.parse(stderr).error.message).toMatch(/^the service refused the key from ROLLCALL_API_KEY/);
   });
 
   it("prints the calls before a failure on a terminal", async () => {

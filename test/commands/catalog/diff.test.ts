@@ -68,7 +68,7 @@ describe("rollcall catalog diff", () => {
     const none = await runRollcall(["catalog", "diff", "--since", "1d", "--until", between], { env });
     expect(none).toMatchObject({ code: 0, stdout: "" });
     expect(none.stderr).toMatch(
-      /^note: comparing with the oldest saved router catalog, of .* UTC\nnote: no differences\n$/,
+      /^note: --since: using the oldest saved router catalog, of .* UTC\nnote: no differences\n$/,
     );
   });
 

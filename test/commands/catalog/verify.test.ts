@@ -160,7 +160,9 @@ describe("rollcall catalog verify", () => {
     await runHere(["catalog", "lock", "--file", file], { env });
     const today = await runHere(["catalog", "verify", "--file", file], { env });
     expect(today.stdout).toMatch(/^a\tmodel-deprecated\t/);
-    expect(today.stderr).toContain(`found 1 error for the models in ${file}\nhint: silence a rule with --allow\n`);
+    expect(today.stderr).toContain(
+      `found 1 error for the models in ${file}\nhint: silence its rule with --allow model-deprecated\n`,
+    );
     const tomorrow = await runHere(["catalog", "verify", "--file", file], { env });
     expect(tomorrow.stdout).toMatch(/^a\tdeprecation-near\t/);
   });
@@ -168,12 +170,16 @@ describe("rollcall catalog verify", () => {
   it.each([
     ["model-removed", [entry("c", { context_length: 1 })], "pass --allow model-removed"],
     ["model-deprecated", [entry("a", { deprecation_date: dayIn(0) })], "pass --allow model-deprecated"],
-    ["context-decreased", [entry("a", { context_length: 1 })], "accept the change with `rollcall catalog lock`"],
+    [
+      "context-decreased",
+      [entry("a", { context_length: 1 })],
+      "accept the change with `rollcall catalog lock --file FILE`",
+    ],
   ])("advises a fix that ends %s if no model can replace the locked one", async (rule, now, fix) => {
     const { file, env } = await asking([entry("a")], now, now, now);
     await runHere(["catalog", "lock", "--file", file], { env });
     const { stdout } = await runHere(["catalog", "verify", "--file", file, "--json"], { env });
-    const advice = `${fix}, because no other model in the router catalog can replace it`;
+    const advice = `${fix.replace("FILE", file)}, because no other model in the router catalog can replace it`;
     expect(JSON.parse(stdout).problems).toMatchObject([{ rule, advice }]);
     const fixing = fix.startsWith("pass") ? ["verify", "--allow", rule] : ["lock"];
     expect((await runHere(["catalog", ...fixing, "--file", file], { env })).code).toBe(0);

@@ -75,7 +75,7 @@ describe("rollcall check", () => {
     expect(readFileSync(github ?? "", "utf8")).toContain("::error ");
     writeFileSync(own ?? "", "<mine/>");
     for (const [file, why] of [
-      [own, "is not an unchanged report of rollcall"],
+      [own, "rollcall did not write its present content"],
       [bad, "both are the same file"],
     ] as const) {
       const before = readFileSync(file ?? "", "utf8");

@@ -148,7 +148,7 @@ describe("a list in a table", () => {
       const rows = stdout.split("\n");
       for (const row of rows) expect(row.length).toBeLessThanOrEqual(columns);
       const [, count = "0", left] =
-        /note: omitted (\d+) columns? to fit .*?: (.*) \(add with --fields/.exec(stderr) ?? [];
+        /note: omitted (\d+) columns? to fit .*?: (.*) \(choose with --fields/.exec(stderr) ?? [];
       const leftOut = left?.split(", ") ?? [];
       expect(leftOut).toHaveLength(Number(count));
       expect(names).toEqual(expect.arrayContaining(leftOut));

@@ -202,7 +202,7 @@ describe("rollcall doctor about its files", () => {
     expect(await ledger()).toMatchObject({
       status: "warning",
       message: expect.stringMatching(/: 1 group trying$/),
-      fix: expect.stringContaining("`rollcall ledger resolve`"),
+      fix: expect.stringContaining("`rollcall ledger resolve <id>`"),
     });
   });
 

@@ -113,7 +113,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     const key = await place.log([file, ...oneEach]);
     expect([key.code, key.error?.retryable]).toEqual([7, false]);
     expect(key.error?.hint).toMatch(
-      /^check the key, or unset ROLLCALL_TOKEN, which overrides the saved key, then rerun the same command to send only what is left/,
+      /^check the key, or set ROLLCALL_TOKEN to another key, or unset it to use a saved key, then rerun the same command to send only what is left/,
     );
     service.next(refuse(400));
     const refused = await place.log([file, ...oneEach]);

@@ -27,14 +27,14 @@ describe("rollcall profile", () => {
     expect([unsure.code, unsure.stderr]).toEqual([
       2,
       expect.stringMatching(
-        /delete the profile work with its settings \(base_url, split\) and its keys for log, calls.*\n.*--yes/,
+        /delete the profile work with its settings \(base_url, split\) and its keys \(log, calls\)\n.*--yes/,
       ),
     ]);
     expect(Object.keys(Object(saved("settings.json").profiles))).toContain("work");
     expect(await run("profile delete work --yes")).toEqual({
       code: 0,
       stdout: "",
-      stderr: "note: deleted the profile work\nnote: default is the default profile again\n",
+      stderr: "note: deleted the profile work\nnote: the profile default is now used by default\n",
     });
     for (const name of ["settings.json", "credentials.json"])
       expect(Object.keys(Object(saved(name).profiles))).toEqual(["default"]);
