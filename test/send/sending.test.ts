@@ -615,18 +615,21 @@ describe("an outcome", () => {
     const signal = interrupted({ signal: "SIGTERM" });
     const files = filesOf(`${group(1)}\n${group(2)}`);
     const ledger = { path: join(newFolder(), "ledger.db"), require: false };
-    // Without a ledger, a rerun would log the first group again.
-    for (const [own, retryable] of [[undefined, false] as const, [ledger, true] as const]) {
+    // Without a ledger, a rerun would log the first group again, if it was logged.
+    const cases = [[undefined, 200, false] as const, [ledger, 200, true] as const, [undefined, 429, true] as const];
+    for (const [own, status, retryable] of cases) {
       const stop = new AbortController();
       const { result } = await send(await read(files), {
         ...{ limit: 120, ledger: own, host: { ...testHost(), signal: stop.signal } },
         answer: () => {
           stop.abort(signal);
-          return answered(200);
+          return answered(status);
         },
       });
-      const failure = { kind: "interrupted", retryable };
-      expect(result).toMatchObject({ status: "partial", failure, groups: { logged: 1 } });
+      const isLogged = status === 200;
+      const failure = { kind: "interrupted", retryable, details: { unsent: !isLogged } };
+      const groups = { logged: Number(isLogged) };
+      expect(result).toMatchObject({ status: isLogged ? "partial" : "not_sent", failure, groups });
     }
     const during = await send(await read(files), { limit: 120, answer: () => broken(true) });
     expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
