@@ -40,7 +40,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await connect.effectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
-  const ledger = await selectLedger(context, typed, settings);
+  const ledger = await selectLedger(typed, settings);
   if (modelId === "") throw wrongValue("<model-id>", "", "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "the id of the model before the file, found a file");
@@ -49,6 +49,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   const rejects = skips ? rejectsFiles(typed.rejects, typed.file) : {};
   requireSeparateFiles(Object.entries({ "--receipt ": receipt, "the ledger ": ledger?.path, ...rejects }), typed.file);
   if (receipt !== undefined) requireUnusedFile(receipt);
+  if (ledger !== undefined) connect.checkLedgerMode(context, ledger.path);
   const form = settings.require("compress");
   const compress = form === "none" ? undefined : form;
   await send.checkCompression(compress);
@@ -206,20 +207,13 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   };
 };
 
-const selectLedger = async (
-  context: Context,
-  typed: LogOptions,
-  settings: Settings,
-): Promise<send.DeliverOptions["ledger"]> => {
+const selectLedger = async (typed: LogOptions, settings: Settings): Promise<send.DeliverOptions["ledger"]> => {
   const { ledger, noLedger, requireLedger: require } = typed;
   // A dry run without a URL has no destination to look up.
   if (typed.dryRun && connect.hasNoLogUrl(settings)) return undefined;
   if (noLedger) return undefined;
   const place = await settings.ledgerPlace(ledger);
-  if (place !== undefined) {
-    connect.checkLedgerMode(context, place.path);
-    return { ...place, require };
-  }
+  if (place !== undefined) return { ...place, require };
   // The local service needs the data folder too, so --ledger would not help.
   throw settings.local ? folderUnknown("data") : ledgerLocationMissing(true);
 };
