@@ -121,18 +121,17 @@ const credentialRefused = (
     const hint = `check ${urlSettingName(endpoint.host)}, and any proxy in front of the service`;
     return new Failure("auth", "credential-refused", text, { ...details, hint });
   }
-  const { from } = credential;
+  const { from, profile } = credential;
   const hasProject = endpoint.projectHeader || endpoint.use === "calls";
   const withProject = project === undefined ? ", sent without a project" : ` for the project ${project}`;
   const checked = hasProject ? "the key and the project (the service does not tell which is wrong)" : "the key";
   // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
   const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
-  const [, profile = "default"] = /of the profile (\S+)$/.exec(from) ?? [];
   const keyAdvice =
     variable === undefined
-      ? `save another key with \`${inProfile("rollcall auth login", profile)}\``
+      ? `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``
       : `set ${variable} to another key, or unset it to use a saved key`;
-  const key = from.startsWith("login of ") ? `the saved key of the profile ${profile}` : `the key from ${from}`;
+  const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   const text = `the service refused ${key}${hasProject ? withProject : ""} ${statusText}`;
   const hint = `check ${checked}, or ${keyAdvice}`;
   return new Failure("auth", "credential-refused", text, { ...details, hint, credentialSource: from });

@@ -16,6 +16,8 @@ export interface Credential {
   readonly secret: string;
   /** Its source, without a secret. */
   readonly from: string;
+  /** The profile that has the key, or the command that prints it; undefined if a variable has. */
+  readonly profile?: string | undefined;
   /** The user name of call reads. Default: `api`. */
   readonly username?: string | undefined;
 }

@@ -35,6 +35,7 @@ interface FoundCredential {
   /** `command`: a command would run. `elsewhere`: the saved credential is for another origin. */
   readonly state: "ready" | "command" | "elsewhere" | "missing";
   readonly from?: string;
+  readonly profile?: string | undefined;
   readonly username?: string | undefined;
   readonly failure?: Failure;
   readonly secret?: () => string | Promise<string>;
@@ -80,7 +81,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const username = findUsername(use, typeof login.username === "string" ? login.username : undefined);
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
-    if (boundOrigin === origin) return { state: "ready", from, username, secret: () => key };
+    if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
     return { state: "elsewhere", from, failure: failures.credentialWrongOrigin(toTarget(use, origin), boundOrigin) };
   };
   const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): FoundCredential | undefined => {
@@ -90,6 +91,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     return {
       state: "command",
       from: isOfProfile ? `credential_command of the profile ${profile}` : commandVariable,
+      profile: isOfProfile ? profile : undefined,
       username: findUsername(use),
       secret: () => runCredentialCommand(line, { host, hide, use, origin }),
     };
@@ -114,9 +116,9 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     { origin, refused }: { readonly origin: string; readonly refused: boolean },
   ): Promise<Credential> => {
     const resolve = async (): Promise<Credential> => {
-      const { secret, from = "", username, failure } = await find(use, origin);
+      const { secret, from = "", profile, username, failure } = await find(use, origin);
       if (secret === undefined) throw failure;
-      return { secret: await secret(), from, username };
+      return { secret: await secret(), from, profile, username };
     };
     const id = `${use} ${origin}`;
     const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";

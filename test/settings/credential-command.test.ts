@@ -18,7 +18,7 @@ describe("a credential command", () => {
 
   it("gets the use and the origin, and prints the key on its first line", async () => {
     const line = shell('echo "$ROLLCALL_USE$ROLLCALL_ORIGIN"; echo 2');
-    expect(await credentialOf("log", withCommand(line))).toEqual({
+    expect(await credentialOf("log", withCommand(line))).toMatchObject({
       secret: `log${origin}`,
       from: "credential_command of the profile default",
     });

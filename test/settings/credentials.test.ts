@@ -188,7 +188,7 @@ describe("a saved credential", () => {
 
   it("comes after the environment and before a command", async () => {
     const env = { ROLLCALL_CREDENTIAL_COMMAND: "false" };
-    expect(await credentialOf("log", { logins, env })).toEqual({
+    expect(await credentialOf("log", { logins, env })).toMatchObject({
       secret: "saved-log",
       from: "login of the profile default",
     });
