@@ -39,7 +39,7 @@ export const ledgerDiffers = (
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
   const decide = "find the request with `rollcall ledger status` and resolve it with `rollcall ledger resolve`";
-  let hint = `${resolveHint}; otherwise, ${decide}`;
+  let hint = `${decide}; ${resolveHint}`;
   if (missing > 0) {
     const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
     hint =
@@ -53,12 +53,12 @@ export const ledgerDiffers = (
 };
 
 export const resolveHint =
-  "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt";
+  "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt instead";
 
 export const decideHint = "pass --assume-logged if the service has the groups of the request, or --resend if not";
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {
-  const message = `no request with an unknown outcome has the id ${ids.join(", ")}, so nothing was changed`;
+  const message = `nothing was changed, because ${ids.join(", ")} is not the id of a request with an unknown outcome`;
   return new Failure("not_found", "no-such-request", message, { hint: "list the ids with `rollcall ledger status`" });
 };
 
@@ -89,7 +89,7 @@ export const callsMissing = (
   const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
   return new Failure("not_found", "calls-missing", message, {
     ...details,
-    hint: "pass the whole id, and check --project and base_url (the URL before /call/read)",
+    hint: "pass the whole id, and check the project (--project) and the URL of the service (base_url)",
   });
 };
 

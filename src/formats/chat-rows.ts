@@ -39,12 +39,12 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
-const groupKeyText = "step and group_id (or prompt_id, …), otherwise from step and prompt";
+const groupKeyText = "rows with the same step and group_id (or prompt_id, …), or the same step and prompt";
 
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: rows.readGroup === undefined ? groupKeyText : `${groupKeyText} (a row of completions is a group)`,
+    group: rows.readGroup === undefined ? groupKeyText : `${groupKeyText}; a row with completions is one group`,
     reward: rows.rewardText ?? rows.reward,
     sampled: rows.sampled,
   },

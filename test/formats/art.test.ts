@@ -127,7 +127,7 @@ describe("a Parquet file of ART", () => {
     expect(code).toBe(0);
     expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
     expect(notes[0]).toBe(
-      "read the input as ART's Parquet (--from art): group from group_index; reward from reward; choices from the recorded choices",
+      "read the input as ART's Parquet (--from art): group: group_index; reward: reward; choices: the recorded choices",
     );
   });
 

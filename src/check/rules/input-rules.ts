@@ -213,7 +213,7 @@ export const runRules = {
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${requests === 1 ? "an earlier request" : `${requests} earlier requests`} may or may not have been logged, so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
-      "list the requests with `rollcall ledger status`; if the service has their groups, run `rollcall ledger resolve <id> --assume-logged`, otherwise rerun `rollcall log` with --on-unknown resend and all files of the requests",
+      "list the requests with `rollcall ledger status`; if the service has their groups, run `rollcall ledger resolve <id> --assume-logged`, otherwise rerun `rollcall log` with the same files and --on-unknown resend",
     why: "The requests have an unknown outcome that nobody has resolved.",
     example: problemExample({ requests: 1, groups: 8 }),
   }),
@@ -221,7 +221,7 @@ export const runRules = {
     message: ({ id, lacks }) =>
       `cannot resend request ${id}: ${lacks === "groups" ? "the input lacks some of its groups" : "the keys next to trajectory_groups differ from the first attempt"}`,
     advice: ({ id }) =>
-      `pass all files of the request unchanged, or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has its groups, else with --resend`,
+      `pass all files of the first attempt, unchanged, or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has its groups, else with --resend`,
     why: "rollcall resends a request of unknown outcome only with the same bytes.",
     example: problemExample({ id: "7", lacks: "groups" }),
   }),

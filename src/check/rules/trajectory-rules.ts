@@ -27,7 +27,7 @@ const exampleShapes: Readonly<Record<string, string>> = {
   trajectory_groups: 'write a request as {"split": "train", "trajectory_groups": [{…}, {…}]}',
   trajectories: groupShape,
   messages_and_choices: trajectoryShape,
-  reward: 'write one number for the whole trajectory: "reward": 1',
+  reward: 'write one finite number for the whole trajectory, without quotes: "reward": 1',
   function: toolShape,
 };
 

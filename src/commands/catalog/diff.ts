@@ -29,7 +29,7 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
   const { file: files, catalog, since, until } = typed;
   if (files.length > 0 && since !== undefined) throw contradiction("--since", "<file>", "files have no history");
   if (files.length > 2 || (files.length === 1 && catalog === undefined))
-    throw wrongValue("<file>", files.join(" "), "two files, or one and --catalog <analysis|router>");
+    throw wrongValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
   const now = context.host.now();
   if (since !== undefined && until !== undefined && until(now) < since(now))
     throw contradiction("--since", "--until", "--until is the earlier time");

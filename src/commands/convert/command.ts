@@ -10,10 +10,10 @@ const options = {
   exact: flag("fail if a trajectory has no field for a value"),
   "group-by": groupByOption,
   "on-invalid": choice(
-    "action for invalid groups; skip writes them to the rejects file and converts the others (default: stop)",
+    "stop at invalid groups, or skip them: write them to the rejects file, and convert the others (default: stop)",
     ["stop", "skip"],
   ),
-  rejects: text("file for rejected groups (default: the name of the first input with .rejected)", "file"),
+  rejects: text("file for rejected groups (default: the name of the first input plus .rejected)", "file"),
   ...selectionOptions,
   ...formatOptions,
   ...strictnessOptions,

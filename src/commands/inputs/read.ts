@@ -130,7 +130,7 @@ export const printInputNotes = ({ screen }: Context, reading: Dataset, groupBy: 
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
       const what = files === 1 ? (formats.length === 1 ? "the input" : "1 file") : `${files} files`;
-      const keys = `group from ${group}; reward from ${rewardFrom ?? reward}; choices from ${sampled}`;
+      const keys = `group: ${group}; reward: ${rewardFrom ?? reward}; choices: ${sampled}`;
       screen.notice(`read ${what} as ${format.title} (--from ${format.name}): ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);

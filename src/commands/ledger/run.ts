@@ -37,7 +37,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions): 
   const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend)
-    throw failures.optionMissing(first, second, `${failures.resolveHint}; otherwise, ${failures.decideHint}`);
+    throw failures.optionMissing(first, second, `${failures.decideHint}; ${failures.resolveHint}`);
   const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
   const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
   const missing = typed.id.filter((id) => !unknown.has(id));

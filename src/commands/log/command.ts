@@ -33,7 +33,10 @@ const options = {
     body: cli.count("write the n-th request body of a dry run to stdout", { most: 1_000_000 }),
   }),
   ...cli.inGroup("requests", {
-    "max-request-size": cli.text("maximum size of a request; a larger group is sent alone (default: 32MiB)", "size"),
+    "max-request-size": cli.text(
+      "maximum size of a request (default: 32MiB); a larger group is still sent, in its own request",
+      "size",
+    ),
     "one-request": cli.flag("fail if the input does not fit into one request"),
     concurrency: cli.count("requests in flight (default: 1)", { most: 64 }),
     compress: cli.choice(
@@ -45,14 +48,14 @@ const options = {
   }),
   ...cli.inGroup("rejects", {
     "on-invalid": cli.choice(
-      "action for invalid groups; skip writes them to the rejects file and sends the others (default: stop)",
+      "stop at invalid groups, or skip them: write them to the rejects file, and send the others (default: stop)",
       stopOrSkip,
     ),
     "on-refused": cli.choice(
-      "action if the service refuses groups; skip writes them to the rejects file and sends the others (default: stop)",
+      "stop if the service refuses groups, or skip them: write them to the rejects file, and send the others (default: stop)",
       stopOrSkip,
     ),
-    rejects: cli.text("file for rejected groups (default: the name of the first input with .rejected)", "file"),
+    rejects: cli.text("file for rejected groups (default: the name of the first input plus .rejected)", "file"),
   }),
   ...cli.inGroup("ledger", {
     "resend-logged": cli.flag("send logged groups again"),

@@ -163,7 +163,7 @@ export const openReporter =
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
   const [wait, left] = [waitMs, leftMs].map((ms) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000)));
-  return `attempt ${attempt} in ${wait} s, then ${left} s of --max-wait are left`;
+  return `attempt ${attempt} in ${wait} s (after that, ${left} s of --max-wait remain)`;
 };
 
 export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {

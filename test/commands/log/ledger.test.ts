@@ -84,7 +84,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       });
     });
     expect(said).toMatch(
-      /^note: cannot connect to 127.0.0.1:1: the connection was refused \(ECONNREFUSED\); attempt 2 in [\d.]+ s, then 300 s of --max-wait are left\n/,
+      /^note: cannot connect to 127.0.0.1:1: the connection was refused \(ECONNREFUSED\); attempt 2 in [\d.]+ s \(after that, 300 s of --max-wait remain\)\n/,
     );
     child.kill("SIGINT");
     expect(await new Promise((resolve) => child.on("close", resolve))).toBe(130);
