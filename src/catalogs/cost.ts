@@ -22,7 +22,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   return { ...noUsage, prompt_tokens, cached_tokens, completion_tokens, requests };
 };
 
-/** Parses counts of OpenAI's or Anthropic's interface. Without output tokens, the total must equal the input. */
+/** Parses counts of OpenAI's or Anthropic's interface; undefined unless both input and output are counted. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value): number | undefined => {
     const number = getMember(within, name);
@@ -30,9 +30,10 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
   const details = getMember(value, "prompt_tokens_details") ?? getMember(value, "input_tokens_details");
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
-  // Assumed: `input_tokens` excludes the cached tokens, unlike `prompt_tokens`.
+  // Anthropic's `input_tokens` excludes the tokens of `cache_*_input_tokens`. OpenAI's includes the cached tokens.
   const input = count("input_tokens");
   const prompt = count("prompt_tokens") ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
+  // An embedding has no output tokens, so its total equals its input.
   const noCompletion = count("total_tokens") === prompt ? 0 : undefined;
   const completion = count("completion_tokens") ?? count("output_tokens") ?? noCompletion;
   if (prompt === undefined || completion === undefined) return undefined;

@@ -183,7 +183,7 @@ const reportFault = (
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });
   else if (fault === "word" && /^(?:True|False|None)$/.test(word)) report("json-python", { word });
-  else report("json-syntax", { fault, word, text: formatCharacter(bytes, at), before: textBefore.at(-1) });
+  else report("json-syntax", { fault, word, character: formatCharacter(bytes, at), before: textBefore.at(-1) });
 };
 
 const maxWordLength = 40;

@@ -60,7 +60,7 @@ export const buildHeaders = (
 export const userAgent = ({ nodeVersion, platform }: Host): string =>
   `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** The value of `Authorization` (interface 5). `isHeaderValue` rejects a pair with a line end, which is not encoded. */
+/** The value of `Authorization` (interface 5). A pair with a line end is not encoded, so `isHeaderValue` rejects it. */
 const buildAuthorization = (scheme: AuthScheme, { secret, username = "api" }: Credential): string => {
   if (scheme === "bearer") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
@@ -84,27 +84,29 @@ export const findCredential = async (
   return isNotRefused(fresh) ? fresh : undefined;
 };
 
+/** Headers of requests and replies that are printed with their values. */
 const shownHeaderNames = new Set(
   `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key if-match
   if-modified-since if-none-match if-unmodified-since last-modified range request-id retry-after retry-after-ms server
   transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
-/** Formats the headers that can be shown, one per line. `Authorization` shows only its scheme. */
-export const toShownHeaders = (headers: Headers, project: string | undefined): readonly string[] =>
+/** Formats the headers of `shownHeaderNames` and the project's, one per line, and the scheme of `Authorization`. */
+export const toShownHeaders = (headers: Headers, projectHeader: string | undefined): readonly string[] =>
   headers.flatMap(([name, value]) => {
     const lowerName = name.toLowerCase();
     if (lowerName === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];
-    return shownHeaderNames.has(lowerName) || lowerName === project?.toLowerCase() ? [`${name}: ${value}`] : [];
+    return shownHeaderNames.has(lowerName) || lowerName === projectHeader?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
-/** Prints a request with `--debug`; the result prints its reply: listed headers, never bodies or credentials. */
+/** Prints a request for `--debug`; returns a function that prints its reply. Never prints bodies or credentials. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
-  { method, url, headers, project }: { method: string; url: string; headers: Headers; project?: string | undefined },
+  request: { method: string; url: string; headers: Headers; projectHeader?: string | undefined },
 ): ((reply: Pick<ExchangeResult, "status" | "headers" | "error">, bytes: number | string) => void) => {
+  const { method, url, headers, projectHeader } = request;
   const started = host.elapsed();
-  for (const line of [`${method} ${url}`, ...toShownHeaders(headers, project)]) trace?.(`> ${line}`);
+  for (const line of [`${method} ${url}`, ...toShownHeaders(headers, projectHeader)]) trace?.(`> ${line}`);
   return ({ status, headers, error }, bytes) => {
     const took = `after ${Math.round(host.elapsed() - started)} ms`;
     if (status !== undefined) trace?.(`< ${status} ${took}, ${bytes} bytes`);

@@ -53,7 +53,7 @@ export const openClient = (options: ClientOptions) => {
   ): Promise<TryResult> => {
     const { method } = endpoint;
     const headers = buildHeaders(options, endpoint, { credential, own });
-    const traceReply = traceRequest(options, { method, url, headers, project: project?.header });
+    const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
     const { open, reuse } = await connections;
     // If the other side closes an idle connection while a log is sent, the outcome of the log is unknown.

@@ -35,7 +35,7 @@ interface BrokenRecord {
   /** The keys of the record; undefined if it is not JSON. */
   readonly keys?: readonly string[] | undefined;
   /** True if the user named the format, and the record does not look like it. */
-  readonly isGiven?: boolean;
+  readonly contradictsGivenFormat?: boolean;
 }
 
 /**
@@ -50,7 +50,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host));
   const { groups } = lines;
-  /** Groups of records whose group is unknown, with the keys of each record; undefined if the record is not JSON. */
+  /** A group for each record, or part of one, of unknown group, with the record's keys; undefined if it is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   /** Keys of the first record that was converted. */
   let knownKeys: readonly string[] = [];
@@ -59,16 +59,17 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const breakGroup = (
     { group: key, part }: Rollout,
     at: RolloutPosition,
-    { wrong, location, keys, isGiven }: BrokenRecord,
+    { wrong, location, keys, contradictsGivenFormat }: BrokenRecord,
   ): void => {
     const groupKey = key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`;
     const group = lines.addBroken(groupKey, at, part?.span);
     if (key === undefined) ungrouped.set(group, keys);
     const readAt = `${name}:${group.position + 1}`;
-    problems.report("record-invalid", { format: format.name, wrong, isGiven }, () => ({ ...location, readAt }));
+    const data = { format: format.name, wrong, contradictsGivenFormat };
+    problems.report("record-invalid", data, () => ({ ...location, readAt }));
   };
 
-  /** Breaks the groups of a record that is not JSON, as far as the record is readable. */
+  /** Breaks the groups that can be found for a record that is not JSON; if there are none, makes a group for it. */
   const breakUnreadable = (raw: RawRecord, at: RolloutPosition): void => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
@@ -82,10 +83,11 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       wrong = `${word} is not JSON`;
     }
     const rollouts = value && convertRecord(converter, toSourceRecord(value, raw, at));
-    const keys = rollouts?.map(({ group }) => group) ?? [];
-    if (value === undefined && member !== undefined) keys.push(converter.groupOfMember?.(member));
+    const groupKeys = rollouts?.map(({ group }) => group) ?? [];
+    if (value === undefined && member !== undefined) groupKeys.push(converter.groupOfMember?.(member));
     const location = locateByte(raw, fault?.at ?? 0);
-    for (const group of new Set(keys.length === 0 ? [undefined] : keys)) breakGroup({ group }, at, { wrong, location });
+    for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
+      breakGroup({ group }, at, { wrong, location });
     if (lenient !== undefined) receipt?.addRecord({ format, file: at.file.name, value: lenient, rollouts: undefined });
   };
 
@@ -106,9 +108,9 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
       if (error === undefined) lines.add(rollout, value, { ...at, position });
       else {
-        const isGiven = run.options.from !== "auto" && !format.recognizes(record);
+        const contradictsGivenFormat = run.options.from !== "auto" && !format.recognizes(record);
         const location = locateInRecord(raw, error.value);
-        breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), isGiven });
+        breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), contradictsGivenFormat });
       }
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
@@ -153,7 +155,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     }
     const folderScopes = new Map<string, number>();
     for await (const [raw, at] of readRecords(files, host)) {
-      // Documents of one record each share groups in their folder, as lines do in their file.
+      // A file that is one record shares groups with the other such files of its folder, like the lines of a file.
       if (raw.isDocument === true) {
         const folder = dirname(at.file.name);
         at.file.scope = folderScopes.get(folder) ?? at.file.scope;
@@ -219,7 +221,7 @@ async function* readRecords(
   }
 }
 
-/** Opens documents next to inputs, and caches the latest. Next to a remote file, only other inputs can be read. */
+/** Opens documents next to inputs, and caches the latest. A document next to a remote file must be an input, too. */
 export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();
@@ -233,7 +235,7 @@ export const openDocuments = (sources: readonly Source[]) => {
     return latest.value;
   };
   return {
-    /** The names of all existing documents. */
+    /** The names of the documents that were found so far. */
     existing,
     load,
     /** Returns the document at a path from a file; undefined if there is none. */

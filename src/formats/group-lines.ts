@@ -31,7 +31,7 @@ export interface WrittenRollout extends RolloutPosition {
   readonly length: number;
   /** Its part of the record; undefined for the whole record. */
   readonly span: Span | undefined;
-  /** Digests of the values that identify it, then those of `Rollout.identity`. */
+  /** Digests of the values that identify it, then `Rollout.identity`. */
   readonly digest: string;
   /** `Rollout.index`. */
   readonly index: number | undefined;
@@ -43,8 +43,9 @@ export interface ConvertedGroup {
   /** True if a part of it could not be converted. */
   isBroken: boolean;
   trajectories: number;
-  /** JSON of its exceptions, and of the other members next to its trajectories. */
+  /** JSON of its exceptions, joined by commas. */
   exceptions: string;
+  /** JSON of its other members, each after a comma. */
   members: string;
 }
 
@@ -58,7 +59,7 @@ const lineEnd = ({ exceptions, members }: ConvertedGroup): string =>
 const digestOf = ({ bytes, span: { start, end } }: Value): string =>
   hash("sha256", bytes.subarray(start, end), "binary");
 
-/** Writes groups as lines, in the order of their rollouts. At the end, joins the separated rollouts of a group. */
+/** Writes groups as lines, in the order of their first rollouts. `end` sorts and joins the rollouts of each group. */
 export const openGroupLines = (spool: Spool) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();

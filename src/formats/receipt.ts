@@ -83,7 +83,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
     records,
     /** Sets the reason why a value of the next record is left out. */
     leaveOut,
-    /** Sets the target of a value that repeats another value, which is written there. */
+    /** Sets the target of a value that is not written itself, because it repeats the value that is written there. */
     repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
     addRecord({ format, file, value, rollouts }: ConvertedRecord): void {
       formats.add(format.name);

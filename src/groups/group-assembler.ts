@@ -4,7 +4,7 @@ import { digestBytes } from "./parts/column.ts";
 import { type GroupedPart, type GroupingOptions, openGroupDigest, openGrouping } from "./parts/groups.ts";
 import type { ScanResult } from "./parts/scan-result.ts";
 
-export interface AssemblyOptions extends GroupingOptions {
+export interface AssemblyOptions extends Omit<GroupingOptions, "parts"> {
   readonly file: string;
   readonly found: ScanResult;
   readonly keys: InputKeys;
@@ -77,7 +77,8 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     for (const [key, openGroup] of open) complete(key, openGroup);
   };
 
-  const grouping = openGrouping(options, {
+  const groupingOptions: GroupingOptions = { ...options, parts };
+  const grouping = openGrouping(groupingOptions, {
     onPart: (part, { endsGroups }) => {
       if (endsGroups) completeAll();
       if (!parts.isValid(part)) onInvalid();

@@ -131,9 +131,9 @@ export const readSources = async (
   const rewards: Sketch[] = [];
   const unsorted: UnsortedPart[] = [];
   let bytesBefore = 0;
-  let grouping = openGrouping({ found, groups, byKey });
+  let grouping = openGrouping({ parts, groups, byKey });
   for (const [index, source] of sources.entries()) {
-    if (!byKey) grouping = openGrouping({ found, groups, byKey });
+    if (!byKey) grouping = openGrouping({ parts, groups, byKey });
     const first = parts.count;
     let grouped = first;
     const onRead = (bytes: number) => {

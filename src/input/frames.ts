@@ -61,7 +61,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
 
 /** Yields the lines of a range, block by block. @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: LineRange): AsyncGenerator<Frame, void> {
-  // Two blocks, because an incomplete line of a block or more is not kept, but yielded as a long text.
+  // Room for an incomplete line, which is shorter than a block, and the next block. A longer line is a long text.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
   for (let base = start; base < end; ) {
@@ -151,7 +151,7 @@ interface ElementBatch {
   readonly length: number;
   /** True if the closing bracket is next. */
   readonly isEnd: boolean;
-  /** Why the array cannot be read further. */
+  /** The fault at which reading the array ends. */
   readonly fault: SyntaxFault | undefined;
 }
 

@@ -35,14 +35,14 @@ export interface RawRecord {
   /** Line (from 1) and byte offset of the first byte. */
   readonly line: number;
   readonly start: number;
-  /** The text that contains the record, for counting columns. Absent if the record begins its line. */
+  /** The text that contains the record, for counting columns. Absent for composed bytes and members of archives. */
   readonly within?: Bytes;
   readonly member?: string;
   /** True if rollcall composed the bytes, so the file has no lines and columns for them. */
   readonly isComposed?: true;
   /** True if the record is a whole file of several lines, in a format whose records are lines. */
   readonly isDocument?: boolean;
-  /** Why the record cannot be read. Its bytes are then empty. */
+  /** The reason why the record cannot be read. Its bytes are then empty. */
   readonly wrong?: string | undefined;
 }
 
@@ -82,7 +82,7 @@ export const openRecords = async (
   return textRecords(source, records.text === "document");
 };
 
-/** Reads a text as a document, or as one of these: the elements of arrays, lines, or one indented object. */
+/** Reads a text as one document if `isOneDocument`, otherwise as elements of arrays, lines, or one indented object. */
 const textRecords = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
   const text = { label: name, within: bytes };
   const recordRanges: (Position & { readonly length: number; readonly wrong: string | undefined })[] = [];
@@ -182,14 +182,14 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
     yield records();
     const position = { start: base + length, line: places.mark(length) };
     // Tolerates a comma before the bracket.
-    if (isEnd || (fault !== undefined && table.bytes[length] === closeBracket)) yield* cutAfterList(text, position);
+    if (isEnd || (fault !== undefined && table.bytes[length] === closeBracket)) yield* readAfterList(text, position);
     else if (fault !== undefined) {
       yield [unreadableRecord(text, position, "its list is cut off, or lacks an element")];
     }
   }
 }
 
-async function* cutAfterList(text: RecordText, { start, line }: Position): AsyncGenerator<Iterable<RawRecord>, void> {
+async function* readAfterList(text: RecordText, { start, line }: Position): AsyncGenerator<Iterable<RawRecord>, void> {
   const rest = { start: start + 1, line };
   const next = await findList(text.within, rest);
   if (next !== undefined) return yield* cutElements(text, next);

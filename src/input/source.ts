@@ -56,7 +56,7 @@ export interface Origin {
   positionOf(line: number): FileLine;
   /** Returns the digest of a line's group for the ledger. @param kept indexes of trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
-  /** Returns the location in a record of the value at a path of a line's group. */
+  /** Returns the location, in its record, of a value that is given by its line and by its path in the line's group. */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   recordsOf(line: number): Promise<readonly OriginRecord[]>;
   /** Returns the text of a file that `locationOf` names; undefined if it has no lines. */

@@ -14,7 +14,7 @@ interface FileStatus {
 
 const maxProblems = 20;
 
-/** With `perScope`, a group may be logged once in each scope; otherwise once in all. */
+/** With `perScope`, a group may be logged once in each scope; otherwise once in all scopes. */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
@@ -22,8 +22,8 @@ export const verifyDataset = async (
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
   const facts = new Uint8Array(dedupKeys.count);
-  /** 1 for each accepted group, by scope. */
-  const acceptedByScope = new Map<string, Uint8Array>();
+  /** 1 for each logged group, by scope. */
+  const loggedByScope = new Map<string, Uint8Array>();
   const matchingEntries: Entry[] = [];
   for await (const entry of entries) {
     const { state, scope } = entry;
@@ -31,18 +31,18 @@ export const verifyDataset = async (
     if (groups.length === 0) continue;
     matchingEntries.push(entry);
     const name = perScope ? hashScope(scope) : "";
-    const accepted = acceptedByScope.get(name) ?? new Uint8Array(facts.length);
-    acceptedByScope.set(name, accepted);
+    const logged = loggedByScope.get(name) ?? new Uint8Array(facts.length);
+    loggedByScope.set(name, logged);
     for (const group of groups) {
       const unloggedBit = isUnknown(state) ? unknownBit : state === "refused" ? refusedBit : 0;
-      const fact = isLogged(state) ? acceptedBit | (accepted[group] === 1 ? repeatedBit : 0) : unloggedBit;
+      const fact = isLogged(state) ? loggedBit | (logged[group] === 1 ? repeatedBit : 0) : unloggedBit;
       facts[group] = (facts[group] ?? 0) | fact;
-      if (isLogged(state)) accepted[group] = 1;
+      if (isLogged(state)) logged[group] = 1;
     }
   }
   /** True if the input has errors, so that `log` refuses it. */
   const isInvalid = dataset.problems.errors > 0;
-  /** A group counts for one outcome, in the order of `toOutcome`. */
+  /** Each group counts for one outcome, the first that applies in `toOutcome`. `read` counts all groups. */
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   /** The first groups that are not logged exactly once, and at least one group of each outcome. */
   const problems: Problem[] = [];
@@ -75,11 +75,11 @@ const problemMakers = {
     createProblem("group-not-logged", { isInvalid }, location),
 };
 
-const [unknownBit, refusedBit, acceptedBit, repeatedBit] = [1, 2, 4, 8];
+const [unknownBit, refusedBit, loggedBit, repeatedBit] = [1, 2, 4, 8];
 
 const toOutcome = (facts: number): keyof typeof problemMakers | "logged" => {
   if ((facts & repeatedBit) !== 0) return "repeated";
-  if ((facts & acceptedBit) !== 0) return "logged";
+  if ((facts & loggedBit) !== 0) return "logged";
   if ((facts & unknownBit) !== 0) return "unknown";
   return (facts & refusedBit) !== 0 ? "refused" : "not_sent";
 };

@@ -1,7 +1,7 @@
 /** Measures, truncates and folds text by the columns that it takes on a terminal. */
 import stringWidth from "string-width";
 
-/** Latin, Greek and Cyrillic letters and marks, each one column wide. */
+/** Characters that are one column wide: ASCII, Latin, Greek and Cyrillic letters, and common punctuation. */
 const singleWidthText =
   /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
@@ -31,7 +31,7 @@ const takeStart = (line: string, width: number): string => {
 
 const takeEnd = (line: string, width: number): string => {
   const end = line.slice(Math.max(0, line.length - maxUnits(width)));
-  // The first grapheme may be the half of a character.
+  // The first grapheme may be incomplete.
   const whole = Array.from(graphemes.segment(end)).slice(end.length < line.length ? 1 : 0);
   let left = width;
   const tooLong = whole.findLast(({ segment }) => {
@@ -56,7 +56,7 @@ export const foldLine = (line: string, width: number): readonly string[] => {
   const lines: string[] = [];
   for (let at = 0; ; ) {
     const rest = line.slice(at, at + maxUnits(width));
-    // A letter with wide marks may not fit, so it is folded before its marks.
+    // If not even one grapheme fits, takes its first code point, so that the loop advances.
     const fits = takeStart(rest, width) || (/^./su.exec(rest)?.[0] ?? rest);
     if (fits.length >= line.length - at) return [...lines, fits];
     const space = rest[fits.length] === " " ? fits.length : fits.lastIndexOf(" ");

@@ -172,8 +172,8 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   const { problems } = dataset;
   if (!priorOutcomes.isEmpty) delivery.compareGroups(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
-  const { jobs, broken } = delivery.planResends();
-  for (const [id, lacks] of broken) problems.report("resend-impossible", { id, lacks }, () => ({}));
+  const { jobs, obstacles } = delivery.planResends();
+  for (const [id, obstacle] of obstacles) problems.report("resend-impossible", { id, obstacle }, () => ({}));
   const unresolvedCount = priorOutcomes.unknownEntries.length - jobs.length;
   if (unresolvedCount > 0) {
     const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);

@@ -58,13 +58,13 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   let sender: Sender | undefined;
   const envelope = (): RequestEnvelope => makeEnvelope(dataset, options.split);
 
-  /** Returns the request of an entry with the same groups, order and bytes; else what the input lacks. */
-  const toJob = ({ id, key, firstTried, dedupKeys: keys, ...entry }: Entry): Job | "groups" | "keys" => {
+  /** Returns a job that resends an entry's bytes; otherwise the obstacle: missing `groups`, or another `envelope`. */
+  const toJob = ({ id, key, firstTried, dedupKeys: keys, ...entry }: Entry): Job | "groups" | "envelope" => {
     const groups = Uint32Array.from(findGroups(keys, dedupKeys.find));
     if (groups.length * dedupKeyBytes < keys.length) return "groups";
     const request = planRequest(dataset, { envelope: envelope(), groups });
     const isSame = request.bytes === entry.bytes && request.envelopeDigest === entry.envelopeDigest;
-    return isSame ? { request, recorded: { id, key, firstTried } } : "keys";
+    return isSame ? { request, recorded: { id, key, firstTried } } : "envelope";
   };
 
   return {
@@ -74,7 +74,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     envelope,
     sent: (): SendResult | undefined => sender?.result(),
 
-    /** Returns the largest body: by `--max-request-size`, or by the sizes that the service accepted and refused. */
+    /** Returns the maximum body: `--max-request-size`, or a smaller size learned from the service's responses. */
     limit(): BodyLimit {
       const { maxRequestBytes: bytes } = options;
       const { sizeLimit = { bytes } } = runLedger;
@@ -83,7 +83,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
 
     readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
 
-    /** Sets the outcomes of groups by other runs; returns groups to send, and groups with an unknown outcome. */
+    /** Sets each group to its prior outcome. Returns the groups to send, and the groups with an unknown outcome. */
     compareGroups(groups: Iterable<number>) {
       const unsent: number[] = [];
       const unknown: number[] = [];
@@ -96,17 +96,17 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { unsent, unknown };
     },
 
-    /** Returns the unknown requests of other runs to resend, and for each other id what the input lacks. */
+    /** Returns jobs for the unknown requests that may be resent, and by id the obstacles to those without a job. */
     planResends() {
       const jobs: Job[] = [];
-      const broken = new Map<string, "groups" | "keys">();
+      const obstacles = new Map<string, "groups" | "envelope">();
       for (const entry of priorOutcomes.unknownEntries) {
         if (!canResend(entry, options)) continue;
         const job = toJob(entry);
-        if (typeof job === "string") broken.set(entry.id, job);
+        if (typeof job === "string") obstacles.set(entry.id, job);
         else jobs.push(job);
       }
-      return { jobs, broken };
+      return { jobs, obstacles };
     },
 
     findKey: ({ request, recorded }: Job): string | null =>

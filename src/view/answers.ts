@@ -37,6 +37,7 @@ export interface Summary {
   readonly trajectories: { readonly read: number; readonly rejected: number };
   readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
   readonly trainable: number;
+  /** `spread`: standard deviation. */
   readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
   readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
 }
@@ -49,7 +50,7 @@ export interface Charts {
 
 export type RewardCount = { readonly range: Range; readonly count: number };
 
-/** Groups with similar means and spreads. */
+/** Groups with similar means and spreads (standard deviations) of their rewards. */
 export type Dot = { readonly mean: Range; readonly spread: Range; readonly groups: number };
 
 export interface FileSummary {

@@ -60,8 +60,8 @@ const printed = async (
 ): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
   const screen = openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) });
-  const end = () => ({ hasSeveral: false, canBeEmpty: false });
-  await printCalls(screen, repliesWith([one.json]), { ...everything, noContent, isMarkdown: markdown, end });
+  const finalFacts = () => ({ hasSeveral: false, canBeEmpty: false });
+  await printCalls(screen, repliesWith([one.json]), { ...everything, noContent, isMarkdown: markdown, finalFacts });
   return host.printed();
 };
 

@@ -86,7 +86,7 @@ const groupWhole = (all: readonly (readonly Line[])[], byKey: boolean) => {
   const scan = openScan(byKey);
   takeLines(scan, all.flat());
   const groups = new Groups(scan.found.parts);
-  const grouping = openGrouping({ found: scan.found, groups, byKey });
+  const grouping = openGrouping({ parts: scan.found.parts, groups, byKey });
   grouping.groupParts(0);
   return { groups, scattered: grouping.unsorted };
 };

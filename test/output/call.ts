@@ -32,8 +32,8 @@ export const printed = async (
 ): Promise<string> => {
   const host = testHost();
   const screen = openScreen({ host, options: parseScreenOptions(typed) });
-  const end = () => ({ hasSeveral: calls.length > 1, canBeEmpty: false });
-  await printCalls(screen, repliesWith(calls), { ...asked, isMarkdown: false, end });
+  const finalFacts = () => ({ hasSeveral: calls.length > 1, canBeEmpty: false });
+  await printCalls(screen, repliesWith(calls), { ...asked, isMarkdown: false, finalFacts });
   return host.printed();
 };
 

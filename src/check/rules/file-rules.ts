@@ -20,7 +20,7 @@ const corruptFile = (program: string, name: string) =>
     example: problemExample({ wrong: "cut" }, name),
   });
 
-/** Maximum bytes of a string in V8: 2^29 − 24 (512 MiB). */
+/** Maximum bytes of a text that fits in a V8 string of 2^29 − 24 UTF-16 units. UTF-8 has at least a byte per unit. */
 export const maxTextBytes = 2 ** 29 - 24;
 
 /** Files that cannot be used at all. */
@@ -152,11 +152,14 @@ const nonFiniteRule = (example: string, advice: string, why: string) =>
     example: trajectory(example),
   });
 
-/** A fault without a special rule, with its word or character and the character before it. */
+/** A fault without a rule of its own. */
 interface SyntaxProblem {
   readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
+  /** The word at the fault; may be empty. */
   readonly word: string;
-  readonly text: string;
+  /** The character at the fault, as displayed. */
+  readonly character: string;
+  /** The last character before the fault that is not white space. */
   readonly before: string | undefined;
 }
 
@@ -168,18 +171,18 @@ const syntaxFaults: Readonly<
     "write true, false, null, or a string in double quotes",
   ],
   comma: [
-    ({ text, before }) => {
-      if (text !== "," && before === ",") return `missing value between a comma and ${text}`;
-      return text !== "," && before === undefined
-        ? `${text} without an opening bracket`
-        : `missing value before ${text}`;
+    ({ character, before }) => {
+      if (character !== "," && before === ",") return `missing value between a comma and ${character}`;
+      return character !== "," && before === undefined
+        ? `${character} without an opening bracket`
+        : `missing value before ${character}`;
     },
     "remove a comma",
   ],
   control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
   escape: [() => "invalid escape", "write \\u0041 for \\x41, and \\\\ for a backslash"],
   number: [() => "invalid number", "write digits on both sides of the point, without + or leading zeros"],
-  character: [({ text }) => `unexpected ${text}`, "write lines with a JSON writer, such as json.dumps"],
+  character: [({ character }) => `unexpected ${character}`, "write lines with a JSON writer, such as json.dumps"],
 };
 
 /** Text that is not JSON. */
@@ -237,11 +240,11 @@ export const jsonRules = {
   "json-syntax": error<SyntaxProblem>({
     message: (problem) => syntaxFaults[problem.fault][0](problem),
     redactedMessage: "invalid JSON",
-    advice: ({ fault, text, before }) => {
+    advice: ({ fault, character, before }) => {
       if (fault === "word" && before === "{") return "write keys in double quotes";
-      if (fault !== "comma" || before === "," || text === ",") return syntaxFaults[fault][1];
+      if (fault !== "comma" || before === "," || character === ",") return syntaxFaults[fault][1];
       return before === undefined
-        ? `remove the ${text}, or write the opening bracket`
+        ? `remove the ${character}, or write the opening bracket`
         : "write the value, or remove the comma or colon before it";
     },
     why: "The text is not JSON.",

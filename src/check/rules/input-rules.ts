@@ -2,14 +2,14 @@
 import { pluralize } from "../../sentences.ts";
 import {
   error,
-  errorOfGroup,
   errorOfInput,
+  errorOfWhole,
   fileExample,
   goodGroup,
   problemExample,
   trajectory,
   warning,
-  warningOfGroup,
+  warningOfWhole,
 } from "./rule.ts";
 
 /** Divides a reason into the fault and its fix. If the fault names an option, the fix is to correct that option. */
@@ -20,14 +20,14 @@ const splitFix = (wrong: string, other = "fix the record"): { readonly fault: st
 
 /** Rules of the whole input: its format, its groups, and the requests that it becomes. */
 export const inputRules = {
-  "record-invalid": error<{ format: string; wrong: string | undefined; isGiven?: boolean | undefined }>({
+  "record-invalid": error<{ format: string; wrong: string | undefined; contradictsGivenFormat?: boolean | undefined }>({
     message: ({ format, wrong }) =>
       wrong === undefined
         ? `expected a record of ${format}, found text that is not JSON`
         : `cannot convert this record of ${format}: ${splitFix(wrong).fault}`,
     redactedMessage: "cannot convert this record",
-    advice: ({ wrong = "", isGiven }) =>
-      `${splitFix(wrong, isGiven === true ? "correct or omit --from, fix the record" : undefined).fix}, or reject the record's group with --on-invalid skip, an option of log and convert`,
+    advice: ({ wrong = "", contradictsGivenFormat }) =>
+      `${splitFix(wrong, contradictsGivenFormat === true ? "correct or omit --from, fix the record" : undefined).fix}, or reject the record's group with --on-invalid skip, an option of log and convert`,
     why: "The record does not have the format of its tool, or it has no reward. `--reward-from` and `--rewards` name the reward.",
     example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),
@@ -50,7 +50,7 @@ export const inputRules = {
     why: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
     example: ["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"),
   }),
-  "ambiguous-group": errorOfGroup<{ place: string; isJson?: boolean }>({
+  "ambiguous-group": errorOfWhole<{ place: string; isJson?: boolean }>({
     message: ({ place, isJson }) =>
       `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
@@ -113,7 +113,7 @@ export const inputRules = {
     why: "The input is larger than --max-request-size, and the service computes metrics for each request.",
     example: problemExample({ requests: 3 }),
   }),
-  "group-over-limit": warningOfGroup<{ bytes: number; limit: number; tooLarge?: boolean }>({
+  "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
     message: ({ bytes, limit }) => `the group is sent alone in a request of ${bytes} bytes, over the limit of ${limit}`,
     advice: ({ tooLarge }) =>
       tooLarge === true
@@ -217,13 +217,13 @@ export const runRules = {
     why: "The requests have an unknown outcome that nobody has resolved.",
     example: problemExample({ requests: 1, groups: 8 }),
   }),
-  "resend-impossible": warning<{ id: string; lacks: "groups" | "keys" }>({
-    message: ({ id, lacks }) =>
-      `cannot resend request ${id}: ${lacks === "groups" ? "the input lacks some of its groups" : "the keys next to trajectory_groups differ from the first attempt"}`,
+  "resend-impossible": warning<{ id: string; obstacle: "groups" | "envelope" }>({
+    message: ({ id, obstacle }) =>
+      `cannot resend request ${id}: ${obstacle === "groups" ? "the input lacks some of its groups" : "the keys next to trajectory_groups differ from the first attempt"}`,
     advice: ({ id }) =>
       `pass all files of the first attempt, unchanged, or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has its groups, else with --resend`,
     why: "rollcall resends a request of unknown outcome only with the same bytes.",
-    example: problemExample({ id: "7", lacks: "groups" }),
+    example: problemExample({ id: "7", obstacle: "groups" }),
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,

@@ -27,7 +27,7 @@ export interface ExampleInputs {
   readonly against?: string;
 }
 
-/** A problem of a rule that input alone cannot break. */
+/** The data and the location of a problem, for a rule without example inputs. */
 interface ExampleProblem<Data> {
   readonly data: Data;
   readonly location: { readonly file?: string; readonly line?: number };
@@ -49,12 +49,12 @@ const ruleFactory =
 
 /** A rule that cannot be silenced. */
 export const error = ruleFactory("error");
-export const errorOfGroup = ruleFactory("error", "whole");
+export const errorOfWhole = ruleFactory("error", "whole");
 export const errorOfInput = ruleFactory("error", "input");
 
 /** A rule that `--strict` makes an error and `--allow` silences. */
 export const warning = ruleFactory("warning");
-export const warningOfGroup = ruleFactory("warning", "whole");
+export const warningOfWhole = ruleFactory("warning", "whole");
 
 export const fileExample = (content: string | Uint8Array, how: Omit<ExampleInputs, "files"> = {}): ExampleInputs => ({
   files: { "step.jsonl": content },

@@ -11,11 +11,11 @@ import {
   toolResult,
   trajectory,
   warning,
-  warningOfGroup,
+  warningOfWhole,
 } from "./rule.ts";
 
-/** Advice that is computed only for problems that are displayed. */
-type LazyHint = () => string | undefined;
+/** The advice, or a name that the advice suggests, computed only for displayed problems; undefined if there is none. */
+type LazyText = () => string | undefined;
 
 const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';
 const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
@@ -33,13 +33,13 @@ const exampleShapes: Readonly<Record<string, string>> = {
 
 /** Types of values (interface 2.1). */
 export const typeRules = {
-  "missing-field": error<{ field: string; instead: LazyHint }>({
+  "missing-field": error<{ field: string; instead: LazyText }>({
     message: ({ field }) => `${field} is missing`,
     advice: ({ field, instead }) => instead() ?? exampleShapes[field] ?? `add ${field}`,
     why: "The service's interface requires the field.",
     example: `{"messages":[${question}],"reward":1}`,
   }),
-  "wrong-type": error<{ field: string; wanted: string; found: string; instead?: LazyHint }>({
+  "wrong-type": error<{ field: string; wanted: string; found: string; instead?: LazyText }>({
     message: ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
     advice: ({ field, wanted, instead }) => instead?.() ?? exampleShapes[field] ?? `write ${wanted}`,
     why: "The service's interface defines another type for the field.",
@@ -150,13 +150,13 @@ export const fieldRules = {
     why: "A message is an object with a role. A choice is an object with a message.",
     example: messages('"2+2?"', answer),
   }),
-  "missing-role": warning<{ instead: LazyHint }>({
+  "missing-role": warning<{ instead: LazyText }>({
     message: "the message has no role and is not a choice",
     advice: ({ instead }) => instead() ?? "add a role, or put the message into a choice",
     why: "Services need the role of each message.",
     example: messages('{"from":"human","value":"2+2?"}', answer),
   }),
-  "unknown-role": warning<{ role: string; suggestion: LazyHint }>({
+  "unknown-role": warning<{ role: string; suggestion: LazyText }>({
     message: ({ role }) => `unknown role ${role}`,
     redactedMessage: "unknown role",
     advice: ({ suggestion }) => {
@@ -219,14 +219,14 @@ const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
 /** Rules of the training signal, which no service checks. */
 export const signalRules = {
-  "zero-variance-group": warningOfGroup<{ trajectories: number }>({
+  "zero-variance-group": warningOfWhole<{ trajectories: number }>({
     message: ({ trajectories }) =>
       `${trajectories === 2 ? "both" : `all ${trajectories}`} rewards of the group are equal, so there is nothing to learn from it`,
     advice: "make the task harder or easier, or leave such groups out",
     why: "Most trainers learn from differences between the rewards of a group. A group of equal rewards costs rollouts and teaches nothing.",
     example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
   }),
-  "single-trajectory-group": warningOfGroup<{ isBare: boolean; key: string | undefined }>({
+  "single-trajectory-group": warningOfWhole<{ isBare: boolean; key: string | undefined }>({
     message: () => "the group has one trajectory, so its reward cannot be compared",
     advice: ({ isBare, key }) => {
       if (!isBare) return "sample several trajectories of each prompt";
@@ -258,7 +258,7 @@ export const signalRules = {
     why: "Trainers compare the rewards of a group as if one policy had earned them. With several versions, part of the difference comes from the older policy.",
     example: group(trajectory(0, ',"final_policy_version":7'), trajectory(1, ',"final_policy_version":8')),
   }),
-  "stale-policy": warningOfGroup<{ version: number; newest: number; line: number }>({
+  "stale-policy": warningOfWhole<{ version: number; newest: number; line: number }>({
     message: ({ version, newest, line }) =>
       `the group has policy version ${version}, older than version ${newest} earlier in the file (line ${line})`,
     redactedMessage: "the group has an older policy version than a group earlier in the file",
@@ -281,7 +281,7 @@ export const signalRules = {
     why: "A rollout that was cut off before its tool answered looks like a rollout that ended there.",
     example: messages(question, toolCallMessage, toolResult, toolCallMessage),
   }),
-  "undeclared-tool": warning<{ name: string; suggestion: LazyHint }>({
+  "undeclared-tool": warning<{ name: string; suggestion: LazyText }>({
     message: ({ name }) => `the called tool ${name} is not in tools`,
     redactedMessage: "a called tool is not in tools",
     advice: ({ suggestion }) => {
@@ -291,13 +291,13 @@ export const signalRules = {
     why: "The model called a tool that it was not offered, or the recording is wrong.",
     example: trajectory(1, tools("web_search"), `${question},${toolCallMessage}`),
   }),
-  "no-assistant-turn": warningOfGroup({
+  "no-assistant-turn": warningOfWhole({
     message: "the trajectory has no assistant turn, so there is nothing to train on",
     advice: "record the model's turns as choices",
     why: "Trainers learn from the turns of the model.",
     example: messages(question),
   }),
-  "no-sampled-turns": warningOfGroup<{ all: boolean }>({
+  "no-sampled-turns": warningOfWhole<{ all: boolean }>({
     message: ({ all }) =>
       `${all ? "no trajectory has a choice" : "the trajectory has no choice"}, so a trainer finds no sampled turn`,
     advice:
@@ -305,13 +305,13 @@ export const signalRules = {
     why: "Trainers learn from sampled turns, which are choices. A message, even one of the assistant, was given to the model.",
     example: trajectory(1),
   }),
-  "missing-logprobs": warningOfGroup<{ all: boolean }>({
+  "missing-logprobs": warningOfWhole<{ all: boolean }>({
     message: ({ all }) => (all ? "no choice has logprobs" : "the choice has no logprobs"),
     advice: "record them while sampling (in the OpenAI API: logprobs=True), or use a trainer that does not need them",
     why: "Many trainers compare the probability of each token with its probability at sampling. They leave out choices without logprobs.",
     example: messages(question, choice()),
   }),
-  "missing-tools": warningOfGroup<{ all: boolean }>({
+  "missing-tools": warningOfWhole<{ all: boolean }>({
     message: ({ all }) =>
       `the model calls tools, but ${all ? "no trajectory has" : "the trajectory lacks"} the key tools, which defines them`,
     advice:
@@ -319,14 +319,14 @@ export const signalRules = {
     why: "Tools are part of the prompt. Without them a trainer computes the probabilities of another prompt.",
     example: messages(question, toolCallMessage, toolResult, answer),
   }),
-  "duplicate-trajectory": warningOfGroup<{ place: string }>({
+  "duplicate-trajectory": warningOfWhole<{ place: string }>({
     message: ({ place }) => `the trajectory has the same bytes as the one at ${place}`,
     redactedMessage: "the trajectory has the same bytes as another one of the input",
     advice: "remove one of them, unless the policy is deterministic",
     why: "A duplicate counts twice. The file was written twice, or a sampler's seed never changed.",
     example: group(trajectory(0), trajectory(1), trajectory(0)),
   }),
-  "split-leak": warningOfGroup<{ place: string }>({
+  "split-leak": warningOfWhole<{ place: string }>({
     message: ({ place }) => `the group has the same bytes as the one at ${place}, which belongs to another split`,
     redactedMessage: "the group is also in another split",
     advice: "remove it from one of the splits",

@@ -15,7 +15,7 @@ export interface ReadCall extends CallReply {
   readonly id: string;
 }
 
-/** The calls that the filter selects, in the order of their ids. Iterating reads them. */
+/** The calls that the filter selects, in the order in which their ids were given. Iterating reads them. */
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
   /** Numbers of calls so far; `filteredOut` is undefined without a filter. */
@@ -88,12 +88,12 @@ const selectReward = (reward: string | undefined, path: string | undefined): tra
 
 const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
   const isMarkdown = typed.as === "markdown";
-  const end = () => {
+  const finalFacts = () => {
     const { requested, filteredOut } = totals();
     const canBeEmpty = (filteredOut !== undefined && filteredOut > 0) || requested === 0;
     return { hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty };
   };
-  await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, end });
+  await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, finalFacts });
   return undefined;
 };
 

@@ -23,11 +23,11 @@ const diffOptions = {
 const models = (about: string) => ({ model: cli.repeated(about) });
 const costOptions = {
   ...cli.inGroup("usage", {
-    "prompt-tokens": lists.tokenCountOption("input tokens, such as 10k"),
-    "completion-tokens": lists.tokenCountOption("output tokens"),
-    cached: lists.tokenCountOption("input tokens that are read from a cache"),
-    images: lists.tokenCountOption("input images"),
-    requests: lists.tokenCountOption("requests, for models with a price per request"),
+    "prompt-tokens": lists.countOption("input tokens, such as 10k"),
+    "completion-tokens": lists.countOption("output tokens"),
+    cached: lists.countOption("input tokens that are read from a cache"),
+    images: lists.countOption("input images"),
+    requests: lists.countOption("requests, for models with a price per request"),
     "from-call": cli.text("use the tokens and requests of this traced call", "id"),
   }),
   ...lists.filterOptions,

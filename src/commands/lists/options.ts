@@ -45,7 +45,7 @@ const parseDeadline = (word: string, option: string): RelativeTime => {
 
 const factors = new Map(Object.entries({ "": 1, k: 1000, m: 1_000_000 }));
 
-export const tokenCountOption = (about: string, placeholder = "n"): cli.Kind<number | undefined> =>
+export const countOption = (about: string, placeholder = "n"): cli.Kind<number | undefined> =>
   cli.custom(about, placeholder, (word, option) => {
     const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
     const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());
@@ -91,8 +91,8 @@ export const filterOptions = cli.inGroup("filters", {
   quantization: wordsOption("models with this quantization, such as fp8; one must match"),
   country: wordsOption("models with a data center in this country, such as FI or EU; one must match", "code"),
   "only-country": wordsOption("models whose data centers are all in these countries", "code"),
-  "min-context": tokenCountOption("models with at least this context, such as 128k", "tokens"),
-  "min-output": tokenCountOption("models with a maximum output of at least this", "tokens"),
+  "min-context": countOption("models with at least this context, such as 128k", "tokens"),
+  "min-output": countOption("models with a maximum output of at least this", "tokens"),
   "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
   free: cli.flag("models without cost"),
   deprecated: {

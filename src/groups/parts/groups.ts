@@ -141,7 +141,7 @@ export interface UnsortedPart {
 }
 
 export interface GroupingOptions {
-  readonly found: { readonly parts: Parts };
+  readonly parts: Parts;
   readonly groups: Groups;
   /** True to group trajectories at any position, false to group adjacent trajectories. */
   readonly byKey: boolean;
@@ -163,7 +163,7 @@ interface GroupingHooks {
 }
 
 /** Groups the parts of one input by adjacent `group_id`, or of all inputs by a key. */
-export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOptions, hooks: GroupingHooks = {}) => {
+export const openGrouping = ({ parts, groups, byKey }: GroupingOptions, hooks: GroupingHooks = {}) => {
   /** Last parts of open groups, by key. */
   const lastParts = new Map<string, number>();
   /** Parts that make their group invalid. */
@@ -171,7 +171,7 @@ export const openGrouping = ({ found: { parts }, groups, byKey }: GroupingOption
   let previousKey: string | undefined;
   const takePart = (part: number): void => {
     const key = parts.keyOf(part);
-    // An invalid part without a key does not end the group around it, to which an unreadable part may belong.
+    // An invalid part without a key may be an unreadable part of the group around it, so it does not end the group.
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === previousKey;
     hooks.onPart?.(part, { endsGroups: !isAdjacent && !isBetween });

@@ -17,7 +17,7 @@ export interface CallReply {
 interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
   /** Called after the last call. `hasSeveral` makes the JSON `{"calls":[…]}`, and `canBeEmpty` even an empty list. */
-  readonly end: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
+  readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
 export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting): Promise<void> => {
@@ -39,7 +39,7 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
     calls.push(call);
     lastReply = reply;
   }
-  const { hasSeveral, canBeEmpty } = options.end();
+  const { hasSeveral, canBeEmpty } = options.finalFacts();
   if (lastReply !== undefined && !hasSeveral) return await print(calls, "call", lastReply);
   if (lastReply === undefined && !canBeEmpty) return;
   await print(calls, "calls", Buffer.from(`{"calls":[${calls.map(({ json }) => json).join(",")}]}`));

@@ -20,7 +20,7 @@ import { openRequestWriter } from "./request-writer.ts";
 export type { StoredKey } from "./queries.ts";
 export type { NewRequest } from "./request-writer.ts";
 
-const createTableStatements = (identity: string, modelName: string): string[] => [
+const createTableStatements = (identity: string, modelIndexExpression: string): string[] => [
   "CREATE TABLE rollcall.store (id TEXT NOT NULL)",
   `INSERT INTO rollcall.store (id) VALUES (${identity})`,
   `CREATE TABLE rollcall.logged (
@@ -31,12 +31,12 @@ const createTableStatements = (identity: string, modelName: string): string[] =>
   "CREATE INDEX logged_project ON rollcall.logged (project, id)",
   `CREATE TABLE rollcall.logged_group (
      logged BYTEA, position BIGINT, rest TEXT NOT NULL, PRIMARY KEY (logged, position))`,
-  // The pieces of a body, then the pieces with the spans of its calls.
+  // Pieces of the body and, from `firstSpanPiece` on, pieces with the spans of its calls.
   `CREATE TABLE rollcall.logged_body (
      logged BYTEA, piece BIGINT, bytes BYTEA NOT NULL, PRIMARY KEY (logged, piece))`,
   `CREATE TABLE rollcall.logged_model (
      id TEXT NOT NULL, project TEXT NOT NULL, owner TEXT NOT NULL, created BIGINT NOT NULL)`,
-  `CREATE UNIQUE INDEX logged_model_once ON rollcall.logged_model (${modelName}, project)`,
+  `CREATE UNIQUE INDEX logged_model_once ON rollcall.logged_model (${modelIndexExpression}, project)`,
   `CREATE TABLE rollcall.access_key (
      name TEXT PRIMARY KEY, digest BYTEA NOT NULL UNIQUE, projects TEXT NOT NULL, uses TEXT NOT NULL,
      created BIGINT NOT NULL, revoked BIGINT)`,
@@ -55,7 +55,7 @@ const storePart: DatabaseSchema = {
   server: {
     version: 1,
     tables: [
-      // The index has a digest, because a name can be longer than an index key.
+      // `logged_model_once` has a digest of the model's name, which can be longer than an index key of PostgreSQL.
       ...createTableStatements("replace(gen_random_uuid()::text, '-', '')", "md5(id)"),
       // PostgreSQL can read a part of a value without the rest only if the value is not compressed.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",
