@@ -99,7 +99,7 @@ describe("the history of catalogs", () => {
     expect(at(folder, noon)).toEqual([noon + 1, "a"]);
   });
 
-  it("removes the oldest replies of a catalog beyond its limit", () => {
+  it("removes the oldest replies of a catalog beyond its limit", { tags: "slow" }, () => {
     const folder = newFolder();
     for (let id = 0; id < maxSavedReplies + 5; id++) save(folder, `${id}`, noon + id * day);
     expect(readdirSync(ownFolder(folder))).toHaveLength(maxSavedReplies);

@@ -337,7 +337,7 @@ describe("the checker", () => {
     { quick: 100, slow: 1000 },
   );
 
-  it("measures trajectories with more keys and shapes than are remembered", () => {
+  it("measures trajectories with more keys and shapes than are remembered", { tags: "slow" }, () => {
     const lines = Array.from({ length: 12_000 }, (_, at) => ({
       messages_and_choices: [
         { role: "user", content: "é" },

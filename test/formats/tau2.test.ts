@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { convertFile, fileOf } from "./converting.ts";
 
 describe("results of tau2-bench", () => {
-  it("are refused by name if they are too long to be read", async () => {
+  it("are refused by name if they are too long to be read", { tags: "slow" }, async () => {
     const file = fileOf(['{"info":\n'], "results.json");
     // A sparse file needs no space on the disk.
     truncateSync(file, 2 ** 29);

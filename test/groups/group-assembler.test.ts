@@ -97,7 +97,7 @@ const digestsOf = (groups: Groups): readonly string[] =>
 const blocks = fc.array(fc.array(anyLine, { maxLength: 8 }), { maxLength: 8 });
 
 describe("the groups of a growing file", () => {
-  it("equal those of the whole file, grouped by key, however it grew", () => {
+  it("equal those of the whole file, grouped by key, however it grew", { tags: "slow" }, () => {
     fc.assert(
       fc.property(blocks, (lines) => {
         const isDamaged = lines.flat().includes("broken");

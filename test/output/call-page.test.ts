@@ -256,7 +256,7 @@ describe("the page of a damaged call", () => {
     expect(JSON.parse(json)).toEqual({ call: JSON.parse(call) });
   });
 
-  it("shows texts of 1 MB", async () => {
+  it("shows texts of 1 MB", { tags: "slow" }, async () => {
     const long = "x\n".repeat(500_000);
     const text = await page({
       ...fields,
@@ -275,7 +275,7 @@ describe("the page of a damaged call", () => {
     expect(text.split("\n").length).toBeGreaterThan(5 * count);
   };
 
-  it("shows 5,000 messages, models and items", async () => await expectWholePage(5000));
+  it("shows 5,000 messages, models and items", { tags: "slow" }, async () => await expectWholePage(5000));
   it("shows 200,000 messages, models and items", { tags: "slow" }, async () => await expectWholePage(200_000));
 
   it("indents text that imitates a role or a heading", async () => {

@@ -91,7 +91,7 @@ describe("rollcall view --html", () => {
     expect(JSON.parse(JSON.parse(blocks[1]?.[2] ?? "").trajectories[1]).messages_and_choices[0].content).toBe(hostile);
   });
 
-  it("omits groups after the first 2,000, and prints a note", async () => {
+  it("omits groups after the first 2,000, and prints a note", { tags: "slow" }, async () => {
     const many = fileOf("many.jsonl", Array.from({ length: 2003 }, () => groupLine([0])).join("\n"));
     const one = await writtenPage([many]);
     expect(one.said).toContain("wrote 2000 of 2003 groups");
