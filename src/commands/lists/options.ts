@@ -49,7 +49,7 @@ export const countOption = (about: string, placeholder = "n"): cli.Kind<number |
   cli.custom(about, placeholder, (word, option) => {
     const [, digits = "", unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
     const factor = digits === "" ? undefined : factors.get(unit.toLowerCase());
-    if (factor === undefined) throw cli.wrongValue(option, word, "a number of tokens, such as 131072, 128k or 1M");
+    if (factor === undefined) throw cli.wrongValue(option, word, "a number such as 131072, 128k or 1M");
     return Number(digits) * factor;
   });
 
