@@ -1,5 +1,7 @@
 /** Recognizes files by their first bytes. */
+import { formatCommandLine } from "../shell-words.ts";
 import { UnusableInput } from "./failures.ts";
+import { isRemote } from "./names.ts";
 
 /** Binary files that contain records. */
 export type Container = "zip" | "parquet";
@@ -54,8 +56,9 @@ const findKind = (head: Uint8Array): FileKind | undefined => {
 /** Returns the container that begins with these bytes; undefined for any other file. */
 export const findContainer = (head: Uint8Array): Container | undefined => findKind(head)?.container;
 
-/** Returns the name of a file that needs no quotes in a shell; undefined for another name, and for stdin. */
-const plainName = (name: string): string | undefined => (/^[\w./][\w./-]*$/.test(name) ? name : undefined);
+/** Returns the name of a local file as a word of a command; undefined for stdin and a remote file. */
+const toShellWord = (name: string): string | undefined =>
+  name === "-" || isRemote(name) ? undefined : formatCommandLine([name]);
 
 const notJson = (kind: string, instead = convertAdvice): SniffResult =>
   new UnusableInput("not-json", { kind, instead });
@@ -63,7 +66,7 @@ const notJson = (kind: string, instead = convertAdvice): SniffResult =>
 /** Returns the reason why a file is not JSON. @param name the file in the advice */
 export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   const [a, b, c, d] = head;
-  const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { encoding, name: plainName(name) });
+  const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32BE");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
@@ -96,7 +99,7 @@ const csvAdvice = (text: string, name: string): string => {
     "import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in csv.DictReader(sys.stdin)]";
   const options = `${messages} --reward-from ${reward} --out groups.jsonl`;
   const columns = options.includes("_COLUMN") ? " with the names of its columns" : "";
-  return `convert it${columns}: python3 -c "${script}" < ${plainName(name) ?? "rows.csv"} | rollcall convert${options}`;
+  return `convert it${columns}: python3 -c "${script}" < ${toShellWord(name) ?? "rows.csv"} | rollcall convert${options}`;
 };
 
 export const markup = "XML or HTML";

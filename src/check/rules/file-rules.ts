@@ -2,6 +2,7 @@
 
 import type { Fault } from "../../json/reader.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
+import { formatCommandLine } from "../../shell-words.ts";
 import { answer, error, errorOfInput, messages, problemExample, trajectory } from "./rule.ts";
 
 type CompressionFault = "cut" | "corrupt" | "more";
@@ -69,7 +70,7 @@ export const fileRules = {
     advice: ({ files }) =>
       files.length === 0
         ? "name a file, or another folder (.gz and .zst files count, too)"
-        : `name one file and its format to see the reason: rollcall check ${files[0]} --from <format>`,
+        : `name one file and its format to see the reason: ${formatCommandLine(["rollcall", "check", files[0] ?? ""])} --from <format>`,
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),
