@@ -3,7 +3,7 @@ import * as cli from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
-import { openScreen, printFailure, type Screen } from "./output/index.ts";
+import { isProgramFormat, openScreen, printFailure, type Screen } from "./output/index.ts";
 
 /** Runs the command line of the process. Resolves with the exit code; never throws and never ends the process. */
 export const run = async (node: NodeJS.Process): Promise<number> => {
@@ -31,7 +31,7 @@ export const runCommandLine = async (
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(globals, parsed);
       const { words, changes = false } = parsed.command;
-      const areFieldsChecked = changes && /^jsonl?$/.test(options.format ?? "");
+      const areFieldsChecked = changes && isProgramFormat(options.format);
       if (areFieldsChecked && options.fields !== undefined)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked }, argv });

@@ -2,7 +2,6 @@
 export * from "./catalog-files.ts";
 export * from "./cost.ts";
 export * from "./diff.ts";
-export { lockCommand } from "./failures.ts";
 export * from "./fields.ts";
 export * from "./filter.ts";
 export { type LockedModel, readLock, toLockedModel, writeLock } from "./lock.ts";

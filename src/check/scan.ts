@@ -176,9 +176,10 @@ const reportFault = (
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
   /** The key of the value at the fault. */
   const key = /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1];
-  const [extra] = /^[\]}]+(?=\s*$)/m.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
-  if (fault === "more") report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at), extra });
-  else if (fault === "single-quote") report("json-single-quotes", undefined);
+  if (fault === "more") {
+    const [extra] = /^[\]}]+(?=\s*$)/m.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
+    report("json-trailing-data", { lacksBrace: hasLeadingKey(bytes, at), extra });
+  } else if (fault === "single-quote") report("json-single-quotes", undefined);
   else if (fault === "comment") report("json-comment", undefined);
   else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
   else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });

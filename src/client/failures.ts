@@ -84,7 +84,7 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { readonly 
   if (status === 404 && kind === "json") {
     const text = `cannot ${endpoint.name}: not found (404)${saying(message)}`;
     const [, parameter] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
-    const named = parameter === undefined ? "" : `${parameter.replace("model_id", "the model id")} and `;
+    const named = parameter === undefined ? "" : `${parameter === "model_id" ? "the model id" : parameter} and `;
     const hint = `check ${named}${urlSetting}`;
     return new Failure("not_found", "resource-not-found", text, { hint, ...details });
   }
@@ -237,7 +237,7 @@ export const connectionFailed = (
   const location = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
   const variables = proxy === undefined ? "" : " and the proxy variables";
   const hint =
-    connectionHint(error, setting, to?.hostAndPort) ??
+    connectionHint(error, setting, to?.hostAndPort ?? "the host") ??
     `check ${location}${variables}, or rerun the same command when the service is up`;
   const text = `${event}: ${reason}${formatTries(tries)}`;
   const failureDetails = { hint, systemCode: code, endedBy: reason, ...details, cause: error };
@@ -251,7 +251,7 @@ const describeError = ({ code, status }: ConnectionError, silenceMs: number): st
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status = 0 }: ConnectionError, setting: string, host?: string): string | undefined => {
+const connectionHint = ({ code, status = 0 }: ConnectionError, setting: string, host: string): string | undefined => {
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
   if (code === "PROXY_REFUSED" && status < 500)

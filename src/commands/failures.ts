@@ -1,7 +1,8 @@
 /** Failures of commands that no other module makes. */
 
 import type { ConversionObstacle } from "../calls/index.ts";
-import { type CatalogId, lockCommand } from "../catalogs/index.ts";
+import { lockCommand } from "../catalogs/failures.ts";
+import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../ledger/index.ts";
 import { describeSystemCode, didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";

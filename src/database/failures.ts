@@ -39,7 +39,7 @@ export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown): Fa
 
 /** Returns the hint to start a new file. A rerun without the records of the ledger logs all groups again. */
 const startNewHint = ({ path, title }: TitledFile, suffix: string): string =>
-  `move it away (mv ${path} ${path}.${suffix}) to start a new one${title === "the ledger" ? ", but a rerun then logs all groups again" : ""}`;
+  `move it away (mv ${path} ${path}.${suffix}) to start a new one${title === storeTitle ? "" : ", but a rerun then logs all groups again"}`;
 
 export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown): Failure => {
   const hint = `restore a copy, or ${startNewHint({ path, title }, "damaged")}`;

@@ -1,7 +1,7 @@
 /** Converts files of other tools to groups. It is loaded only if a file may have the format of another tool. */
-import { Failure } from "../failure.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
+import { invalidRewards } from "../input/failures.ts";
 import { isLikelyOwnFormat, ownHeadBytes, readHead, type Source } from "../input/index.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../json/raw-json.ts";
 import { describeSystemCode } from "../sentences.ts";
@@ -26,17 +26,18 @@ export const convertOpened = async (
 
 /** Reads `--rewards`, lines of `{"id", "reward"}`. Numbers keep their digits. @throws Failure `invalid-option-value` */
 export const readRewards = async (file: string, host: Host): Promise<ReadonlyMap<string, string>> => {
-  const wrong = (message: string): Failure => new Failure("usage", "invalid-option-value", message);
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
-    wrong(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),
+    invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),
   );
   const rewards = new Map<string, string>();
   for (const [at, line] of (bytes?.toString("utf8") ?? "").split("\n").entries()) {
     if (line.trim() === "") continue;
     const value = tryParseRawJson(line);
     const [name, reward] = [findMember(value, "id")?.text, digitsAt(value, "reward")];
-    if (name === undefined || reward === undefined) throw wrong(`${file}:${at + 1}: expected {"id": …, "reward": 1}`);
-    if (rewards.has(name) && rewards.get(name) !== reward) throw wrong(`--rewards ${file}: ${name} has two rewards`);
+    if (name === undefined || reward === undefined)
+      throw invalidRewards(`${file}:${at + 1}: expected {"id": …, "reward": 1}`);
+    if (rewards.has(name) && rewards.get(name) !== reward)
+      throw invalidRewards(`--rewards ${file}: ${name} has two rewards`);
     rewards.set(name, reward);
   }
   return rewards;

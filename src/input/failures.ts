@@ -46,6 +46,8 @@ export const inputChanged = (file: string, isFollowed = false): Failure => {
   return new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, details);
 };
 
+export const invalidRewards = (fault: string): Failure => new Failure("usage", "invalid-option-value", fault);
+
 /** The failure for an input that was opened and cannot be read. */
 export const inputUnreadable = (file: string, code: string, details: FailureDetails): Failure =>
   new Failure("invalid_input", "input-unreadable", `read error in ${file} (${code})`, {

@@ -14,7 +14,7 @@ import {
 import { findSecrets } from "./secrets.ts";
 import { joinPieces, openSink, type Pieces, writePieces } from "./sink.ts";
 import { hasColor, loadPaint, type Paint } from "./style.ts";
-import type { Format } from "./views.ts";
+import { type Format, isProgramFormat } from "./views.ts";
 
 export const colorModes = ["auto", "always", "never"] as const;
 export type ColorMode = (typeof colorModes)[number];
@@ -83,7 +83,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
   const typedSecrets = findSecrets([...argv, ...urls.map(([, value]) => value ?? "")]);
   for (const secret of [...typedSecrets, ...listSecrets(env)]) safe.addSecret(secret);
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
-  const isForProgram = options.format === "json" || options.format === "jsonl";
+  const isForProgram = isProgramFormat(options.format);
   const printsEvents = options.hasJsonEvents === true;
   const drawsFrames = !printsEvents && terminal.stderr && !isForProgram;
   const isInBuild = isBuildSystem(env);

@@ -2,6 +2,9 @@
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
 
+/** True for the formats that are one document or one object per line, for programs. */
+export const isProgramFormat = (format: Format | undefined): boolean => format === "json" || format === "jsonl";
+
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 
 export interface CellTag {
