@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isDatabaseUrl } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
+import { formatCommandLine } from "../shell-words.ts";
 
 export interface TitledFile {
   readonly path: string;
@@ -39,7 +40,7 @@ export const databaseLocked = ({ path, title }: TitledFile, cause?: unknown): Fa
 
 /** Returns the hint to start a new file. A rerun without the records of the ledger logs all groups again. */
 const startNewHint = ({ path, title }: TitledFile, suffix: string): string =>
-  `move it away (mv ${path} ${path}.${suffix}) to start a new one${title === storeTitle ? "" : ", but a rerun then logs all groups again"}`;
+  `move it away (${formatCommandLine(["mv", path, `${path}.${suffix}`])}) to start a new one${title === storeTitle ? "" : ", but a rerun then logs all groups again"}`;
 
 export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown): Failure => {
   const hint = `restore a copy, or ${startNewHint({ path, title }, "damaged")}`;

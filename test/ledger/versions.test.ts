@@ -37,7 +37,7 @@ const kinds = [
   },
 ] as const;
 
-const newFile = (): string => join(mkdtempSync(join(tmpdir(), "versions-")), "own.db");
+const newFile = (): string => join(mkdtempSync(join(tmpdir(), "versions-")), "my own.db");
 
 const fileWith = (sql: string): string => {
   const path = newFile();
