@@ -1,7 +1,6 @@
 /** Gives a command its effective settings, log destinations, and a client of the deployed or the local service. */
-import type { Client } from "./client/index.ts";
+import type { Client, Retry } from "./client/index.ts";
 import type { Context } from "./context.ts";
-import type { Failure } from "./failure.ts";
 import { checkDatabaseMode } from "./files.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
@@ -29,10 +28,14 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   maxWaitMs: settings.require("max_wait"),
   waitsForHost: settings.source("max_wait") === "command line",
   insecureHttp: settings.get("insecure_http") === true,
-  onRetry: (why: Failure, maxWaitMs: number) =>
-    screen.notice(`${why.message}; retrying for up to ${Math.round(maxWaitMs / 1000)} s (--max-wait)`),
+  onRetry: (reason: string, retry: Retry) => screen.notice(`${reason}; ${formatRetry(retry)}`),
   trace: flags.debug ? screen.trace : undefined,
 });
+
+export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
+  const [wait, left] = [waitMs, leftMs].map((ms) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000)));
+  return `attempt ${attempt} in ${wait} s (after that, ${left} s of --max-wait remain)`;
+};
 
 export const openClient = async (context: Context, settings: Settings): Promise<Client> => {
   const module = await import("./client/index.ts");

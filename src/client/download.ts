@@ -5,10 +5,10 @@ import { type Host, withSignal } from "../host.ts";
 import type { Connections } from "./connections.ts";
 import { isRetryable, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
 import { connectionFailed, isTransientStatus } from "./failures.ts";
-import type { ClientOptions } from "./index.ts";
+import type { ClientOptions, Retry } from "./index.ts";
 import { type Headers, traceRequest, userAgent } from "./request.ts";
 import { findRoute, parseBaseUrl, type Route } from "./route.ts";
-import { openRetryBudget, parseRetryAfter, readSilenceMs, triesBeforeNotice } from "./send.ts";
+import { openRetryBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./send.ts";
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "waitsForHost" | "onRetry" | "trace"> {
@@ -36,7 +36,7 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
   const { host, maxWaitMs, waitsForHost, onRetry, setting, trace } = options;
   const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
   let connections: Promise<Connections> | undefined;
-  let isRetryAnnounced = false;
+  const announceRetry = openRetryNotices(onRetry);
   const reachedOrigins = new Set<string>();
 
   /** Resolves with the reply when its headers are read. */
@@ -99,16 +99,20 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
         const toFailure = (error: TransportError) =>
           connectionFailed(error, { route, silenceMs, tries, setting: setting ?? "the URL" }, details);
         const reply = await request(url, { route, headers, toFailure });
+        const attempt = tries + 1;
         if (!(reply instanceof TransportError)) {
           reachedOrigins.add(url.origin);
-          if (!isTransientStatus(reply.status) || !(await budget.wait(reply.retryAfterMs, reply.cancel)))
+          const onWait = (retry: Retry) => {
+            reply.cancel();
+            announceRetry(`${url.host} answered ${reply.status}`, retry);
+          };
+          if (!isTransientStatus(reply.status) || !(await budget.wait(reply.retryAfterMs, { attempt, onWait })))
             return { ...reply, tries };
           continue;
         }
+        const onWait = (retry: Retry) => announceRetry(toFailure(reply).message, retry);
         const canRetry = isRetryable(reply, waitsForHost || reachedOrigins.has(url.origin));
-        if (!canRetry || !(await budget.wait(undefined))) throw toFailure(reply);
-        if (tries >= triesBeforeNotice && !isRetryAnnounced) onRetry?.(toFailure(reply), maxWaitMs);
-        isRetryAnnounced ||= tries >= triesBeforeNotice;
+        if (!canRetry || !(await budget.wait(undefined, { attempt, onWait }))) throw toFailure(reply);
       }
     },
   };

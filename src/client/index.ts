@@ -24,7 +24,7 @@ export interface ClientOptions {
   /** True if a read waits for a host that is unknown or refuses connections. Requires an explicit `--max-wait`. */
   readonly waitsForHost: boolean;
   readonly insecureHttp: boolean;
-  readonly onRetry?: (why: Failure, maxWaitMs: number) => void;
+  readonly onRetry?: (reason: string, retry: Retry) => void;
   readonly trace: ((line: string) => void) | undefined;
 }
 
@@ -57,7 +57,11 @@ export type Attempt = { readonly isBodySent: boolean } & (
   | { readonly kind: "broken"; readonly code: string; readonly failure: Failure }
 );
 
-export interface RetryWait {
+/** The wait before the next attempt of a request. */
+export interface Retry {
+  /** The number of the next attempt, from 2. */
+  readonly attempt: number;
   readonly waitMs: number;
+  /** The rest of `--max-wait` after the wait. */
   readonly leftMs: number;
 }

@@ -6,7 +6,7 @@ import { bomLength } from "../json/walk.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
-import type { Attempt, ClientOptions, Reply, RetryWait, StreamedBody } from "./index.ts";
+import type { Attempt, ClientOptions, Reply, Retry, StreamedBody } from "./index.ts";
 import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./request.ts";
 
 /** Longest silence of a read, and of a log, which is longer because the service computes metrics (guarantees.md). */
@@ -19,8 +19,17 @@ const maxReplySilences = 2;
 /** The largest reply to a log: the call ids of a million trajectories, or a refusal that echoes a request. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Tries before a retry is announced. Earlier waits end before anyone can read a notice. */
-export const triesBeforeNotice = 3;
+/** Announces the retries that a person can read: longer waits, and each attempt from the fourth. */
+export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
+  const announced = new Set<string>();
+  return (reason: string, retry: Retry): void => {
+    const { attempt, waitMs } = retry;
+    // Requests in parallel fail for the same reason.
+    const key = `${attempt} ${reason}`;
+    if ((attempt > 3 || waitMs >= 1000) && !announced.has(key)) onRetry?.(reason, retry);
+    announced.add(key);
+  };
+};
 
 interface RequestContent extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "signal" | "maxReplyLength"> {
   readonly headers?: Readonly<Record<string, string>>;
@@ -43,7 +52,7 @@ export type Client = ReturnType<typeof openClient>;
 /** Opens a client. Nothing connects, and no credential is requested, before a request needs it. */
 export const openClient = (options: ClientOptions) => {
   const { host, maxWaitMs, trace, project } = options;
-  const announcedReasons = new Set<string>();
+  const announceRetry = openRetryNotices(options.onRetry);
   let connections: Promise<Connections> | undefined;
 
   const tryOnce = async (
@@ -104,12 +113,9 @@ export const openClient = (options: ClientOptions) => {
       if (!endpoint.repeatable || !canRetry || isOverBudget) throw failure;
       const reason = isRefused ? String(status) : error?.code;
       trace?.(`* ${reason}: trying again, ${tries} so far`);
-      const reasonKey = `${target.route.to.origin} ${reason}`;
-      if (tries === triesBeforeNotice && !announcedReasons.has(reasonKey)) {
-        announcedReasons.add(reasonKey);
-        options.onRetry?.(failure, maxWaitMs);
-      }
-      if (!(await budget.wait(isRefused ? tried.retryAfterMs : undefined))) throw failure;
+      const minMs = isRefused ? tried.retryAfterMs : undefined;
+      const onWait = (retry: Retry) => announceRetry(failure.message, retry);
+      if (!(await budget.wait(minMs, { attempt: tries + 1, onWait }))) throw failure;
     }
   };
 
@@ -201,6 +207,10 @@ const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
 
+interface NextAttempt extends Pick<Retry, "attempt"> {
+  readonly onWait: (retry: Retry) => void;
+}
+
 export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" | "maxWaitMs">) => {
@@ -208,13 +218,13 @@ export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" 
   let tries = 0;
   return {
     /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */
-    async wait(minMs = 0, onWait?: (wait: RetryWait) => void): Promise<boolean> {
+    async wait(minMs = 0, next?: NextAttempt): Promise<boolean> {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** tries));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));
       if (leftMs <= 0 || ms > leftMs) return false;
       tries++;
       leftMs -= ms;
-      onWait?.({ waitMs: ms, leftMs });
+      next?.onWait({ attempt: next.attempt, waitMs: ms, leftMs });
       await host.sleep(ms, host.signal);
       return true;
     },

@@ -5,7 +5,7 @@ export type { DeliverOptions } from "./delivery.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export type { FollowEvent } from "./follow/followed-file.ts";
 export { type CheckResult, checkResult, emptyResult, type LogResult } from "./result.ts";
-export type { Retry, SendProgress } from "./send-result.ts";
+export type { SendProgress } from "./send-result.ts";
 
 type DeliverModule = typeof import("./deliver.ts");
 type FollowModule = typeof import("./follow/follow.ts");

@@ -1,5 +1,5 @@
 /** Attempts one request until its outcome is known or no attempt may follow, and records each step. */
-import type { Attempt, RetryBudget, RetryWait } from "../client/index.ts";
+import type { Attempt, Retry, RetryBudget } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
 import type { Dataset } from "../groups/index.ts";
@@ -8,7 +8,7 @@ import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/inde
 import { compress, readBody } from "./body.ts";
 import type { SendOptions } from "./delivery.ts";
 import type { PlannedRequest } from "./plan.ts";
-import { type CallListLimits, emptyCallList, findCallList, type Retry } from "./send-result.ts";
+import { type CallListLimits, emptyCallList, findCallList } from "./send-result.ts";
 
 /** A request is attempted again after `not-sent` and `not-processed`, after `unknown` only if it can be resent. */
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
@@ -95,9 +95,9 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     const canRetry = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
     const isLate = run.isOver() || host.signal.aborted || host.elapsed() - firstEndMs > run.maxWaitMs;
     if (!canRetry || isLate) return attempt;
-    const askedMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
-    const onWait = (wait: RetryWait) => run.onRetry(attempt, outcome, { ...wait, attempt: next });
-    if (!(await run.patience.wait(askedMs, onWait))) return attempt;
+    const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
+    const onWait = (retry: Retry) => run.onRetry(attempt, outcome, retry);
+    if (!(await run.patience.wait(minMs, { attempt: next, onWait }))) return attempt;
     if (!(await runLedger.recordRetry(recorded))) return attempt;
   }
 };

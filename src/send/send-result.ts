@@ -1,5 +1,5 @@
 /** The progress of sending, the replies of the service, and how sending ended. */
-import type { RetryWait } from "../client/index.ts";
+import type { Retry } from "../client/index.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { childrenOf, firstByteOf, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { openBracket, quote, sliceText } from "../json/walk.ts";
@@ -16,11 +16,6 @@ export interface SendProgress {
   /** Logged groups. */
   readonly groups: number;
   readonly change: RequestChange | undefined;
-}
-
-/** The next attempt of a request, with its number, from 2. */
-export interface Retry extends RetryWait {
-  readonly attempt: number;
 }
 
 export interface RequestChange {

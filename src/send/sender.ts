@@ -1,5 +1,5 @@
 /** Sends planned requests, and records each before and after its attempts. */
-import type { Attempt } from "../client/index.ts";
+import type { Attempt, Retry } from "../client/index.ts";
 import { Failure, isFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
@@ -67,7 +67,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
   const reportChange = (
     { groups, bytes }: PlannedRequest,
-    { attempt, outcome, retry }: { attempt: Attempt; outcome: requests.Outcome; retry?: results.Retry },
+    { attempt, outcome, retry }: { attempt: Attempt; outcome: requests.Outcome; retry?: Retry },
   ) => {
     const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
     reportProgress({ outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure });

@@ -73,9 +73,9 @@ describe("the --debug output", () => {
   });
 });
 
-describe("the notice about retries", () => {
+describe("the notice about a retry", () => {
   it("appears once if several requests fail for the same reason", async () => {
-    const notices: (readonly [reason: string, maxWaitMs: number])[] = [];
+    const notices: unknown[] = [];
     const models = { answer: json({ data: [] }) };
     const server = await scriptedServer([
       ...Array.from({ length: 9 }, () => ({ answer: { status: 503 } })),
@@ -84,9 +84,9 @@ describe("the notice about retries", () => {
       models,
     ]);
     const { client } = clientAt(server.url, {
-      onRetry: ({ kind }, maxWaitMs) => notices.push([kind, maxWaitMs]),
+      onRetry: (...notice) => notices.push(notice),
     });
     await Promise.all([1, 2, 3].map(() => client.send(listModels, list)));
-    expect(notices).toEqual([["service-unavailable", 60_000]]);
+    expect(notices).toEqual([["the service answered 503, 3 times", { attempt: 4, waitMs: 1000, leftMs: 58_250 }]]);
   });
 });

@@ -18,7 +18,7 @@ import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { requestRefused } from "../../src/client/failures.ts";
-import type { Attempt, RetryWait } from "../../src/client/index.ts";
+import type { Attempt, RetryBudget } from "../../src/client/index.ts";
 import { isFailure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import type { Dataset } from "../../src/groups/index.ts";
@@ -654,8 +654,8 @@ describe("a run of several requests", () => {
     const client = keepingClient((_, at) =>
       answered(statuses[at - 1] ?? 200, statuses[at - 1] === 200 ? {} : { failure }),
     );
-    const wait = async (_: unknown, onWait?: (wait: RetryWait) => void) => {
-      onWait?.({ waitMs: 5, leftMs: 95 });
+    const wait: RetryBudget["wait"] = async (_, next) => {
+      next?.onWait({ attempt: next.attempt, waitMs: 5, leftMs: 95 });
       return true;
     };
     await send(dataset, {
@@ -670,7 +670,7 @@ describe("a run of several requests", () => {
       },
     });
     expect(told).toEqual([
-      "0/3 0/407 0: not-processed 5/95/2 429 request-refused 2 155",
+      "0/3 0/407 0: not-processed 2/5/95 429 request-refused 2 155",
       "1/3 155/407 2: logged  200  2 155",
       "2/3 155/407 2: too-large  413 request-refused 2 155",
       "3/5 252/407 3: logged  200  1 97",

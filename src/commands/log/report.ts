@@ -1,10 +1,11 @@
 /** Output of `log`: progress, result, and the next command. */
+import { formatRetry } from "../../connect.ts";
 import type { GlobalFlags } from "../../context.ts";
 import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
 import { composeMembers } from "../../json/raw-json.ts";
 import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
-import type { FollowEvent, LogResult, Retry, SendProgress } from "../../send/index.ts";
+import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
@@ -160,11 +161,6 @@ export const openReporter =
     });
     if (retry && failure !== undefined && !printsEvents) screen.notice(`${failure.message}${next}`);
   };
-
-export const formatRetry = ({ attempt, waitMs, leftMs }: Retry): string => {
-  const [wait, left] = [waitMs, leftMs].map((ms) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000)));
-  return `attempt ${attempt} in ${wait} s (after that, ${left} s of --max-wait remain)`;
-};
 
 export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {
   waiting: (file) => `waiting for ${file} to exist`,

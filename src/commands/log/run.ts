@@ -22,7 +22,7 @@ import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { checkFactFields, closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
-import { followNotices, formatRetry, openReporter, printResult, withNextCommand } from "./report.ts";
+import { followNotices, openReporter, printResult, withNextCommand } from "./report.ts";
 
 export interface LogRun {
   readonly context: Context;
@@ -200,7 +200,7 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     onWait: () => screen.notice("waiting for another run that logs the same model and split"),
     onProgress: (progress) => {
       const { bytes, ofBytes, groups, change } = progress;
-      const waiting = change?.retry && formatRetry(change.retry);
+      const waiting = change?.retry && connect.formatRetry(change.retry);
       if (!follow) meter.show({ phase: "sending", bytes, ofBytes, groups, waiting });
       report(progress);
     },
