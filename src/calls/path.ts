@@ -7,15 +7,17 @@ import { findNearest } from "../nearest.ts";
 /** Keys, and indexes in lists; negative indexes count from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step, `near` is a similar path, `there` has the available keys or the kind of value. */
-type PathResult =
-  | { readonly kind: "found"; readonly value: RawJson }
-  | {
-      readonly kind: "missing";
-      readonly at: string;
-      readonly near: string | undefined;
-      readonly there: readonly string[];
-    };
+export interface MissingStep {
+  readonly kind: "missing";
+  /** The path up to the missing step. */
+  readonly at: string;
+  /** A similar path. */
+  readonly near: string | undefined;
+  /** The available keys, or the kind of the value. */
+  readonly there: readonly string[];
+}
+
+type PathResult = { readonly kind: "found"; readonly value: RawJson } | MissingStep;
 
 const stepPattern =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;

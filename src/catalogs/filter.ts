@@ -15,7 +15,8 @@ import {
 
 type Strings = readonly string[];
 
-type RelativeTime = (now: number) => number;
+/** A time that may depend on now. Both are milliseconds since 1970. */
+export type RelativeTime = (now: number) => number;
 
 type WordsName =
   | "inputModality"

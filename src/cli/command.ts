@@ -27,7 +27,7 @@ export interface Program {
 }
 
 interface CommandDefinition<Args extends Kinds, Options extends Kinds, Above extends Kinds>
-  extends Pick<Command, "words" | "about" | "summary" | "group" | "changes" | "hidden"> {
+  extends Pick<Command, "words" | "about" | "summary" | "changes" | "hidden"> {
   readonly args?: Args;
   readonly options?: Options;
   readonly above?: Above;

@@ -90,13 +90,13 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): readonl
     : ["only log accepts it", "the first `rollcall log` tests it"];
 
 interface CredentialTest {
+  /** `unclear`: the failure does not show if the service accepts the credential. */
   readonly state: "taken" | "untried" | "refused" | "unclear";
   readonly use?: CredentialUse;
-  /** The failure of the read, if the state is `refused` or `unclear`: no answer shows if the key is accepted. */
   readonly failure?: Failure;
 }
 
-/** The id of a call that does not exist: the answer shows if the credential was accepted. */
+/** No call has this id, but the answer shows if the service accepts the credential. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
 
 /** Tests the first credential that a read can test: a list of models, or a call that the project does not have. */

@@ -1,6 +1,5 @@
 /** Failures of commands that no other module makes. */
-
-import type { ConversionObstacle } from "../calls/index.ts";
+import type { ConversionObstacle, MissingStep } from "../calls/index.ts";
 import { lockCommand } from "../catalogs/failures.ts";
 import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
@@ -156,13 +155,20 @@ export const lockMissing = (file: string): Failure =>
     where: { file },
   });
 
-/** @param replacements pairs of a locked model and its replacement */
+interface LockErrors {
+  readonly file: string;
+  readonly rules: readonly string[];
+  readonly isAcceptable: boolean;
+  readonly replacements: readonly { readonly id: string; readonly replacement: { readonly id: string } | null }[];
+}
+
 export const lockDiffers = (
-  facts: { file: string; rules: string[]; isAcceptable: boolean; replacements: readonly (readonly [string, string])[] },
+  { file, rules, isAcceptable, replacements }: LockErrors,
   details: FailureDetails,
 ): Failure => {
-  const { file, rules, isAcceptable, replacements } = facts;
-  const replace = replacements.map(([locked, replacement]) => `use ${replacement} in place of ${locked}, `);
+  const replace = replacements.flatMap(({ id, replacement }) =>
+    replacement === null ? [] : `use ${replacement.id} in place of ${id}, `,
+  );
   const accept = isAcceptable ? `accept the change with \`${lockCommand(file)}\`, ` : "";
   const ways = `${replace.slice(0, 3).join("")}${accept}`;
   const message = `found ${pluralize(rules.length, "error")} for the models in ${file}`;
@@ -218,16 +224,11 @@ export const callsUnconvertible = (facts: {
   });
 };
 
-interface MissingPath {
-  readonly ids: readonly string[];
-  readonly requested: number;
-  /** The path up to the first step without a value. `near` is a similar path, and `there` has the available keys. */
-  readonly at: string;
-  readonly near: string | undefined;
-  readonly there: readonly string[];
-}
-
-export const callPathMissing = ({ ids, requested, at, near, there }: MissingPath): Failure => {
+export const callPathMissing = (
+  { at, near, there }: MissingStep,
+  ids: readonly string[],
+  requested: number,
+): Failure => {
   const has = ids.length === 1 ? "has" : "have";
   const available = there.length === 0 ? "" : ` (available: ${formatList(there)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;

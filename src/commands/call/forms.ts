@@ -94,7 +94,6 @@ const pageForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }
     return { hasSeveral: requested > 1 || filteredOut !== undefined, canBeEmpty };
   };
   await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown, finalFacts });
-  return undefined;
 };
 
 const visibleFacts = (call: RawJson, { noContent }: CallReadOptions, prefix: string): RawJson =>
@@ -107,7 +106,6 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
   } finally {
     await printList(screen, { columns: listColumns, rows });
   }
-  return undefined;
 };
 
 const toListedCall = (call: RawJson, id: string, prefix: string) => {
@@ -146,14 +144,13 @@ const summaryForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefi
   if (count + filteredOut > 0 || requested === 0) await printCallSummary(screen, { summary, costs, missing });
   if (costs && cost.calls < count)
     screen.notice(`the cost covers ${cost.calls} of ${count} calls; the service sent no cost for the rest`);
-  return undefined;
 };
 
 const valueForm =
   (path: traced.CallPath): Form =>
   async ({ screen }, _, { calls, totals }) => {
     const ids: string[] = [];
-    let firstMissing: Omit<Parameters<typeof callPathMissing>[0], "ids" | "requested"> | undefined;
+    let firstMissing: traced.MissingStep | undefined;
     for await (const { id, call } of calls) {
       const found = traced.findPath(call, path);
       if (found.kind === "missing") {
@@ -163,7 +160,7 @@ const valueForm =
         await screen.printVerbatim([found.value.text, "\n"], "text");
       } else await screen.printVerbatim([found.value.json, "\n"], "json");
     }
-    return firstMissing && callPathMissing({ ...firstMissing, ids, requested: totals().requested });
+    return firstMissing && callPathMissing(firstMissing, ids, totals().requested);
   };
 
 const lineForm =

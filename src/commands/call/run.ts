@@ -19,7 +19,7 @@ import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 /** Requests in flight: enough to hide the latency, few enough for any service. */
 const defaultConcurrency = 8;
 
-/** The waits between two reads of a running call grow up to a maximum. */
+/** Waits between two reads of a running call. */
 const firstWaitMs = 1000;
 const waitGrowth = 1.5;
 const maxReadWaitMs = 15_000;
@@ -42,7 +42,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   let isKeyRefused = false;
-  /** Reads a call, with `--wait` until the call or the time for all calls has ended; undefined after a refused key. */
+  /** Reads a call; with `--wait`, until it ended or the time of all calls is over. Undefined after a refused key. */
   const readEnded = async (id: string): Promise<Outcome | undefined> => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
       if (isKeyRefused) return undefined;
@@ -152,7 +152,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
       if (value === null) return { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
       return { id, call: parseRawJson(toBuffer(value).toString("utf8")), reply: bytes };
     } catch (thrown) {
-      // Other failures do not concern a single call, so they end the run.
+      // Other failures concern all calls, so they end the run.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;
       return { id, failure: thrown };
     }

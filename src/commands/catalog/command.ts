@@ -20,7 +20,6 @@ const diffOptions = {
   ...lists.sourceOptions,
 };
 
-const models = (about: string) => ({ model: cli.repeated(about) });
 const costOptions = {
   ...cli.inGroup("usage", {
     "prompt-tokens": lists.countOption("input tokens, such as 10k"),
@@ -53,7 +52,7 @@ const verifyOptions = {
   ...lists.sourceOptions,
 };
 
-export type TypedShow = cli.Values<typeof lists.sourceOptions> & { readonly id: string };
+export type TypedShow = lists.TypedSource & { readonly id: string };
 export type TypedDiff = cli.Values<typeof diffArgs & typeof diffOptions>;
 export type TypedCost = cli.Values<typeof costOptions> & { readonly model: readonly string[] };
 export type TypedLock = cli.Values<typeof lockOptions> & { readonly model: readonly string[] };
@@ -103,7 +102,7 @@ export const catalog = cli.command({
     cli.command({
       words: "catalog cost",
       about: "compare what models cost for a number of tokens, cheapest first, deprecated models last",
-      args: models("ids or globs (default: all models)"),
+      args: { model: cli.repeated("ids or globs (default: all models)") },
       options: costOptions,
       examples: [
         "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
@@ -115,7 +114,7 @@ export const catalog = cli.command({
       words: "catalog lock",
       changes: true,
       about: "write the facts of models to a lock file for catalog verify",
-      args: models("ids or globs (default: the models of the lock file, or all models)"),
+      args: { model: cli.repeated("ids or globs (default: the models of the lock file, or all models)") },
       options: lockOptions,
       examples: [
         "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",

@@ -12,7 +12,7 @@ import { type DeprecationMark, deprecationMark } from "./columns.ts";
 import type { TypedCost } from "./command.ts";
 import * as source from "./source.ts";
 
-/** `catalog cost`. @throws Failure `models-missing` after the other models were printed */
+/** @throws Failure `models-missing` after the other models were printed */
 export const run = async (context: Context, typed: TypedCost): Promise<void> => {
   const { screen, host } = context;
   const { fromCall, limit } = typed;
@@ -29,7 +29,6 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const rows = selected
     .filter(({ entry }) => matches(entry))
     .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, countsImagesAndRequests }), today));
-  // Models that are past their deprecation date come last.
   rows.sort(
     (a, b) =>
       Number(a.ended) - Number(b.ended) ||

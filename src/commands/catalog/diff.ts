@@ -72,16 +72,14 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <file>");
     return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
-  /** Reads a catalog as it was at a time. @throws Failure `catalog-history-missing` */
   const readPast = (name: catalogs.CatalogName, option: string, time: number): ComparedCatalog => {
     const [id, folder] = [source.catalogIdOf(settings, name), settings.dataFolder()];
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
     const models = saved && catalogs.parseCatalog(saved.bytes);
     if (saved === undefined || models === undefined) throw catalogHistoryMissing(id);
     const { fetchedAt: asOf } = saved;
-    if (asOf > time) {
+    if (asOf > time)
       screen.notice(`${option}: using the oldest saved ${name} catalog, of ${source.formatMinute(asOf)}`);
-    }
     return { ...id, file: null, asOf, models };
   };
   const pairs: Pair[] = [];
@@ -130,7 +128,7 @@ export const changeColumns = (names: readonly string[] | undefined, hasCatalogs:
   };
 };
 
-/** Returns the part of a field that the kind of change does not say, such as `prompt` of `pricing.prompt`. */
+/** Returns the part of a field that the kind of change does not have, such as `prompt` of `pricing.prompt`. */
 const formatField = ({ field }: ChangeRow): string =>
   /^pricing\.(.*)$/s.exec(field ?? "")?.[1] ?? /^(input|output)_modalities$/.exec(field ?? "")?.[1] ?? "";
 

@@ -55,7 +55,7 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
   await printList(screen, { columns: shown, rows, wire: { ...wire, member: "data" } });
 };
 
-/** `catalog show`. @throws Failure `model-not-listed` */
+/** @throws Failure `model-not-listed` */
 export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
   const { screen, host } = context;
   const { names, read, listed } = await source.readCatalogs(context, typed);
@@ -109,7 +109,7 @@ const entrySections = (
   return [{ title, lines }, ...(rest.length === 0 ? [] : [{ title: "other", level: 2 as const, lines: rest }])];
 };
 
-/** True if the column of countries lacks something: another key of a data center, or an invalid value. */
+/** True if the column of countries does not show everything: another key of a data center, or an invalid value. */
 const hasMoreThanCountry = (datacenters: catalogs.CatalogEntry["entry"]["datacenters"]): boolean =>
   datacenters instanceof MistypedValue ||
   (datacenters ?? []).some(

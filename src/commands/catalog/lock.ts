@@ -12,7 +12,7 @@ import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
 
-/** `catalog lock`. If it throws, nothing was written. @throws Failure `models-missing`, and as `writeLock` */
+/** @throws Failure `models-missing`, and as `writeLock`, before anything was written */
 export const lock = async (context: Context, typed: TypedLock): Promise<void> => {
   const { screen } = context;
   const { file } = typed;
@@ -46,7 +46,7 @@ const selectLockedModels = async (context: Context, typed: TypedLock): Promise<r
   return locked;
 };
 
-/** `catalog verify`. @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
+/** @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
 export const verify = async (context: Context, typed: TypedVerify): Promise<void> => {
   const { screen, host } = context;
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
@@ -80,13 +80,10 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
     await printObjects(screen, { document, member: "problems", rows: found, columns: factColumns });
   }
   if (errors.length === 0) return;
-  const replacementPairs = replacements.flatMap(({ id, replacement }) =>
-    replacement === null ? [] : [[id, replacement.id] as const],
-  );
   const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};
-  const canAccept = errors.some(({ regression }) => catalogs.isAcceptable(regression.rule));
+  const isAcceptable = errors.some(({ regression }) => catalogs.isAcceptable(regression.rule));
   const rules = errors.map(({ problem }) => problem.rule);
-  throw lockDiffers({ file, rules, isAcceptable: canAccept, replacements: replacementPairs }, details);
+  throw lockDiffers({ file, rules, isAcceptable, replacements }, details);
 };
 
 export const factColumns: KeyColumns<catalogs.LockDifference> = {
@@ -106,6 +103,6 @@ export const factColumns: KeyColumns<catalogs.LockDifference> = {
   catalog: { rank: 5, text: ({ locked }) => locked.catalog },
 };
 
-/** Returns the part of a field that the name of its rule lacks, such as `prompt` of `pricing.prompt`. */
+/** Returns the part of a field that the name of its rule does not have, such as `prompt` of `pricing.prompt`. */
 const formatLockedField = ([field, name]: catalogs.LockDifference["regression"]["path"]): string =>
   field === "pricing" ? String(name) : (/^(input|output)_modalities$/.exec(String(field))?.[1] ?? "");

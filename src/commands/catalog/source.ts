@@ -65,7 +65,7 @@ export const readCatalog = async (
   const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
   const ageMs = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
-  // A negative age means that the clock was ahead at that time, so the real age is unknown.
+  // With a negative age, the clock was ahead then, so the real age is unknown.
   if (cached !== undefined && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
     const models = catalogs.parseCatalog(cached.bytes);
     if (models === undefined) throw catalogNotCached(id);
@@ -83,13 +83,12 @@ export const readCatalog = async (
 
 const requestCatalog = async (context: Context, settings: Settings, { catalog, provider }: catalogs.CatalogId) => {
   const client = await openClient(context, settings);
-  const body = undefined;
   return catalog === "analysis"
-    ? await client.send(listAnalysisModels, { body, parameters: { analysis_provider: provider } })
-    : await client.send(listRouterModels, { body, parameters: { router_provider: provider } });
+    ? await client.send(listAnalysisModels, { body: undefined, parameters: { analysis_provider: provider } })
+    : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
 };
 
-/** Formats a time for a person: `2026-10-01 12:00 UTC`. */
+/** Formats a time as `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 /** Refuses values of filters that are neither common nor in a listed model. @throws Failure `invalid-option-value` */

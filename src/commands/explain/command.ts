@@ -21,13 +21,8 @@ export const explain = command({
     if (typed !== undefined && name !== undefined && found.length === 0) {
       const wanted = "an error code, an exit code or a rule from `rollcall explain`";
       const { presentRuleName } = await import("../../check/index.ts");
-      const near =
-        presentRuleName(name) ??
-        findNearest(
-          name,
-          topics.map((topic) => topic.name),
-        );
-      throw wrongValue("<name>", typed, wanted, near);
+      const names = topics.map((topic) => topic.name);
+      throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
     }
     if (name === undefined || screen.format === "csv") {
       const exit_codes = { heading: "exit codes", rank: 4 };
@@ -43,7 +38,7 @@ export const explain = command({
   },
 });
 
-/** Returns the example of a rule as a terminal shows it; null for a code. @param indent columns before each line */
+/** Returns the example of a rule as a terminal shows it; null for a code. @param indent columns */
 const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
   example === undefined ? null : await renderProblem(screen, await example(), indent);
 

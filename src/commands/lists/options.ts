@@ -1,5 +1,5 @@
 /** Options of commands that print lists, and the kinds of their values: times, durations, numbers of tokens. */
-
+import type { RelativeTime } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
 import { parseDecimal } from "../../decimal.ts";
 
@@ -20,9 +20,6 @@ export const durationOption = (about: string): cli.Kind<number | undefined> =>
     if (ms === undefined) throw cli.wrongValue(option, word, "a duration such as 30m, 12h or 7d");
     return ms;
   });
-
-/** A time that may depend on now. Returns milliseconds since 1970. */
-export type RelativeTime = (now: number) => number;
 
 /** Parses `30d` (ago), `yesterday`, `today` or an ISO 8601 date. Days begin at midnight UTC. */
 const parseTime = (word: string, option: string, spanText = "an age such as 12h or 30d"): RelativeTime => {

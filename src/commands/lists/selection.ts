@@ -54,7 +54,7 @@ type Key = { readonly value: number; readonly exact: Decimal | undefined } | str
 const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
   const isNumeral = align !== "left" && typeof value === "string" && numeral.test(value.trim());
   const number = typeof value === "number" || isNumeral ? Number(value) : Number.NaN;
-  // Columns with decimals are prices, and a negative number is not a price, so it is sorted as a text.
+  // Columns with decimals are prices. A negative number is not a price, so it is sorted as a text.
   if (Number.isFinite(number) && (align !== "decimal" || number >= 0)) {
     return { value: number, exact: parseDecimal(String(value).trim()) };
   }
@@ -92,8 +92,8 @@ export const noteSelection = ({ notice }: Screen, selection: Selection): void =>
   const { of, matching, shown, noun, emptyText, pattern } = selection;
   if (shown < matching) notice(`listed the first ${shown} of ${matching} ${noun}`);
   if (of === 0) notice(emptyText);
-  else if (matching > 0) return;
-  else notice(pattern === undefined ? `none of ${of} ${noun} matches` : `no model matches ${JSON.stringify(pattern)}`);
+  else if (matching === 0)
+    notice(pattern === undefined ? `none of ${of} ${noun} matches` : `no model matches ${JSON.stringify(pattern)}`);
 };
 
 export const noteNulls = ({ notice }: Screen, { nulls }: { readonly nulls: number }, where: string): void => {

@@ -34,7 +34,6 @@ const instructions =
 interface Server {
   readonly context: Context;
   readonly program: Program;
-  /** Opens a file for `check`. */
   readonly openFile: mcp.OpenRootFile | undefined;
   readonly hasContent: boolean;
 }
@@ -42,7 +41,7 @@ interface Server {
 interface VerbResult {
   readonly printed: string;
   readonly failure: Failure | undefined;
-  /** The screen of the run, which can redact the run's secrets. */
+  /** Redacts the secrets of the run. */
   readonly screen: Screen;
 }
 
@@ -166,7 +165,7 @@ const createTool = async (offer: ToolOffer, server: Server): Promise<mcp.Tool> =
   const args = Object.entries(command.args).map(([key, kind]) => [key, { ...kind, ...argument }] as const);
   const options = Object.entries(command.options).filter(([key]) => offer.options.split(" ").includes(`--${key}`));
   const optionPattern = new RegExp(`--(${options.map(([key]) => key).join("|")})(?![\\w-])`, "g");
-  /** Names parameters instead of options. */
+  /** Replaces options by parameters. */
   const toToolText = (text: string): string => text.replaceAll(optionPattern, (_, key: string) => toParameterName(key));
   const toSchemas = (kinds: typeof args, isArgument: boolean): Schemas =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, toToolText, isArgument)]));

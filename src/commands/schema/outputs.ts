@@ -275,7 +275,6 @@ const error = object({
 
 const outcomes = ["logged", "not_sent", "not_processed", "too_large", "refused", "unknown"] as const;
 
-/** An event of `--progress json`. */
 const event = s.either([
   object({
     event: oneOf("fetching", "checking", "sending", "following"),
