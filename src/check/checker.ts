@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { rewardTolerance } from "../groups/metrics/metrics.ts";
 import { addToSketch } from "../groups/metrics/sketch.ts";
+import { findBounds } from "../groups/metrics/sums.ts";
 import type { Part } from "../groups/parts/parts.ts";
 import type { ScanResult } from "../groups/parts/scan-result.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
@@ -72,8 +73,6 @@ const requestType = defineObjectType(
 const requestKeys = ["trajectory_groups", "split"] as const;
 
 const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, kindsAsFacts);
-
-const trajectories = { kind: Kind.object, of: { field: "trajectories" } } as const;
 
 /** `trajectories`: the size of a group. `facts`: the facts of each trajectory; undefined for an invalid part. */
 interface CheckedPart {
@@ -193,7 +192,9 @@ export class Checker {
     if (isObject && shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const facts = kindOf(text, list) === Kind.array ? this.#inspectTrajectories(text, list) : undefined;
     if (facts?.length === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
-    this.#compareVersions(node, facts ?? []);
+    const versions = facts?.flatMap(({ version }) => (Number.isNaN(version) ? [] : version)) ?? [];
+    const { least, most } = findBounds(versions);
+    if (least < most) this.#report("mixed-policy-versions", { least, most }, node);
     this.#reportSecrets();
     const validFacts = this.#isInvalid ? undefined : facts;
     if (validFacts !== undefined)
@@ -204,7 +205,7 @@ export class Checker {
 
   /** Inspects a list of trajectories. Returns their facts; undefined if a value has a wrong type or is missing. */
   #inspectTrajectories(text: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
-    let areTyped = checkElements(text, list, trajectories, this.#report);
+    let areTyped = checkElements(text, list, { kind: Kind.object, field: "trajectories" }, this.#report);
     let count = 0;
     const end = json.nodeAfter(text, list);
     for (let node = list + nodeSize; node < end; node = json.nodeAfter(text, node)) {
@@ -215,15 +216,6 @@ export class Checker {
     return areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
-  #compareVersions(group: number, facts: readonly TrajectoryFacts[]): void {
-    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (const { version } of facts) {
-      if (version < least) least = version;
-      if (version > most) most = version;
-    }
-    if (least < most) this.#report("mixed-policy-versions", { least, most }, group);
-  }
-
   /** Returns an object that the trajectory at this position in each group overwrites. */
   #factsAt(position: number): TrajectoryFacts {
     this.#facts[position] ??= newTrajectoryFacts();
@@ -232,12 +224,11 @@ export class Checker {
 
   #checkTrajectory(value: CheckedValue): void {
     const { text, node } = value;
-    const reusedFacts = this.#factsAt(0);
-    const facts = inspectTrajectory(text, node, reusedFacts, this.#report) ? reusedFacts : undefined;
+    const facts = this.#factsAt(0);
+    inspectTrajectory(text, node, facts, this.#report);
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
-    const validFacts = facts === undefined || this.#isInvalid ? undefined : [facts];
-    this.#addPart(text, json.spanOf(value), { kind: "trajectory", facts: validFacts });
+    this.#addPart(text, json.spanOf(value), { kind: "trajectory", facts: this.#isInvalid ? undefined : [facts] });
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
@@ -247,7 +238,7 @@ export class Checker {
     const count = trajectories ?? (kind === "trajectory" ? 1 : 0);
     let training = 0;
     let version = Number.NaN;
-    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    const { least, most } = findBounds(facts?.map(({ reward }) => reward) ?? []);
     for (const trajectory of facts ?? []) {
       const { reward, node } = trajectory;
       tally.addMeasured(trajectory);
@@ -255,8 +246,6 @@ export class Checker {
       parts.fingerprints.push(this.#block.reader.fingerprintOf(json.startOf(text, node), json.endOf(text, node)));
       training |= trajectory.training;
       if (Number.isNaN(version) || trajectory.version > version) version = trajectory.version;
-      least = Math.min(least, reward);
-      most = Math.max(most, reward);
     }
     for (let at = 0; !valid && at < count; at++) parts.fingerprints.push(0);
     const bytes = parts.hasDigests ? text.bytes.subarray(start, end) : emptyBuffer;

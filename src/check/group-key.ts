@@ -88,10 +88,3 @@ const formatKey = ({ text, node }: JsonValue): string => {
   if (kind !== Kind.object && kind !== Kind.array) return text.bytes.toString("latin1", start, end);
   return `sha256:${hash("sha256", text.bytes.subarray(start, end)).slice(0, digestDigits)}`;
 };
-
-/** Lists keys of a trajectory outside of the interface, and keys of its metadata. */
-export const listUnknownKeys = (value: unknown, known: readonly string[]): readonly string[] => {
-  if (!isObject(value)) return [];
-  const metadata = isObject(value.metadata) ? Object.keys(value.metadata) : [];
-  return [...Object.keys(value).filter((key) => !known.includes(key)), ...metadata];
-};

@@ -60,13 +60,11 @@ const findAlias = (field: string, holder: JsonObject): string | undefined => {
   if (known !== undefined) return known;
   const normalize = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "");
   const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
-  const key = keys.find((name) => normalize(name) === normalize(field)) ?? findMisspelled(field, keys);
+  const sameLetters = keys.find((name) => normalize(name) === normalize(field));
+  // A short field is near too many names.
+  const key = sameLetters ?? (field.length < 8 ? undefined : findNearest(field, keys));
   return key === undefined ? undefined : shortName(key);
 };
-
-/** Returns the key nearest to a field; none for a short field, because it is near too many names. */
-const findMisspelled = (field: string, keys: readonly string[]): string | undefined =>
-  field.length < 8 ? undefined : findNearest(field, keys);
 
 const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefined => {
   if (Array.isArray(trajectories)) return "expected a trajectory, found a group: move its trajectories one level up";

@@ -7,7 +7,7 @@ import { maxNameLength, shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import { absentOrNull, checkElements, type Report } from "./types.ts";
 
-/** Counts of messages, and their calls and results of tools in order, without an object for each. */
+/** Counts of messages, and tool calls and results in order, without an object for each. */
 export const newMessageFacts = () => ({
   choices: 0,
   choicesWithLogprobs: 0,
@@ -16,8 +16,8 @@ export const newMessageFacts = () => ({
   /** True if a named tool is called. */
   callsTools: false,
   /**
-   * Three numbers for each call or result: its node (of a result, the node of its id), the node of its id, and the node
-   * of its tool's name. An id or name that is not a string, and an empty one of a call, is 0. A result has the name -1.
+   * Three numbers for each call or result: its node, the node of its id, and the node of the tool's name. 0 replaces an
+   * id or name that is not a string and, in a call, an empty one. A result has the node of its id twice, then -1.
    */
   events: [0],
   /** The used length of `events`, which is never emptied, because that would free its memory. */
@@ -67,10 +67,8 @@ const { slots } = messageShape;
 const callShape = new Shape(["id", "function"], kindsAsFacts);
 const functionShape = new Shape(["name"], kindsAsFacts);
 
-const messages = { kind: Kind.object, of: { rule: "message-type" } } as const;
-
 export const inspectMessages = (text: JsonTable, list: number, facts: MessageFacts, report: Report): void => {
-  checkElements(text, list, messages, report);
+  checkElements(text, list, { kind: Kind.object, rule: "message-type" }, report);
   facts.choices = 0;
   facts.choicesWithLogprobs = 0;
   facts.hasAssistantTurn = false;

@@ -58,11 +58,6 @@ interface ValueLayout {
   readonly repeated: number;
 }
 
-interface KnownShape<Facts> {
-  readonly layout: ValueLayout;
-  readonly facts: Facts;
-}
-
 /** Key ids (1 to 256) and shape numbers (1,024 to 9,215) are below these (src/json/kernel: keys.ts, shapes.ts). */
 const [keyIdCount, shapeCount] = [257, 9216];
 
@@ -74,7 +69,7 @@ export class Shape<Name extends string, Facts> {
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
   /** By shape number, for tables with the same `#shapeSource`. */
-  #knownShapes: (KnownShape<Facts> | undefined)[] = [];
+  #knownShapes: ({ readonly layout: ValueLayout; readonly facts: Facts } | undefined)[] = [];
   /** `JsonTable.shapes` of the known shapes. */
   #shapeSource: object | undefined;
   /** The object read last. */

@@ -21,7 +21,7 @@ import {
 
 const noMetrics: readonly string[] = [];
 
-/** Facts of an unread trajectory. Numbers start as NaN: V8 compiles code again if an integer becomes a double. */
+/** Facts of an unread trajectory. Numbers start as NaN, because V8 compiles again if an integer becomes a double. */
 export const newTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
@@ -46,10 +46,8 @@ const functionType = defineObjectType(
 /** A tool that was offered to the model. Assumed: all but the function may be absent. */
 const toolType = defineObjectType({ type: string, function: required(Kind.object, functionType.check) }, kindsAsFacts);
 
-const tools = { kind: Kind.object, of: { field: "tools" } } as const;
-
 const checkTools: Check = (text, list, report) => {
-  let fits = checkElements(text, list, tools, report);
+  let fits = checkElements(text, list, { kind: Kind.object, field: "tools" }, report);
   const end = json.nodeAfter(text, list);
   for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(text, tool)) {
     if (kindAt(text, tool) === Kind.object && !toolType.check(text, tool, report)) fits = false;
@@ -104,9 +102,15 @@ const { slots } = shape;
 export const isTrajectory = ({ text, node }: JsonValue): boolean =>
   kindAt(text, node) === Kind.object && trajectoryType.check(text, node, () => undefined);
 
-export const trajectoryFields: readonly string[] = shape.names.filter((name) => !/^exceptions?$/.test(name));
+/** Lists keys of a trajectory outside of the interface, and keys of its metadata. */
+export const listUnknownKeys = (value: unknown): readonly string[] => {
+  if (!isObject(value)) return [];
+  const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
+  const metadata = isObject(value.metadata) ? Object.keys(value.metadata) : [];
+  return [...Object.keys(value).filter((key) => !known.has(key)), ...metadata];
+};
 
-/** Reports problems of a trajectory, and sets its facts. Returns false if a field is missing or has a wrong type. */
+/** Reports problems and sets facts of a trajectory. Returns false if it reports a missing field or a wrong type. */
 export const inspectTrajectory = (text: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(text, node, report)) return false;
   facts.node = node;
@@ -128,7 +132,9 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   facts.names = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(text, shape.at(text, slots.metrics), facts, report);
   if (more.hasNested) inspectMetadata(text, shape.at(text, slots.metadata), report);
-  if (kinds.logs === Kind.array) checkElements(text, shape.at(text, slots.logs), logs, report);
+  if (kinds.logs === Kind.array) {
+    checkElements(text, shape.at(text, slots.logs), { kind: Kind.string, rule: "log-type" }, report);
+  }
   const initial = readVersion(text, slots.initial_policy_version);
   const final = readVersion(text, slots.final_policy_version);
   if (final < initial)
@@ -176,10 +182,8 @@ const inspectTools = (text: JsonTable, list: number, report: Report): ReadonlySe
   return areNamed ? names : undefined;
 };
 
-const histories = { kind: Kind.object, of: { rule: "history-type" } } as const;
-
 const inspectHistories = (text: JsonTable, list: number, report: Report): void => {
-  checkElements(text, list, histories, report);
+  checkElements(text, list, { kind: Kind.object, rule: "history-type" }, report);
   const end = json.nodeAfter(text, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(text, node)) {
     if (kindAt(text, node) !== Kind.object) continue;
@@ -188,8 +192,6 @@ const inspectHistories = (text: JsonTable, list: number, report: Report): void =
     else report("history-type", { found: describeValue(text, node) }, node);
   }
 };
-
-const logs = { kind: Kind.string, of: { rule: "log-type" } } as const;
 
 const mapMembers = (text: JsonTable, object: number): ReadonlyMap<string, number> => {
   const members = new Map<string, number>();
@@ -213,7 +215,9 @@ const inspectMetadata = (text: JsonTable, object: number, report: Report): void 
 const metricsShape = new Shape([], (_, text, object): readonly string[] | undefined => {
   const members = mapMembers(text, object);
   const areUnique = members.size === (json.nodeAfter(text, object) - object - nodeSize) / (2 * nodeSize);
-  const areMetrics = Array.from(members).every(([name, node]) => isMetric(name, readMetric(text, node)));
+  const areMetrics = Array.from(members).every(
+    ([name, node]) => readMetric(text, node) !== undefined && !isCalculated(name),
+  );
   return areUnique && areMetrics ? [...members.keys()] : undefined;
 });
 
@@ -244,8 +248,6 @@ const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts,
 
 /** The first byte of `true`. */
 const letterT = 0x74;
-
-const isMetric = (name: string, value: number | undefined): boolean => value !== undefined && !isCalculated(name);
 
 const readMetric = (text: JsonTable, node: number): number | undefined => {
   const kind = kindOf(text, node);

@@ -4,7 +4,7 @@ import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode } from "
 import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
 import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
-import { type DeriveFacts, describeValue, Kind, type Kinds, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
+import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
 /**
  * Receives a problem.
@@ -37,21 +37,13 @@ export const optional = (takes: number, check?: Check): Field => ({
 
 export const anyValue: Field = { takes: 255, expected: "anything" };
 
-/** Facts of a shape: if its types are right, its null fields, and the fields with further checks. */
-interface ObjectFacts<Name extends string> {
-  readonly kinds: Kinds<Name>;
-  readonly isTyped: boolean;
-  readonly nulls: readonly Name[];
-  readonly fieldChecks: readonly { readonly slot: number; readonly check: Check }[];
-}
-
-/** Defines an object by its fields, in the interface's order, and further facts of its shape. */
+/** Defines an object by its fields, in the interface's order, and derives `more` facts from its shape. */
 export const defineObjectType = <Name extends string, More>(
   fields: Readonly<Record<Name, Field>>,
   deriveMore: DeriveFacts<Name, More>,
-): { readonly shape: Shape<Name, ObjectFacts<Name> & { readonly more: More }>; readonly check: Check } => {
+) => {
   const names = Object.keys(fields).filter((name): name is Name => Object.hasOwn(fields, name));
-  const shape = new Shape<Name, ObjectFacts<Name> & { readonly more: More }>(names, (kinds, text, object) => ({
+  const shape = new Shape(names, (kinds, text, object) => ({
     kinds,
     nulls: names.filter((name) => kinds[name] === Kind.null && fields[name] !== anyValue),
     isTyped: names.every((name) => (kinds[name] & fields[name].takes) !== 0),
@@ -93,14 +85,16 @@ export const reportWrongType = (
   return false;
 };
 
-/** Kind of the elements of a list, and the rule or field that wrong elements are reported as. */
+/** Kind of the elements of a list, and the rule for other elements. Without a rule, they violate the field's type. */
 interface ElementType {
   readonly kind: number;
-  readonly of: { readonly rule: "message-type" | "history-type" | "log-type" } | { readonly field: string };
+  readonly rule?: "message-type" | "history-type" | "log-type";
+  readonly field?: string;
 }
 
 /** Reports elements of another kind; true if there are none. */
-export const checkElements = (text: JsonTable, list: number, { kind, of }: ElementType, report: Report): boolean => {
+export const checkElements = (text: JsonTable, list: number, type: ElementType, report: Report): boolean => {
+  const { kind, rule } = type;
   // A list of numbers is one node.
   let fits = countNumbers(text, list) === 0;
   const end = nodeAfter(text, list);
@@ -109,10 +103,12 @@ export const checkElements = (text: JsonTable, list: number, { kind, of }: Eleme
   for (const [at, { text: elementText, node }] of childrenOf({ text, node: list })) {
     if (kindAt(elementText, node) === kind) continue;
     const found = describeValue(elementText, node);
-    const [field, wanted] = ["field" in of ? `${of.field}[${at}]` : "", "an object"];
-    const instead = () => hintForWrongType(parseNode(elementText, node), { field, wanted });
-    if ("rule" in of) report(of.rule, { found }, list, at);
-    else report("wrong-type", { field, wanted, found, instead }, list, at);
+    if (rule !== undefined) report(rule, { found }, list, at);
+    else {
+      const [field, wanted] = [`${type.field}[${at}]`, "an object"];
+      const instead = () => hintForWrongType(parseNode(elementText, node), { field, wanted });
+      report("wrong-type", { field, wanted, found, instead }, list, at);
+    }
   }
   return false;
 };

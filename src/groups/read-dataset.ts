@@ -1,11 +1,10 @@
 /** Reads and checks all inputs. */
 
-import { listUnknownKeys } from "../check/group-key.ts";
 import { shortName } from "../check/rules/positions.ts";
 import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
-import { trajectoryFields } from "../check/trajectory.ts";
+import { listUnknownKeys } from "../check/trajectory.ts";
 import { type Conversion, type ConversionOptions, convertOpened } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import * as inputs from "../input/index.ts";
@@ -190,7 +189,7 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   let first = 0;
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
   if (first === parts.count) return true;
-  const names = listUnknownKeys(readPartValue(getPart(read, first)), trajectoryFields);
+  const names = listUnknownKeys(readPartValue(getPart(read, first)));
   problems.dropRule("group-key-missing");
   const file = findOnlyFile(read.sources);
   const location = file === undefined ? {} : { file };
