@@ -79,24 +79,27 @@ export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   const text = Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart();
   const kind = textKind(text);
-  return kind === undefined ? undefined : notJson(kind, kind === csv ? csvAdvice(text, name) : undefined);
+  return kind === undefined ? undefined : notJson(kind, kind === csv || kind === tsv ? csvAdvice(text, name) : undefined);
 };
 
 /** The mark in UTF-8, with each byte as a character of Latin-1. */
 const byteOrderMark = "\xef\xbb\xbf";
 
 const csv = "CSV";
+const tsv = "tab-separated text";
 
 /** Returns the advice for CSV, whose values are strings. Only `--reward-from` accepts a string as the reward. */
 const csvAdvice = (text: string, name: string): string => {
   const [header = ""] = text.split("\n");
+  const [separator = ","] = /[,;\t]/.exec(header) ?? [];
+  const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
   const columnOf = (names: RegExp, placeholder: string): string => names.exec(header)?.[0] ?? placeholder;
   const messages = /\b(?:messages|prompt)\b/.test(header)
     ? ""
     : ` --messages-from ${columnOf(/\b(?:conversations?|chat|dialog(?:ue)?|turns)\b/i, "MESSAGES_COLUMN")}`;
   const reward = columnOf(/\b(?:reward|score|rating)\b/i, "REWARD_COLUMN");
-  const script =
-    "import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in csv.DictReader(sys.stdin)]";
+  const rows = `csv.DictReader(sys.stdin${delimiter})`;
+  const script = `import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in ${rows}]`;
   const options = `${messages} --reward-from ${reward} --out groups.jsonl`;
   const columns = options.includes("_COLUMN") ? " with the names of its columns" : "";
   return `convert it${columns}: python3 -c "${script}" < ${toShellWord(name) ?? "rows.csv"} | rollcall convert${options}`;
@@ -111,13 +114,16 @@ const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
 const textKind = (text: string): string | undefined => {
+  // Unlike values of CSV, values of tab-separated text are not quoted, so a row can begin as JSON does.
+  if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return tsv;
   if (jsonLine.test(text)) return undefined;
   if (/^<(?:[?!a-z])/i.test(text)) return markup;
   if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return "YAML";
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
   const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n|[\w"]|$)/i.exec(text) ?? [];
-  if (separator !== undefined) return separator === "\t" ? "tab-separated text" : csv;
-  const isProse = !/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1;
+  if (separator !== undefined) return separator === "\t" ? tsv : csv;
+  const isLink = /^\[[^"\n]*\]\(/.test(text);
+  const isProse = isLink || (!/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1);
   return isProse ? "text that is not JSON" : undefined;
 };
 

@@ -36,9 +36,11 @@ describe("the first bytes of a file", () => {
     ["YAML", "- role: user\n"],
     ["YAML", "messages:\n  - role: user\n"],
     ["tab-separated text", "id\tmessages\n1\t2\n"],
+    ["tab-separated text", 'messages\treward\n[{"role":"user"}]\t1\n'],
     ["CSV", "id;messages\n1;2\n"],
     ["CSV", '"id",messages\n'],
     ["text that is not JSON", "# Results\n\nAll rollouts passed.\n"],
+    ["text that is not JSON", "[![tests](badge.svg)](ci)\n\nAll rollouts passed.\n"],
     [undefined, "one line of text\n"],
     [undefined, "null, 1\nNaN\n"],
     [undefined, 'note: rollouts\n{"messages":[]}\n'],
@@ -61,6 +63,14 @@ describe("the first bytes of a file", () => {
       const instead = expect.stringContaining(`< ${word}${end} --out groups.jsonl`);
       expect(sniff(Buffer.from(header), name)?.data).toMatchObject({ instead });
     }
+  });
+
+  it.each([
+    ["id;messages;reward\n", "delimiter=';'"],
+    ["id\tmessages\treward\n", "delimiter='\\t'"],
+  ])("of a table give a command that reads its separator: %j", (header, delimiter) => {
+    const instead = expect.stringContaining(`csv.DictReader(sys.stdin, ${delimiter})`);
+    expect(sniff(Buffer.from(header))?.data).toMatchObject({ instead });
   });
 
   it.each([
