@@ -1,12 +1,13 @@
 /** Sources of bytes that can be read at any offset: files, stored streams, memory. */
 
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem, type ProblemLocation } from "../check/rules/problems.ts";
 import type { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { inputUnreadable } from "./failures.ts";
+import { tryStat } from "./names.ts";
 
 export interface Bytes {
   readonly size: number;
@@ -85,8 +86,8 @@ export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): read
  */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
   sources.flatMap(filesOf).reduce((mode, file) => {
-    const facts = statSync(file, { throwIfNoEntry: false });
-    return mode & (0o600 | (facts?.isFile() === true ? facts.mode : otherMode));
+    const facts = tryStat(file);
+    return mode & (0o600 | (facts?.isFile() === true ? Number(facts.mode) : otherMode));
   }, 0o666);
 
 /** Returns the file and line that a line of a source was read or converted from. */

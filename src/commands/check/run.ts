@@ -18,9 +18,10 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
   const printReports = async (sources: Dataset["sources"], found: readonly Problem[], counts: Counts = []) => {
+    if (reports.length === 0) return;
     // An unreadable input has problems, but no source.
     const inputs = [...new Set([...sources.map(({ name }) => name), ...found.flatMap(({ file }) => file ?? [])])];
-    const mode = combineModes(inputs.map((name) => sources.find((source) => source.name === name) ?? { name }));
+    const mode = combineModes([...sources, ...inputs.slice(sources.length).map((name) => ({ name }))]);
     for (const report of reports) {
       const problems = report.form === "github" ? await foldWarnings(found, counts) : found;
       await printReport(screen, { ...report, inputs, problems, mode });

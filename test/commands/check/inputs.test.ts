@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -31,6 +31,12 @@ const unreadable = (folder: string): string => {
   return file;
 };
 
+const linkToItself = (folder: string): string => {
+  const link = join(folder, "link.jsonl");
+  symlinkSync(link, link);
+  return link;
+};
+
 const zstd = readFileSync("test/input/two-groups.jsonl.zst");
 
 /** Unusable inputs: the rule, a description, and what creates the input and returns its name. */
@@ -38,6 +44,7 @@ const situations: readonly (readonly [rule: string, what: string, make: (folder:
   ["file-not-found", "a name without a file", (folder) => join(folder, "nowhere.jsonl")],
   ["glob-without-match", "a pattern that the shell left as it was", (folder) => join(folder, "*.nothing")],
   ["file-unreadable", "a file that may not be read", unreadable],
+  ["file-unreadable", "a link to itself", linkToItself],
   [
     "folder-without-rollouts",
     "a folder without rollouts",
