@@ -10,7 +10,7 @@ import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { isRemote, reportEmptyFolders, tryStat } from "./names.ts";
 import type { RemoteAccess, Remotes } from "./remote.ts";
-import { findContainer, markup, sniff, sniffedBytes } from "./sniff.ts";
+import { findContainer, markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
 import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, type Source } from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
@@ -120,7 +120,8 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
     const head = readHead(bytes, sniffedBytes);
     if (findDecompressor(head) !== undefined) return undefined;
     checkHead(name, head, takesContainers);
-    if (isReopened) return { name, bytes: reopenedBytes({ name, size }) };
+    // Not more, because later reads must notice changes.
+    if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
     return {
       name,

@@ -131,10 +131,11 @@ export const createCloser = (descriptor: number): (() => Promise<void>) => {
   };
 };
 
-/** Reads a file that is opened for each read, because descriptors are limited. */
-export const reopenedBytes = ({ name, size }: Pick<OpenFile, "name" | "size">): Bytes => ({
+/** Reads a file that is opened for each read, because descriptors are limited. @param head its first bytes, in memory */
+export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
   size,
   read(into, at) {
+    if (at + into.length <= head.length) return head.copy(into, 0, at);
     const descriptor = openForReading(name);
     try {
       return descriptorBytes({ descriptor, name, size }).read(into, at);
