@@ -1,5 +1,5 @@
 /** Advice for values of the wrong shape: names and nesting of other tools, and values that nearly fit. */
-import { isObject, type JsonObject } from "../json/walk.ts";
+import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { groupKeyCandidates } from "./group-key.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
@@ -21,11 +21,12 @@ const areObjects = (value: unknown): value is readonly JsonObject[] =>
 
 const firstElement = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
 
-export const hintForMissingField = (field: string, holder: unknown): string | undefined => {
+/** @param isElement true if the holder is in an array, so no format of other tools has it */
+export const hintForMissingField = (field: string, holder: unknown, isElement: boolean): string | undefined => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
   if (field === "messages_and_choices") {
-    return hintForWrongLevel(holder) ?? hintForMessages(holder, alias) ?? hintForWrapper(holder);
+    return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement) ?? hintForWrapper(holder);
   }
   if (field === "trajectories" && hasAny(holder, "messages_and_choices")) {
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
@@ -49,6 +50,7 @@ export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
   (hintForWrongLevel(holder) !== undefined ||
+    findConvertOptions(holder) !== undefined ||
     Object.values(holder).some(
       (value) =>
         hasAny(value, "messages_and_choices") || hasAny(firstElement(value), ...trajectoryKeys, "trajectories"),
@@ -73,28 +75,42 @@ const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefin
     : undefined;
 };
 
-const hintForMessages = (holder: JsonObject, alias: string | undefined): string | undefined => {
-  const format = detectFormat(holder);
-  if (format !== undefined) return `read the file with --from ${format}, or convert it first with rollcall convert`;
+const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean): string | undefined => {
+  const options = isElement ? undefined : findConvertOptions(holder);
+  if (options !== undefined) return `convert the file with rollcall convert ${options}`;
   if (alias === undefined) return undefined;
   const choiceHint = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";
   return `rename ${alias} to messages_and_choices${choiceHint}`;
 };
 
-const hasAssistant = (value: unknown): boolean => areObjects(value) && value.some(({ role }) => role === "assistant");
+const hasAssistant = (value: unknown): value is readonly JsonObject[] =>
+  areObjects(value) && value.some(({ role }) => role === "assistant");
+
+/** True for messages and an answer, also as JSON in a string. */
+const isConversation = (value: unknown): boolean => {
+  const messages = typeof value === "string" && /^\s*\[/.test(value) ? parseJson(value)?.value : value;
+  return hasAssistant(messages) && messages.length > 1;
+};
 
 const hasTurns = (holder: JsonObject, key: string): boolean =>
   typeof holder[key] === "string" || areObjects(holder[key]);
 
-const detectFormat = (holder: JsonObject): string | undefined => {
-  const { input, output, messages, conversations } = holder;
-  if (hasTurns(holder, "prompt") && (hasTurns(holder, "completion") || Array.isArray(holder.completions))) return "trl";
+/** Returns the options of `convert` that read a row of another tool; undefined if it is no such row. */
+const findConvertOptions = (holder: JsonObject): string | undefined => {
+  const { input, output, conversations } = holder;
+  const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
+  if (hasTurns(holder, "prompt") && hasCompletion) return "--from trl";
   if (typeof input === "string" && typeof output === "string") {
-    return hasAny(holder, "score") ? "verl --lossy" : "openrlhf --lossy";
+    return `--from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
   }
-  if (hasAssistant(messages)) return "openai-chat";
-  const isShareGpt = areObjects(conversations) && conversations.every(({ from }) => typeof from === "string");
-  return isShareGpt ? "sharegpt --lossy" : undefined;
+  if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string")) {
+    return "--from sharegpt --lossy";
+  }
+  const column = Object.keys(holder).find((name) => /^\w+$/.test(name) && isConversation(holder[name]));
+  if (column === undefined) return undefined;
+  const reward = hasAny(holder, "reward") ? undefined : findAlias("reward", holder);
+  const messages = column === "messages" ? "--from openai-chat" : `--messages-from ${column}`;
+  return reward === undefined ? messages : `${messages} --reward-from ${reward}`;
 };
 
 /** Returns advice if the messages or trajectories are one level too deep, or missing. */

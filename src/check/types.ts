@@ -1,6 +1,6 @@
 /** Checks the types of an object's fields against tables. */
 import { nodeSize } from "../json/reader.ts";
-import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode } from "../json/table.ts";
+import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../json/table.ts";
 import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
 import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
@@ -62,7 +62,7 @@ export const defineObjectType = <Name extends string, More>(
     if (node > 0) return void reportWrongType(text, { node, field, wanted }, report);
     // An object that is not a trajectory lacks more than the reward.
     if (field === "reward" && shape.at(text, 1) === 0 && isNotTrajectory(parseNode(text, object))) return;
-    const instead = () => hintForMissingField(field, parseNode(text, object));
+    const instead = () => hintForMissingField(field, parseNode(text, object), isElement(text, startOf(text, object)));
     report("missing-field", { field, instead }, object, field);
   };
   const check: Check = (text, object, report) => {
@@ -74,6 +74,12 @@ export const defineObjectType = <Name extends string, More>(
   };
   return { shape, check };
 };
+
+const maxIndent = 64;
+
+/** True if the bytes before a value show that it is in an array. */
+const isElement = ({ bytes }: JsonTable, start: number): boolean =>
+  /[[,]\s*$/.test(bytes.toString("latin1", Math.max(0, start - maxIndent), start));
 
 export const reportWrongType = (
   text: JsonTable,
