@@ -9,9 +9,10 @@ export const compressionUnsupported = (compression: string): Failure =>
     hint: "use --compress gzip, or run rollcall with Node 22.15 or newer",
   });
 
-export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed"): Failure => {
+export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document"): Failure => {
   const [why, hint] = {
     compressed: ["it is compressed", "run without --follow when the file is complete"] as const,
+    document: ["it is one document, not lines", "run without --follow when the file is complete"] as const,
     "not-a-file": ["it is not a file", "name the file that the training run writes"] as const,
   }[found];
   return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });

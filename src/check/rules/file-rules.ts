@@ -57,8 +57,8 @@ export const fileRules = {
   }),
   "file-is-folder": errorOfInput({
     message: "expected a file, found a folder",
-    advice: "name the files in the folder",
-    why: "This command reads files, not folders.",
+    advice: "name one file of the folder",
+    why: "`--follow` reads one file.",
     example: problemExample(undefined, "."),
   }),
   "folder-without-rollouts": errorOfInput<{ files: readonly string[] }>({

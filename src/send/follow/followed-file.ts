@@ -74,6 +74,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
 
   const requireText = (head: Buffer): void => {
     if (inputs.findDecompressor(head) !== undefined) throw fileNotFollowable(file, "compressed");
+    if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
     const sniffed = inputs.sniff(head, file);
     if (sniffed === undefined) return;
     if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
