@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
-import { buildException, buildTrajectory, findReward } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
 
 /** Files next to the rollouts: failed attempts, and other rows. */
@@ -61,7 +61,7 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
   const params = row.require("responses_create_params");
   const response = row.require("response");
   const ids = [row.get("_ng_task_index"), response.get("id")];
-  const reward = findReward(run, { record: row, ids, own: () => row.get("reward") });
+  const reward = findReward(run, { record: row, ids, own: () => requireReward(row, "reward") });
   const instructions = params.get("instructions");
   const before = instructions === undefined ? [] : [{ role: "system", content: instructions }];
   // Values of the verifier.

@@ -3,7 +3,7 @@
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 export const verifiersV0: Format = {
@@ -15,7 +15,7 @@ export const verifiersV0: Format = {
   recognizes: ({ value }) =>
     value.get("prompt") !== undefined &&
     value.get("completion") !== undefined &&
-    value.get("reward")?.canBeMetric === true &&
+    value.get("reward") !== undefined &&
     (value.get("example_id") ?? value.get("id")) !== undefined &&
     (value.get("task") ?? value.get("answer") ?? value.get("info") ?? value.get("metrics")) !== undefined,
   open: (run) => ({
@@ -37,7 +37,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   if (error !== undefined) return { exception: error.isObject ? error : buildException(error) };
   const metrics = metricsOf(row);
   const trajectory = buildTrajectory({
-    reward: findReward(run, { record: row, ids: [id], own: () => row.get("reward") }),
+    reward: findReward(run, { record: row, ids: [id], own: () => requireReward(row, "reward") }),
     turns: turnsOf(run, row),
     tools: toolsOf(row),
     metrics,
