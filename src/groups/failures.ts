@@ -52,6 +52,7 @@ const skipHint = (valid: ValidGroups = 0): string | undefined => {
 const faultHints: readonly (readonly [fault: RegExp, hint: string])[] = [
   [/takes longer/, "use an expression without regular expressions and nested all(), exists(), map() or filter()"],
   [/out of bounds/, "test the length first: --where 'size(messages) > 5 && messages[5].role == \"tool\"'"],
+  [/^Unknown variable/, "write trajectory.<key> for a key of the trajectory: --where 'trajectory.my_key == 1'"],
   [/^No such key/, "test first that the key exists: --where 'has(metrics.score) && metrics.score > 1'"],
   [/^no such overload/, "compare values of one type: --where 'double(metadata.score) > 1.0'"],
 ];
@@ -66,7 +67,10 @@ export const invalidFilter = (
   const end = position === undefined ? "" : ` at ${position}`;
   const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where "${text}"${end}: ${fault}`;
   const subject = position === undefined ? fault : `${fault}, at ${position}`;
-  return new Failure("usage", "invalid-filter", message, { subject, hint: position === undefined ? celHint : hint });
+  return new Failure("usage", "invalid-filter", message, {
+    subject,
+    hint: hint ?? (position === undefined ? celHint : undefined),
+  });
 };
 
 const celHint =
