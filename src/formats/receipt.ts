@@ -47,6 +47,13 @@ interface ConvertedRecord {
   readonly rollouts: readonly Rollout[] | undefined;
 }
 
+/** A value to count, with the outcome of the value around it. */
+interface PendingValue {
+  readonly current: Value;
+  readonly path: string;
+  readonly inherited: Outcome | undefined;
+}
+
 const unconverted = "the record could not be converted";
 
 export type Receipt = ReturnType<typeof openReceipt>;
@@ -99,23 +106,28 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
         if (rollouts === undefined) return unconverted;
         return rollouts.length === 0 ? "the record is not a rollout" : findReason(format, path);
       };
-      const countAll = (file: string, current: Value, path: string, inherited: Outcome | undefined): void => {
-        const outcome = outcomes.get(current.id) ?? inherited;
-        const children = [...current.items().entries(), ...current.members()];
-        for (const [key, child] of children) {
-          const below = outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
-          countAll(file, child, joinPath(path, key), below);
+      // Not recursive, because values can be nested more deeply than the stack.
+      const countAll = (file: string, root: Value): void => {
+        const pending: PendingValue[] = [{ current: root, path: "", inherited: undefined }];
+        for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+          const { current, path } = next;
+          const outcome = outcomes.get(current.id) ?? next.inherited;
+          const children = [...current.items().entries(), ...current.members()];
+          for (const [key, child] of children.reverse()) {
+            const below = outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
+            pending.push({ current: child, path: joinPath(path, key), inherited: below });
+          }
+          if (children.length > 0) continue;
+          // If the JSON in a string was parsed, its values are counted, unless the string itself has a target.
+          const inner = outcome === undefined || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
+          if (inner !== undefined) pending.push({ current: inner, path, inherited: outcome });
+          else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, current) });
         }
-        if (children.length > 0) return;
-        // If the JSON in a string was parsed, its values are counted, unless the string itself has a target.
-        const inner = outcome === undefined || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
-        if (inner !== undefined) countAll(file, inner, path, outcome);
-        else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, current) });
       };
-      countAll(file, value, "", undefined);
+      countAll(file, value);
       for (const document of rollouts?.flatMap((rollout) => rollout.documents ?? []) ?? []) {
         const name = document.document ?? "";
-        if (!documents.has(name)) countAll(name, document, "", undefined);
+        if (!documents.has(name)) countAll(name, document);
         documents.add(name);
       }
       outcomes.clear();

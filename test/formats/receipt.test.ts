@@ -46,6 +46,16 @@ const converted = async (file: string, words: readonly string[]) => {
 };
 
 describe("a receipt", () => {
+  it("counts a value that is nested more deeply than the stack", async () => {
+    const depth = 100_000;
+    const file = join(mkdtempSync(join(tmpdir(), "receipt-")), "rows.jsonl");
+    const deep = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+    const messages = '[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]';
+    writeFileSync(file, `{"messages":${messages},"reward":1,"metadata":${deep}}\n`);
+    const { code, receipt } = await converted(file, []);
+    expect([code, receipt.leaves]).toEqual([0, { read: 6, placed: 5, left_out: 1 }]);
+  });
+
   it.each(texts)("for %s counts every value once as carried, changed or left out with a reason", async (name) => {
     const { code, stderr, receipt } = await converted(join(samples, name), wordsOf(name));
     expect({ code, stderr }).toEqual({ code: 0, stderr });
