@@ -2,7 +2,7 @@
 import { inputChanged } from "../input/index.ts";
 import { hasZeroVariance } from "./dataset-problems.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
-import { median, sketchDeviation, toWeights } from "./metrics/sketch.ts";
+import { median, rangeStep, sketchDeviation, toWeights } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
 /** Adds groups to the metrics, and subtracts the trajectories of invalid groups. @throws Failure `input-changed` */
@@ -57,7 +57,16 @@ export const collectDistributions = (dataset: IndexedGroups) => {
   const weights = toWeights(found.rewards);
   const spread = sketchDeviation(found.rewards);
   return {
-    rewards: { count, least, most, mean, spread, median: median(weights), weights },
+    rewards: {
+      count,
+      least,
+      most,
+      mean,
+      spread,
+      median: median(weights),
+      weights,
+      rangeStep: rangeStep(found.rewards),
+    },
     groups: counts,
     sampled: found.tally.sampled,
   };

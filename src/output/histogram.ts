@@ -43,11 +43,14 @@ const drawBars = (rewards: Distribution, width: number, { rangeDash, cell }: Gly
   });
 };
 
-const computeBars = ({ weights, least, most }: Distribution, dash: string) => {
-  if (weights.length <= maxBars) return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
+const computeBars = ({ weights, least, most, rangeStep }: Distribution, dash: string) => {
+  if (weights.length <= maxBars && rangeStep === 0)
+    return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
   const minStep = (most - least) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
-  const step = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
+  const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
+  // Other edges would divide the ranges of rounded values.
+  const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(least / step) * step;
   const counts = Array.from({ length: Math.max(1, Math.ceil((most - start) / step - 1e-9)) }, () => 0);
   for (const { value, count } of weights) {

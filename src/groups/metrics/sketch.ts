@@ -67,6 +67,10 @@ const roundValue = (value: number): number => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
+/** Returns the smallest power of two whose multiples divide no range of rounded values; 0 if values are exact. */
+export const rangeStep = ({ isRounded, least, most }: Sketch): number =>
+  isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
+
 export const mergeSketch = (into: Sketch, from: Sketch): void => {
   if (from.count === 0) return;
   const total = into.count + from.count;

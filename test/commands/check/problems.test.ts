@@ -189,6 +189,17 @@ describe("rollcall check on a terminal", () => {
   });
 
   it.each([
+    ["in every bar", (at: number) => at / 1000, ["250", "250", "250", "250"]],
+    ["below 0.2, and one of 1", (at: number) => (at === 999 ? 1 : 0.199 + at / 1e6), ["999", "0", "0", "1"]],
+  ])("counts 1,000 different rewards %s within accurate edges", async (_, rewardAt, counts) => {
+    const files = filesOf(group(...Array.from({ length: 1000 }, (_, at) => trajectory(rewardAt(at)))));
+    const { lines } = await onTerminal(files, 100);
+    const bars = lines.filter((line) => /^ .* – /.test(line)).map((line) => line.trim().split(/ {2,}/));
+    expect(bars.map(([name]) => name)).toEqual(["0 – 0.25", "0.25 – 0.5", "0.5 – 0.75", "0.75 – 1"]);
+    expect(bars.map((bar) => bar.at(-1))).toEqual(counts);
+  });
+
+  it.each([
     ["█", {}],
     ["█", { LC_ALL: "en_US.utf8", LC_CTYPE: "C", LANG: "C" }],
     ["█", { LC_ALL: "", LC_CTYPE: "C.UTF-8", LANG: "C" }],
