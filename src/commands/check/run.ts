@@ -40,7 +40,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   };
   const reading = await read({ files: typed.file, split: settings.get("split"), continuesAfterErrors: true });
   closeAtEnd(context, reading);
-  printInputNotes(context, reading, typed.groupBy);
+  printInputNotes(context, reading, typed);
   if (against.length > 0) {
     const otherSplit = await read({ files: against });
     await reportSplitLeaks(reading, otherSplit).finally(otherSplit.close);

@@ -32,7 +32,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   const request = { settings, typed, receipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
   const reading = await readInputs(context, request);
   closeAtEnd(context, reading);
-  printInputNotes(context, reading, typed.groupBy);
+  printInputNotes(context, reading, typed);
   const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(reading);
   await printWarnings(context, reading, problems);
   if (failure !== undefined && !skipsInvalid) throw failure;

@@ -122,20 +122,24 @@ const parseFormatOptions = async (
 
 const maxNames = 3;
 
-/** Prints the recognized format, the notes of its conversion, skipped files, and a `--group-by` without effect. */
-export const printInputNotes = ({ screen }: Context, reading: Dataset, groupBy: string | undefined): void => {
-  const { conversion, skippedFiles = [], found } = reading;
+/** Prints the recognized format, the notes of its conversion, skipped files, and options without effect. */
+export const printInputNotes = ({ screen }: Context, reading: Dataset, typed: InputOptions): void => {
+  const { conversion, skippedFiles = [], found, sources, problems } = reading;
+  const { groupBy, rewardFrom, rewards } = typed;
   if (conversion !== undefined) {
     const { formats, rewardFrom, notes } = conversion;
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
-      const what = files === 1 ? (formats.length === 1 ? "the input" : "1 file") : `${files} files`;
+      const what = sources.length === 1 && files === 1 ? "the input" : pluralize(files, "file");
       const keys = `group: ${group}; reward: ${rewardFrom ?? reward}; choices: ${sampled}`;
       screen.notice(`read ${what} as ${format.title} (--from ${format.name}): ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
   if (skippedFiles.length > 0) screen.notice(`skipped files without rollouts: ${formatList(skippedFiles, maxNames)}`);
+  const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
+  if (conversion === undefined && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
+    screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
   if (groupBy !== undefined && found.shapes.size > 0 && !found.shapes.has("trajectories"))
     screen.notice(`--group-by ${groupBy} has no effect: the input is already grouped`);
 };

@@ -63,10 +63,10 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
 const logFiles = async (run: LogRun): Promise<void> => {
   const { context, typed, meter } = run;
   const { screen, host } = context;
-  const { receipt, groupBy, body: number } = typed;
+  const { receipt, body: number } = typed;
   const reading = await readFiles(run);
   closeAtEnd(context, reading);
-  printInputNotes(context, reading, groupBy);
+  printInputNotes(context, reading, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, reading);
   if (number !== undefined && host.terminal.stdout)
     throw refusedOnTerminal("--body does not print", "redirect stdout, such as > body.json");

@@ -120,7 +120,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     // The detector is created before reading, so that it detects changes during reading.
     const hasChanged = createChangeDetector(files, host);
     const dataset = await read();
-    printInputNotes(context, dataset, typed.groupBy);
+    printInputNotes(context, dataset, typed);
     return { dataset, inputOptions: toShownOptions(typed), hasChanged };
   };
 };
