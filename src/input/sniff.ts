@@ -79,7 +79,8 @@ export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   const text = Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart();
   const kind = textKind(text);
-  return kind === undefined ? undefined : notJson(kind, kind === csv || kind === tsv ? csvAdvice(text, name) : undefined);
+  const isTable = kind === csv || kind === tsv;
+  return kind === undefined ? undefined : notJson(kind, isTable ? csvAdvice(text, name) : undefined);
 };
 
 /** The mark in UTF-8, with each byte as a character of Latin-1. */
