@@ -21,7 +21,7 @@ import {
   toObject,
   toTurns,
 } from "../../calls/index.ts";
-import { addDecimals, formatDecimal, shiftDecimal, zero } from "../../decimal.ts";
+import { addDecimals, formatDecimal, roundForDisplay, shiftDecimal, zero } from "../../decimal.ts";
 import {
   findValue,
   formatInline,
@@ -104,7 +104,7 @@ const factLines = (call: RawJson, options: CallViewOptions): readonly Line[] => 
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
   return [
     { label: "status", text: isUsual ? state : `${state} (${status})`, tone: tones[state] },
-    ...linesUnder("reward", hasReward ? [formatInline(reward)] : []),
+    ...linesUnder("reward", hasReward ? [roundFraction(formatInline(reward))] : []),
     ...linesUnder("duration", durationTexts(findDurationMicros(call))),
     ...linesUnder("model", [findModels(call, prefix).join(", ")].filter(Boolean)),
     ...linesUnder("tokens", tokenTexts(call)),
@@ -114,6 +114,10 @@ const factLines = (call: RawJson, options: CallViewOptions): readonly Line[] => 
     ...fieldLines(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
   ];
 };
+
+/** Rounds a number with a fraction. The attributes show all its digits. */
+const roundFraction = (text: string): string =>
+  /^-?\d+\.\d+$/.test(text) ? String(roundForDisplay(Number(text))) : text;
 
 const linesUnder = (label: string, texts: readonly string[]): readonly Line[] =>
   texts.map((text, at) => ({ label: at === 0 ? label : "", text }));
