@@ -25,7 +25,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   if (out === "-" && host.terminal.stdout)
     throw refusedOnTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect stdout");
   const outputs = { "--out ": out, "--receipt ": typed.receipt };
-  const rejectsOutputs = skipsInvalid ? rejectsFiles(rejects, typed.file) : {};
+  const rejectsOutputs = skipsInvalid || rejects !== undefined ? rejectsFiles(rejects, typed.file) : {};
   requireSeparateFiles(Object.entries({ ...outputs, ...rejectsOutputs }), typed.file);
   for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireUnusedFile(file);
   const settings = await effectiveSettings(context);

@@ -46,7 +46,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
     throw wrongValue("<model-id>", modelId, "the id of the model before the file, found a file");
   if (modelId === "." || modelId === "..") throw invalidPathParameter("model_id", modelId);
   const skips = typed.onInvalid === "skip" || typed.onRefused === "skip";
-  const rejects = skips ? rejectsFiles(typed.rejects, typed.file) : {};
+  const rejects = skips || typed.rejects !== undefined ? rejectsFiles(typed.rejects, typed.file) : {};
   requireSeparateFiles(Object.entries({ "--receipt ": receipt, "the ledger ": ledger?.path, ...rejects }), typed.file);
   if (receipt !== undefined) requireUnusedFile(receipt);
   if (ledger !== undefined) connect.checkLedgerMode(context, ledger.path);
