@@ -30,9 +30,8 @@ const supportedVersion = 2;
 interface GroupRows {
   /** Digest of `group_json`. */
   readonly digest: string;
-  /** The position of the first row. */
-  readonly first: number;
-  /** The positions of rows by `trajectory_index`. */
+  readonly firstPosition: number;
+  /** By `trajectory_index`. */
   readonly positions: Map<number, number>;
   /** The number of rows without a trajectory. */
   empty: number;
@@ -50,7 +49,7 @@ const openRows = (run: FormatRun): Converter => {
     if (json !== last.json) last = { json, digest: hash("sha256", json) };
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
-    const newGroup = { digest: last.digest, first: position, positions: new Map<number, number>(), empty: 0 };
+    const newGroup = { digest: last.digest, firstPosition: position, positions: new Map<number, number>(), empty: 0 };
     const group = groups.get(groupIndex) ?? newGroup;
     groups.set(groupIndex, group);
     const { positions } = group;
@@ -67,7 +66,7 @@ const openRows = (run: FormatRun): Converter => {
 
   /** Reports missing rows of a file, each at the row after the gap. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string): void => {
-    for (const [at, [groupIndex, { positions, first }]] of sortByKey(groups).entries()) {
+    for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
       const ordered = sortByKey(positions);
       const rank = ordered.findIndex(([index], expected) => index !== expected);
@@ -75,7 +74,7 @@ const openRows = (run: FormatRun): Converter => {
       const wrong = `group ${groupIndex} has no row with trajectory_index ${rank}`;
       if (position !== undefined) faults.push({ file, position, group, wrong });
       if (groupIndex === at) continue;
-      faults.push({ file, position: first, group, wrong: `no row has group_index ${at}` });
+      faults.push({ file, position: firstPosition, group, wrong: `no row has group_index ${at}` });
       return;
     }
   };

@@ -17,7 +17,7 @@ const idsOf = (value: Value): readonly string[] =>
     return id === undefined ? [] : `${key} ${id}`;
   });
 
-/** Returns the path of the file that continues a document; undefined if there is none. */
+/** Returns the path of the next part of a document; undefined if there is none. */
 export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
 
 /** Returns the documents of subagents within a document. */
@@ -53,7 +53,7 @@ export const openLinks = (run: FormatRun) => {
   /** The first document that refers to each file. */
   let owners: Map<string, string> | undefined;
 
-  /** Returns the files that a reference can mean: by its path, or by an id that one file in the folder or below has. */
+  /** Returns the files that a reference can mean: its path, and by each id the only file in the folder or below. */
   const filesOf = ({ path, ids }: Reference, from: string): readonly string[] => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
@@ -79,7 +79,6 @@ export const openLinks = (run: FormatRun) => {
   };
 
   return {
-    /** Adds the ids and references of a document. */
     addDocument({ value, file: name }: LocatedDocument): void {
       const file = join(name);
       const ids = idsOf(value);
@@ -87,7 +86,7 @@ export const openLinks = (run: FormatRun) => {
       documents.set(file, { ids, references: listReferences(value) });
     },
 
-    /** True if a file is part of another document, which refers to it. @throws ConversionError if circular */
+    /** True if another document refers to a file. @throws ConversionError if circular */
     isPart({ file, value }: LocatedDocument): boolean {
       owners ??= findOwners();
       const seen = new Set<string>();
@@ -100,7 +99,6 @@ export const openLinks = (run: FormatRun) => {
       return seen.size > 1;
     },
 
-    /** Returns the referenced document; undefined if there is none. */
     find(reference: Reference, from: string): LocatedDocument | undefined {
       for (const file of filesOf(reference, from)) {
         const value = run.readDocument({ file: from }, relative(dirname(from), file));

@@ -124,7 +124,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
     return parts;
   };
-  /** Returns a continuation's steps without copies: marked steps or, without marks, the first steps that are equal. */
+  /** Drops the copied steps of a continuation: marked steps or, if none is marked, equal steps at the start. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
@@ -180,7 +180,6 @@ const stepsOf = (document: Value): readonly Value[] => {
   return items;
 };
 
-/** Roles by the source of a step. */
 const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
 
 /**
@@ -245,7 +244,7 @@ const contentOf = (content: Value): OutputJson => {
   });
 };
 
-/** True if later steps have a new context, after a summary or a recorded edit. */
+/** True if a step records that a summary or an edit replaced the context. */
 const replacesContext = (step: Value): boolean => {
   const holders = [step, step.get("observation"), ...step.items("observation", "results")];
   const isEdit = (holder: Value | undefined): boolean =>
@@ -256,5 +255,5 @@ const replacesContext = (step: Value): boolean => {
   return text.length < maxNoticeLength && isSummary;
 };
 
-/** Maximum length of a message about the context in UTF-16 units. A longer message of the system is a prompt. */
+/** In UTF-16 units. A longer message of the system is a prompt, not a notice about the context. */
 const maxNoticeLength = 2000;

@@ -4,16 +4,7 @@ import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
 import { formatList } from "../sentences.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import {
-  choice,
-  deriveFinish,
-  isAssistantMessage,
-  textChoice,
-  toFunctionTools,
-  toToolCall,
-  toTurns,
-  unwrapJson,
-} from "./messages.ts";
+import { choice, deriveFinish, textChoice, toFunctionTools, toToolCall, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
 import { buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
@@ -131,7 +122,7 @@ export const messageRows = (path: Path): Format => {
       const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
       return haveRoles && !foreignKeys.some((key) => row.get(key) !== undefined);
     },
-    readPrompt: (row) => takeBefore(requireMessages(row).items(), isAssistantMessage),
+    readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
     readTurns: (run, row) => toTurns(run, requireMessages(row), { name, isSampled: true }),
   });
 };

@@ -50,7 +50,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host));
   const { groups } = lines;
-  /** A group for each record, or part of one, of unknown group, with the record's keys; undefined if it is not JSON. */
+  /** Records (or parts) of unknown group, each as a group, with their keys; undefined for one that is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   /** Keys of the first record that was converted. */
   let knownKeys: readonly string[] = [];
@@ -183,9 +183,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => {
   const { options, documents, receipt, notes, usedRewards } = run;
   const note = (text: string): void => void notes.set(text, (notes.get(text) ?? 0) + 1);
-  const leaveOut = (value: Value | undefined, reason: string): void => {
-    if (value !== undefined) receipt?.leaveOut(value, reason);
-  };
+  const leaveOut = (value: Value, reason: string): void => receipt?.leaveOut(value, reason);
   return {
     options,
     files: files.map((file) => file.name),
@@ -235,10 +233,10 @@ export const openDocuments = (sources: readonly Source[]) => {
     return latest.value;
   };
   return {
-    /** The names of the documents that were found so far. */
+    /** Names of the documents that were found so far. */
     existing,
     load,
-    /** Returns the document at a path from a file; undefined if there is none. */
+    /** @param path relative to the file */
     documentAt: (file: string, path: string): Value | undefined => {
       const name = join(dirname(file), path);
       const remote = remotes.get(name);

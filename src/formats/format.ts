@@ -25,7 +25,7 @@ export interface SourceRecord {
   /** Its position among the records of the file, from 0. */
   readonly position: number;
   readonly member?: string | undefined;
-  /** The key of its group, as soon as the format knows the key. An error breaks the group. */
+  /** The key of its group, if known. An error breaks the group. */
   group?: string;
 }
 
@@ -60,14 +60,14 @@ export interface RecordFault extends Pick<SourceRecord, "file" | "position"> {
 export interface FormatRun {
   readonly options: FormatOptions;
   readonly files: readonly string[];
-  /** Reads a document by its path from the record's file, or in the record's archive; undefined if there is none. */
-  readDocument(record: Pick<SourceRecord, "file" | "member">, name: string): Value | undefined;
+  /** Reads a document at a path relative to the record's file, or in its archive; undefined if there is none. */
+  readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   /** Counts a note for the user. */
   note(text: string): void;
   /** The ids in `--rewards` that a rollout has. */
   readonly usedRewards: Set<string>;
-  /** Sets the reason for the receipt why a value is not converted. */
-  leaveOut(value: Value | undefined, reason: string): void;
+  /** Tells the receipt why a value is not converted. */
+  leaveOut(value: Value, reason: string): void;
   /** Tells the receipt that a value identifies the rollout, or repeats the value at a path of the conversion. */
   repeat(value: Value | undefined, to: string): void;
   /** Leaves a value out, notes it, and returns an empty list. @param subject a noun phrase */
@@ -99,11 +99,11 @@ export interface Format {
   readonly records: RecordKinds;
   /** Columns that suffice without a receipt. Default: all. */
   readonly columns?: readonly string[] | undefined;
-  /** Columns whose texts are JSON, and never become a part of a trajectory as texts. */
+  /** Columns with JSON, which never become text in a trajectory. */
   readonly jsonColumns?: readonly string[];
-  /** Names of its files: such a file has the format even if it cannot be recognized. */
+  /** Names of its files. An unrecognized file with such a name can have the format. */
   readonly filePattern?: RegExp | undefined;
-  /** Folders next to a file. The files in these folders are parts of that file, and not inputs. */
+  /** Folders next to a file whose files are parts of it, and not inputs. */
   readonly partFolders?: readonly string[];
   readonly hasGroupsAcrossFiles?: boolean;
   /** Names of files that are read after the others. */
@@ -112,15 +112,15 @@ export interface Format {
   readonly hasNonFinite?: boolean;
   /** True if its files lack some of the messages or tokens. */
   readonly isLossy?: boolean;
-  /** True if a file has the format, by its first record. */
+  /** True if a file with this first record has the format. */
   recognizes(first: SourceRecord): boolean;
   open(run: FormatRun): Converter;
   /**
-   * Reasons why values are left out, each with paths that blanks separate; indexes are `[]`. A path includes all
-   * below it, except what a longer path includes.
+   * Reasons why values are left out, each with paths that blanks separate; indexes are `[]`. The longest path that
+   * contains a value counts.
    */
   readonly leftOutReasons?: readonly (readonly [reason: string, paths: string])[];
-  /** A list of rollouts in a record, such as `samples[]`. In its elements, the same reasons apply. */
+  /** The list of rollouts in a record, such as `samples[]`. `leftOutReasons` also apply to paths from its elements. */
   readonly rolloutList?: string;
 }
 

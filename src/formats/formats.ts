@@ -2,7 +2,7 @@
 import type { Path } from "../check/rules/positions.ts";
 import type { Format } from "./format.ts";
 
-/** Loaders of the formats, in the order in which files are compared with the formats. */
+/** In the order in which files are compared with the formats. */
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
   harbor: async () => (await import("./harbor.ts")).harbor,
@@ -25,12 +25,11 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
 
 export const formatNames: readonly string[] = Object.keys(formats);
 
-/** Loads a format by name (undefined if there is none), or that of rows with messages at the path `messagesFrom`. */
+/** Returns the format of a name (undefined if there is none), or of rows with messages at `messagesFrom`. */
 export const loadFormat = async (name: string, messagesFrom: Path | undefined): Promise<Format | undefined> => {
   if (messagesFrom !== undefined) return (await import("./chat-rows.ts")).messageRows(messagesFrom);
   return Object.hasOwn(formats, name) ? await formats[name]?.() : undefined;
 };
 
-/** Loads all formats. */
 export const loadFormats = async (): Promise<readonly Format[]> =>
   await Promise.all(Object.values(formats).map(async (load) => await load()));

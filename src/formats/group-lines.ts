@@ -23,7 +23,7 @@ export interface RolloutPosition {
   readonly position: number;
 }
 
-/** A rollout of a group, with the range of its text. */
+/** A rollout, with the range of its JSON. */
 export interface WrittenRollout extends RolloutPosition {
   /** Byte offset in the spool. */
   readonly start: number;
@@ -87,14 +87,6 @@ export const openGroupLines = (spool: Spool) => {
     flushed += bytes.length;
     await to.write(bytes);
   };
-  const writeLine = async (group: ConvertedGroup, texts: Bytes): Promise<void> => {
-    const trajectories: string[] = [];
-    for (const rollout of group.isBroken ? [] : group.rollouts) {
-      if (rollout.length > 0) trajectories.push((await readRange(texts, rollout)).toString("latin1"));
-    }
-    // A line that is not JSON makes the group invalid. Its problems are already reported.
-    pending += group.isBroken ? "!\n" : `${lineStart}${trajectories.join(",")}${lineEnd(group)}`;
-  };
 
   return {
     groups,
@@ -119,7 +111,7 @@ export const openGroupLines = (spool: Spool) => {
       group.rollouts.push({ file, record: at, position, start, length: text.length, span, digest, index });
     },
 
-    /** Adds a record, or a part of one, that could not be converted, so that its group is broken. Returns the group. */
+    /** Adds a record, or a part of one, that could not be converted. Returns its group, which is broken. */
     addBroken(key: string, at: RolloutPosition, span: Span | undefined): ConvertedGroup {
       const group = groupOf(key, at.file);
       isInOrder = false;
@@ -140,7 +132,12 @@ export const openGroupLines = (spool: Spool) => {
       const ordered = await openSpool(host);
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-        await writeLine(group, texts);
+        const trajectories: string[] = [];
+        for (const rollout of group.isBroken ? [] : group.rollouts) {
+          if (rollout.length > 0) trajectories.push((await readRange(texts, rollout)).toString("latin1"));
+        }
+        // A line that is not JSON makes the group invalid. Its problems are already reported.
+        pending += group.isBroken ? "!\n" : `${lineStart}${trajectories.join(",")}${lineEnd(group)}`;
         if (isFull()) await flushTo(ordered);
       }
       await flushTo(ordered);
@@ -148,6 +145,6 @@ export const openGroupLines = (spool: Spool) => {
       return ordered.bytes();
     },
 
-    discard: async (): Promise<void> => await spool.discard(),
+    discard: spool.discard,
   };
 };

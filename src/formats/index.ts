@@ -2,7 +2,7 @@
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { invalidRewards } from "../input/failures.ts";
-import { isLikelyOwnFormat, ownHeadBytes, readHead, type Source } from "../input/index.ts";
+import { isLikelyOwnFormat, type Source } from "../input/index.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../json/raw-json.ts";
 import { describeSystemCode } from "../sentences.ts";
 import type { ConversionOptions, ConvertedInputs, ConvertibleInputs } from "./convert.ts";
@@ -19,7 +19,7 @@ export const convertOpened = async (
 ): Promise<ConvertedInputs> => {
   const { sources } = inputs;
   // Other formats are not loaded if all inputs begin as rollcall's format usually does.
-  const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(readHead(bytes, ownHeadBytes));
+  const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(bytes);
   if (options.from === "auto" && sources.every(isOwn)) return { sources, others: [] };
   return await (await import("./convert.ts")).convertInputs(options, inputs);
 };

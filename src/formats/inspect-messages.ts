@@ -13,10 +13,7 @@ import {
 import { ConversionError, type Value } from "./value.ts";
 
 /** @throws ConversionError */
-export const readMessages = (
-  run: FormatRun,
-  sample: Value,
-): { readonly turns: readonly OutputJson[]; readonly tools: OutputJson | undefined } => {
+export const readMessages = (run: FormatRun, sample: Value) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));
   const attachments = openAttachments(sample);
@@ -119,10 +116,7 @@ const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
 };
 
 /** Separates the content of a message from its reasoning. */
-const contentOf = (
-  attachments: Attachments,
-  message: Value,
-): { readonly content: OutputJson | undefined; readonly reasoning: OutputJson | undefined } => {
+const contentOf = (attachments: Attachments, message: Value) => {
   const { find, json, resolved } = attachments;
   const [content, given] = [message.get("content"), message.get("reasoning")];
   if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
@@ -181,7 +175,7 @@ const openAttachments = (sample: Value) => {
     return id === undefined ? undefined : attachment(id, value);
   };
   /** Returns a value as JSON with its attachments, and the values that it consists of. */
-  const json = (value: Value): { readonly raw: string; readonly sources: readonly Value[] } => {
+  const json = (value: Value) => {
     const whole = find(value);
     if (whole !== undefined) return { raw: whole.raw, sources: [value, whole] };
     const sources = [value];

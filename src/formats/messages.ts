@@ -63,8 +63,6 @@ export const toTurns = (
   });
 };
 
-export const isAssistantMessage = (message: Value): boolean => message.textAt("role") === "assistant";
-
 export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;
 
 /** Completes the calls of a message. Only the message of a choice may have null as its calls. */

@@ -90,7 +90,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
     records,
     /** Sets the reason why a value of the next record is left out. */
     leaveOut,
-    /** Sets the target of a value that is not written itself, because it repeats the value that is written there. */
+    /** Sets the target of a value that is not written, because it repeats the value there. */
     repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
     addRecord({ format, file, value, rollouts }: ConvertedRecord): void {
       formats.add(format.name);
@@ -132,7 +132,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
       }
       outcomes.clear();
     },
-    /** Returns the counts, sorted from the largest. */
+    /** Returns the counts, the largest first. */
     data(): ReceiptData {
       const toTargets = (counts: ReadonlyMap<string, ValueCount>) =>
         sortCounts(counts).map(({ file, path, text: to, count }) => ({ file, path, to, count }));

@@ -8,7 +8,6 @@ import {
   hasOwnKey,
   maxDocumentBytes,
   openRecords,
-  ownKeyBytes,
   type RawRecord,
   type RecordKinds,
   readHead,
@@ -26,7 +25,7 @@ interface RecognizedInput {
   readonly formats: readonly Format[];
   /** The facts for the error if the file has no format. */
   readonly rejection?: RuleData<"not-json"> | undefined;
-  /** The kind of a file of which nothing can be read, so that its format is unknown. */
+  /** The kind of a file whose format is unknown, because nothing in it can be read. */
   readonly damagedKind?: "text" | Container | undefined;
 }
 
@@ -141,7 +140,7 @@ const matchFormats = async (
   { container, maxUnpackedBytes }: { readonly container: Container | undefined; readonly maxUnpackedBytes: number },
 ): Promise<{ readonly formats: readonly Format[]; readonly unreadable?: string | undefined }> => {
   const { name: file, bytes } = source;
-  if (container === undefined && hasOwnKey(readHead(bytes, ownKeyBytes))) return { formats: [ownFormat] };
+  if (container === undefined && hasOwnKey(bytes)) return { formats: [ownFormat] };
   const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
   let unreadable = container === undefined ? noJson : undefined;
   try {
@@ -166,26 +165,25 @@ const matchFormats = async (
     unreadable = thrown.message;
   }
   // For a document that is too large to be read, only the name counts.
-  const possible =
+  const isPossible = (one: Format): boolean =>
     container === undefined
-      ? formats.filter(
-          (one) => bytes.size > maxDocumentBytes && one.records.text === "document" && hasName(one, source),
-        )
-      : formats.filter(() => unreadable !== undefined);
+      ? bytes.size > maxDocumentBytes && one.records.text === "document" && hasName(one, source)
+      : unreadable !== undefined;
+  const possible = formats.filter(isPossible);
   return { formats: possible.length === 1 ? possible : [], unreadable };
 };
 
 const noJson = "it contains no JSON";
 
 interface FirstRecord extends RawRecord {
-  /** Undefined if the record can be a line and a document. */
+  /** Undefined if the record can be either. */
   readonly kind?: "lines" | "document";
   readonly value?: Value;
 }
 
 const maxFirstLines = 20;
 
-/** Yields records that may be the first: lines that are objects, and the whole file. */
+/** Yields candidates for the first record: the first lines that are objects, and the whole file. */
 async function* readFirstRecords(source: Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
   const isList = /^[\s\ufeff]*\[/.test(readHead(bytes, sniffedBytes).toString("utf8"));
@@ -209,14 +207,13 @@ async function* readFirstRecords(source: Source, maxUnpackedBytes: number): Asyn
   }
 }
 
-/** Yields the first record if that is faster to read, otherwise all records. The source stays open. */
+/** Yields only the first record if that is faster than all. */
 async function* readRawRecords(
   source: Source,
   records: RecordKinds,
   maxUnpackedBytes: number,
 ): AsyncGenerator<FirstRecord, void> {
-  const unclosed = { ...source, bytes: { ...source.bytes, close: async () => undefined } };
-  const opened = await openRecords(unclosed, { records }, maxUnpackedBytes);
+  const opened = await openRecords(source, { records }, maxUnpackedBytes);
   const first = await opened.readFirst?.();
   if (first !== undefined) yield first;
   if (opened.readFirst === undefined) for await (const batch of opened.batches()) yield* batch;

@@ -13,7 +13,7 @@ import {
 } from "./output-json.ts";
 import { ConversionError, Value } from "./value.ts";
 
-/** Converts a part of a record. Returns a ConversionError, so that other parts stay valid. */
+/** Converts a part of a record. An error breaks only this part. */
 export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout): Rollout => {
   try {
     return { group, part, ...convert() };
@@ -38,7 +38,6 @@ interface TrajectoryParts {
   readonly metrics?: Iterable<Member>;
   readonly metadata?: Iterable<Member>;
   readonly startTime?: OutputJson | undefined;
-  /** Another part of the dedup key. */
   readonly identity?: string;
 }
 
@@ -89,14 +88,14 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
   }
   if (rewards !== undefined) {
     const names = ids.flatMap((id) => (id === undefined ? [] : typeof id === "string" ? id : (id.text ?? id.raw)));
-    const usedName = names.find((name) => rewards.has(name));
-    const json = usedName === undefined ? undefined : rewards.get(usedName);
-    if (usedName === undefined || json === undefined) {
-      const noId = "the record has no id for --rewards (add an id to the record)";
-      throw new ConversionError(names.length > 0 ? `--rewards has no reward for ${names.join(" or ")}` : noId, record);
+    for (const name of names) {
+      const json = rewards.get(name);
+      if (json === undefined) continue;
+      run.usedRewards.add(name);
+      return { reward: rawLiteral(json, []), identity: `reward ${json}` };
     }
-    run.usedRewards.add(usedName);
-    return { reward: rawLiteral(json, []), identity: `reward ${json}` };
+    const noId = "the record has no id for --rewards (add an id to the record)";
+    throw new ConversionError(names.length > 0 ? `--rewards has no reward for ${names.join(" or ")}` : noId, record);
   }
   const reward = own?.();
   if (reward === undefined) throw missingReward(record);

@@ -67,8 +67,8 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   });
 };
 
-const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout => {
-  return convertPart(simulation, groupOf(simulation, results), () => {
+const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout =>
+  convertPart(simulation, groupOf(simulation, results), () => {
     if (simulation.get("task_id") === undefined) throw new ConversionError("task_id is missing", simulation);
     const ticks = simulation.get("ticks");
     if (ticks !== undefined) throw new ConversionError("simulations of voice (with ticks) are not supported", ticks);
@@ -88,7 +88,6 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
       metadata: metadataOf(simulation, results),
     });
   });
-};
 
 /** Keys of numbers that measure a simulation. Other numbers identify it, so they are metadata. */
 const metricKeys = ["duration", "agent_cost", "user_cost"];

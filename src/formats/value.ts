@@ -54,8 +54,9 @@ export class Value {
   }
 
   /**
-   * Parses a record, or a document next to it, which has a name; undefined if the bytes are not JSON.
-   * @param texts long texts by key, which are empty in the bytes; these values can be read, but not written
+   * Parses JSON; undefined if the bytes are not JSON.
+   * @param document the name of a document next to the record
+   * @param texts long texts by key, which are empty in the bytes, so they can be read, but not written
    */
   static parse(
     bytes: Buffer,
@@ -68,7 +69,7 @@ export class Value {
     return new Value(jsonText, 0);
   }
 
-  /** Parses JSON, or JSON of Python, whose NaN and Infinity become empty objects; undefined if bytes are neither. */
+  /** Parses JSON of Python, whose NaN and Infinity become empty objects. */
   static parsePython(bytes: Buffer): Value | undefined {
     return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
   }
@@ -211,12 +212,10 @@ export class Value {
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }
 
-  /** Members that can be metrics: numbers and booleans. */
   metricMembers(...path: Path): Members {
     return this.members(...path).filter(([, { canBeMetric }]) => canBeMetric);
   }
 
-  /** Members that can be metadata. */
   flatMembers(...path: Path): Members {
     return this.members(...path).filter(([, { isFlat }]) => isFlat);
   }

@@ -1,5 +1,4 @@
 /** Results of verifiers v0: one rollout per line, with a prompt and a completion as chat messages or text. */
-
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
@@ -18,9 +17,7 @@ export const verifiersV0: Format = {
     value.get("reward") !== undefined &&
     (value.get("example_id") ?? value.get("id")) !== undefined &&
     (value.get("task") ?? value.get("answer") ?? value.get("info") ?? value.get("metrics")) !== undefined,
-  open: (run) => ({
-    convert: (record) => [rolloutOf(run, record)],
-  }),
+  open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
   leftOutReasons: [
     [reasons.onlyFunctions, "tool_defs[]"],
     [reasons.nested, "info"],

@@ -1,5 +1,4 @@
 /** Traces of verifiers v1 and prime-rl: one episode per line, with a graph of messages for each agent. */
-
 import { type Converter, type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toFunctionTools, toLogprobs } from "./messages.ts";
 import { literal, type Member, type OutputJson, rawLiteral } from "./output-json.ts";
@@ -58,10 +57,10 @@ const openEpisodes = (run: FormatRun): Converter => {
   return {
     convert: (record) => {
       const { value, file, position } = record;
-      const id = value.get("id")?.raw;
       const place = `${position} ${file}`;
-      const first = firstPositions.get(id ?? place) ?? place;
-      firstPositions.set(id ?? place, first);
+      const id = value.get("id")?.raw ?? place;
+      const first = firstPositions.get(id) ?? place;
+      firstPositions.set(id, first);
       if (first !== place) return run.skip(value, "an episode that was already read");
       const key = keyOf(record);
       record.group = key;

@@ -25,8 +25,6 @@ export {
   findContainer,
   hasOwnKey,
   isLikelyOwnFormat,
-  ownHeadBytes,
-  ownKeyBytes,
   sniff,
   sniffedBytes,
 } from "./sniff.ts";

@@ -2,6 +2,7 @@
 import { formatCommandLine } from "../shell-words.ts";
 import { UnusableInput } from "./failures.ts";
 import { isRemote } from "./names.ts";
+import { type Bytes, readHead } from "./source.ts";
 
 /** Binary files that contain records. */
 export type Container = "zip" | "parquet";
@@ -128,16 +129,10 @@ const textKind = (text: string): string | undefined => {
   return isProse ? "text that is not JSON" : undefined;
 };
 
-/** Bytes that `isLikelyOwnFormat` needs. */
-export const ownHeadBytes = 32;
-
 /** True if a file begins as rollcall's format usually does. Other formats are then not loaded. */
-export const isLikelyOwnFormat = (head: Buffer): boolean =>
-  /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(head.toString("utf8", 0, ownHeadBytes));
+export const isLikelyOwnFormat = (bytes: Bytes): boolean =>
+  /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, 32).toString("utf8"));
 
-/** Bytes that `hasOwnKey` needs. */
-export const ownKeyBytes = 2 ** 16;
-
-/** True if the first bytes contain a key of rollcall's format. */
-export const hasOwnKey = (head: Buffer): boolean =>
-  /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(head.toString("latin1", 0, ownKeyBytes));
+/** True if the first 64 KiB contain a key of rollcall's format. */
+export const hasOwnKey = (bytes: Bytes): boolean =>
+  /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(readHead(bytes, 2 ** 16).toString("latin1"));
