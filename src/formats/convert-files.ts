@@ -5,7 +5,7 @@ import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
 import { getErrorCode, readRegularFile } from "../files.ts";
 import type { Host } from "../host.ts";
 import { inputUnreadable } from "../input/failures.ts";
-import { isRemote, maxDocumentBytes, openSpool, type RawRecord, type Source } from "../input/index.ts";
+import { isRemote, maxDocumentBytes, openSpool, type RawRecord, readHead, type Source } from "../input/index.ts";
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
 import { bomLength } from "../json/walk.ts";
@@ -246,11 +246,8 @@ export const openDocuments = (sources: readonly Source[]) => {
   };
 };
 
-const readSource = ({ bytes }: Source): Buffer | undefined => {
-  if (bytes.size > maxDocumentBytes) return undefined;
-  const whole = Buffer.allocUnsafe(bytes.size);
-  return whole.subarray(0, bytes.read(whole, 0));
-};
+const readSource = ({ bytes }: Source): Buffer | undefined =>
+  bytes.size > maxDocumentBytes ? undefined : readHead(bytes, bytes.size);
 
 const readDocumentFile = (path: string): Buffer | undefined => {
   try {

@@ -18,8 +18,18 @@ export const readMessages = (run: FormatRun, sample: Value) => {
   const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));
   const attachments = openAttachments(sample);
   const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
-  const turns = messages.map((message) => toTurn(run, message, { attachments, choiceOf }));
-  return { turns, tools: toolsOf(attachments, events, new Set(messages.map(idOf))) };
+  const toTurn = (message: Value): OutputJson => {
+    const role = message.textAt("role");
+    if (role === undefined) throw new ConversionError("a message has no role", message);
+    const converted = toMessage(run, message, attachments);
+    const isGenerated = message.textAt("source") === "generate";
+    if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
+    const output = choiceOf(message);
+    if (!isGenerated && output === undefined) return converted;
+    const finish = finishOf(output?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
+    return choice(converted, finish, logprobsIn(output));
+  };
+  return { turns: messages.map(toTurn), tools: toolsOf(attachments, events, new Set(messages.map(idOf))) };
 };
 
 const idOf = (message: Value | undefined): string | undefined => message?.textAt("id");
@@ -48,23 +58,6 @@ const openChoices = ({ find }: Attachments, outputs: readonly (Value | undefined
     const id = idOf(message);
     return id === undefined ? byContent.get(contentKey(message)) : byId.get(id);
   };
-};
-
-interface SampleContext {
-  readonly attachments: Attachments;
-  readonly choiceOf: ReturnType<typeof openChoices>;
-}
-
-const toTurn = (run: FormatRun, message: Value, { attachments, choiceOf }: SampleContext): OutputJson => {
-  const role = message.textAt("role");
-  if (role === undefined) throw new ConversionError("a message has no role", message);
-  const converted = toMessage(run, message, attachments);
-  const isGenerated = message.textAt("source") === "generate";
-  if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
-  const output = choiceOf(message);
-  if (!isGenerated && output === undefined) return converted;
-  const finish = finishOf(output?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
-  return choice(converted, finish, logprobsIn(output));
 };
 
 const finishOf = (stop: Value | undefined): OutputJson | undefined => {

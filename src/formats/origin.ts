@@ -158,7 +158,7 @@ const readRecords = async (
   return records;
 };
 
-/** Locates a value in a record. @param rest the path from the value */
+/** @param rest the path from the value */
 export const locateInRecord = (raw: RawRecord, value: Value, rest: Path = []): ProblemLocation => {
   const { document } = value;
   const path = [...value.path, ...rest];
@@ -166,7 +166,6 @@ export const locateInRecord = (raw: RawRecord, value: Value, rest: Path = []): P
   return { file: raw.label, ...(raw.isComposed === true ? {} : { line: raw.line }), path };
 };
 
-/** Locates a byte of a record that is not JSON. */
 export const locateByte = (
   { bytes, start, line, label, isComposed, within }: RawRecord,
   offset: number,

@@ -77,7 +77,6 @@ export const childrenOf = (json: OutputJson): readonly (readonly [key: string | 
   return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
 };
 
-/** Returns the values of the record that a literal represents. */
 export const sourcesOf = (json: OutputJson): readonly Value[] => (json instanceof JsonLiteral ? json.sources : []);
 
 /** Returns the record's value at a path of converted JSON, and the rest of the path; undefined if there is none. */

@@ -161,7 +161,7 @@ const matchFormats = async (
       if (matching.length > 0 || container !== undefined) return { formats: matching };
     }
   } catch (thrown) {
-    if (!(thrown instanceof UnusableInput) || container === undefined) throw thrown;
+    if (!(thrown instanceof UnusableInput)) throw thrown;
     unreadable = thrown.message;
   }
   // For a document that is too large to be read, only the name counts.
