@@ -42,10 +42,7 @@ const numberToJson = (value: number): string =>
   Number.isFinite(value) ? (Object.is(value, -0) ? "-0" : String(value)) : JSON.stringify(String(value));
 
 /** Converts a row to JSON in which the long texts of the named columns are empty. Returns these texts by column. */
-export const extractTexts = (
-  columns: Columns,
-  names: readonly string[],
-): { readonly bytes: Buffer; readonly texts: ReadonlyMap<string, Buffer> } => {
+export const extractTexts = (columns: Columns, names: readonly string[]) => {
   const texts = new Map<string, Buffer>();
   let json = "";
   for (const name in columns) {

@@ -53,19 +53,12 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
-/** Sizes in the header of a zstd frame, in bytes. */
-interface FrameHeader {
-  /** 0 if the window is as large as the content. */
-  readonly window: number;
-  /** 0 if unknown. */
-  readonly content: number;
-}
-
 /**
  * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. Throws UnusableInput if a block has the reserved type.
+ * piece. Returns sizes in bytes: the window (0 if it is the content), and the content (0 if unknown).
+ * @throws UnusableInput if a block has the reserved type
  */
-export function* walkFrame(): Generator<number, FrameHeader, Buffer> {
+export function* walkFrame(): Generator<number, { readonly window: number; readonly content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();
   const windowBytes = (descriptor & 0x20) === 0 ? 1 : 0;
   const dictionaryBytes = [0, 1, 2, 4][descriptor & 3] ?? 0;

@@ -1,4 +1,4 @@
-/** Finds the files that arguments name: globs, folders, and folders of datasets. */
+/** Finds the files that arguments name: globs, and folders, also of datasets. */
 import { type Dirent, readdirSync } from "node:fs";
 import type { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";

@@ -104,7 +104,6 @@ const findLineEnd = (source: Bytes, { buffer, start, end }: LineRange & { readon
   return end;
 };
 
-/** True if all bytes are white space. */
 const isBlank = (bytes: Buffer): boolean => skipWhite(bytes, 0) === bytes.length;
 
 /** True if the first lines of a source begin a document of several lines. */
@@ -126,7 +125,7 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   return fault === undefined || from + fault.at > next;
 };
 
-/** True if a text with an opening brace before it is JSON, or the beginning of JSON. */
+/** True if a text is JSON, or the beginning of JSON, after an opening brace. */
 const isObjectContent = (bytes: Buffer): boolean => {
   const fault = findFault(Buffer.concat([Buffer.of(openBrace), bytes]));
   return fault === undefined || fault.fault === "end";
@@ -137,8 +136,7 @@ const lastByteBefore = (bytes: Buffer, end: number): number | undefined => bytes
 const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
 const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
 
-const hasOnlyOpeners = (line: Buffer): boolean =>
-  /^[\s[{]*$/.test(line.subarray(0, 64).toString("latin1")) && line.length < 64;
+const hasOnlyOpeners = (line: Buffer): boolean => line.length < 64 && /^[\s[{]*$/.test(line.toString("latin1"));
 
 /** Elements of an array, valid until the next batch. */
 interface ElementBatch {
@@ -158,18 +156,15 @@ interface ElementBatch {
 /**
  * Yields the elements of an array, from after its bracket up to its closing bracket or a fault. A batch has the
  * elements that end in a block.
- * @param isTolerant true to yield elements that are not JSON, too
+ * @param options `isTolerant` yields elements that are not JSON, too
  * @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,
   { start, end, line }: LineRange & Position,
-  {
-    reader,
-    isTolerant,
-    signal,
-  }: { readonly reader: JsonReader; readonly isTolerant: boolean; readonly signal?: AbortSignal | undefined },
+  options: { readonly reader: JsonReader; readonly isTolerant: boolean; readonly signal?: AbortSignal | undefined },
 ): AsyncGenerator<ElementBatch, void> {
+  const { reader, isTolerant, signal } = options;
   reader.beginElements();
   let position = { start, line };
   for (let [filled, size] = [0, blockBytes]; ; ) {
@@ -224,7 +219,7 @@ const findLineStart = (source: Bytes, at: number): number => {
   return at < maxBomLength ? 0 : bomLength(readExactly(source, 0, maxBomLength));
 };
 
-/** Counts one unit per character, and two if it has four bytes. */
+/** Counts the first bytes of characters: one unit each, and two for a character of four bytes. */
 const countUnits = (source: Bytes, from: number, to: number): number => {
   let units = 0;
   for (let at = from; at < to; at += stepBytes) {

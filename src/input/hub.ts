@@ -1,5 +1,4 @@
 /** Finds the files of datasets on the Hugging Face Hub: `hf://datasets/<owner>/<name>[@revision]/<path>`. */
-
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { readUpTo } from "../files.ts";

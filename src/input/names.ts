@@ -4,21 +4,17 @@ import { join, resolve, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
 import { getErrorCode } from "../files.ts";
 
-interface Folder {
-  /** Sorted, including those of subfolders. */
-  readonly files: readonly string[];
-  /** Folders and links that cannot be read, with the error code. */
-  readonly unreadable: readonly { readonly file: string; readonly code: string }[];
-}
-
 /** Names of files that can contain rollouts. */
 export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
 
 /** True if a name has the extension of a rollout file, and the file exists. */
 export const isRolloutFile = (name: string): boolean => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
-/** Returns the rollout files in and below a folder, except hidden files; undefined if the name is not a folder. */
-export const listFolder = (name: string): Folder | undefined => {
+/**
+ * Returns the sorted rollout files in and below a folder, except hidden files, and the folders and links that cannot be
+ * read, with the error code; undefined if the name is not a folder.
+ */
+export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];
   const links: string[] = [];

@@ -137,7 +137,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
   }
 };
 
-/** Returns a function that is true if a file may have been rewritten since its last call, not if it only grew. */
+/** Returns a function that is true if the file may have been rewritten, not only extended, since its last call. */
 const detectRewrite = (descriptor: number, opened: BigIntStats): (() => Promise<boolean>) => {
   let { size, mtimeNs } = opened;
   return async () => {

@@ -19,7 +19,7 @@ import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyp
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
 import { bomLength, isObject } from "../json/walk.ts";
-import { type Columns, columnToJson, LazyText } from "./column-values.ts";
+import { columnToJson, LazyText } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
@@ -36,10 +36,10 @@ interface RowRange {
   readonly group: RowGroup;
 }
 
-/** A file, and the columns to read. Default: all. */
 interface RowFile {
   readonly bytes: Bytes;
   readonly metadata: FileMetaData;
+  /** Undefined for all. */
   readonly columns: readonly string[] | undefined;
 }
 
@@ -87,8 +87,20 @@ export const openRows = async (
   };
   const labelOf = (row: number): string => `${name}#row ${row + 1}`;
   const toRecord = (row: number): RawRecord => {
-    const columns = loaded?.rows[row - loaded.range.start];
-    return createRow(labelOf(row), isObject(columns) ? columns : {});
+    const values = loaded?.rows[row - loaded.range.start];
+    const columns = isObject(values) ? values : {};
+    let bytes: Buffer | undefined;
+    return {
+      label: labelOf(row),
+      columns,
+      line: 1,
+      start: 0,
+      isComposed: true,
+      get bytes() {
+        bytes ??= Buffer.from(columnToJson(columns) ?? "null");
+        return bytes;
+      },
+    };
   };
   const toRecords = function* ({ start, end }: RowRange): Generator<RawRecord, void> {
     for (let row = start; row < end; row++) yield toRecord(row);
@@ -133,21 +145,6 @@ const measureValue = (value: unknown): number => {
     return value.reduce<number>((sum, item) => sum + measureValue(item), value.length);
   if (Array.isArray(value)) return value.length;
   return isObject(value) ? Object.values(value).reduce<number>((sum, item) => sum + measureValue(item), 1) : 1;
-};
-
-const createRow = (label: string, columns: Columns): RawRecord => {
-  let bytes: Buffer | undefined;
-  return {
-    label,
-    columns,
-    line: 1,
-    start: 0,
-    isComposed: true,
-    get bytes() {
-      bytes ??= Buffer.from(columnToJson(columns) ?? "null");
-      return bytes;
-    },
-  };
 };
 
 /** Returns the metadata, or why it cannot be read. */

@@ -24,7 +24,6 @@ export interface RecordKinds {
   readonly parquet?: true;
 }
 
-/** The bytes and position of a record. */
 export interface RawRecord {
   /** Valid until the next record is read. */
   readonly bytes: Buffer;

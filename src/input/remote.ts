@@ -1,5 +1,4 @@
 /** Opens inputs at https:// and hf:// URLs. Loaded on demand. */
-
 import { Readable } from "node:stream";
 import { type DownloadOptions, type DownloadReply, loadDownloads } from "../client/index.ts";
 import { withSignal } from "../host.ts";

@@ -13,8 +13,6 @@ type SniffResult = UnusableInput<"utf-16"> | UnusableInput<"not-json"> | undefin
 /** Bytes that `sniff` needs. */
 export const sniffedBytes = 512;
 
-const convertAdvice = "convert it to JSON lines with one trajectory or group per line";
-
 const columnAdvice =
   "name its columns, such as --messages-from conversation --reward-from score, or convert it to JSON lines";
 
@@ -61,8 +59,10 @@ export const findContainer = (head: Uint8Array): Container | undefined => findKi
 const toShellWord = (name: string): string | undefined =>
   name === "-" || isRemote(name) ? undefined : formatCommandLine([name]);
 
-const notJson = (kind: string, instead = convertAdvice): SniffResult =>
-  new UnusableInput("not-json", { kind, instead });
+const notJson = (
+  kind: string,
+  instead = "convert it to JSON lines with one trajectory or group per line",
+): SniffResult => new UnusableInput("not-json", { kind, instead });
 
 /** Returns the reason why a file is not JSON. @param name the file in the advice */
 export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
@@ -109,7 +109,7 @@ const csvAdvice = (text: string, name: string): string => {
 
 export const markup = "XML or HTML";
 
-/** A line after the first that begins as an object or array of JSON does. A link of Markdown does not match. */
+/** A line after the first that begins as an object or array of JSON, unlike a link of Markdown. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
 /** Lines that begin neither as JSON does nor as values of Python do. */
@@ -129,9 +129,12 @@ const textKind = (text: string): string | undefined => {
   return isProse ? "text that is not JSON" : undefined;
 };
 
+/** Bytes that `isLikelyOwnFormat` needs. */
+export const ownHeadBytes = 32;
+
 /** True if a file begins as rollcall's format usually does. Other formats are then not loaded. */
 export const isLikelyOwnFormat = (bytes: Bytes): boolean =>
-  /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, 32).toString("utf8"));
+  /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 
 /** True if the first 64 KiB contain a key of rollcall's format. */
 export const hasOwnKey = (bytes: Bytes): boolean =>

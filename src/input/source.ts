@@ -1,5 +1,4 @@
 /** Sources of bytes that can be read at any offset: files, stored streams, memory. */
-
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { Path } from "../check/rules/positions.ts";
@@ -177,7 +176,7 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
   return { size, read, async close() {} };
 };
 
-/** The source ended before the end of the range, because it was truncated. */
+/** A source ended within a range, because it was truncated. */
 export class ShrunkSourceError extends Error {}
 
 /** Reads a whole range, after letting other tasks of the process run. @throws ShrunkSourceError */
@@ -191,7 +190,6 @@ export const readRange = async (
   return into;
 };
 
-/** Reads the first bytes of a source. */
 export const readHead = (bytes: Bytes, length: number): Buffer => {
   const head = Buffer.alloc(Math.min(length, bytes.size));
   return head.subarray(0, bytes.read(head, 0));

@@ -1,5 +1,4 @@
 /** Stores streams in an unlinked temporary file, or in memory if no file can be written. */
-
 import { openSync, unlinkSync, write } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source
 /** Maximum bytes of a spool in memory, with which `check` works without a writable folder. */
 const maxMemoryBytes = 2 ** 30;
 
-/** Data may decompress to 64 MiB; large data to 1,000 times its size, because similar lines compress well. */
+/** Data may decompress to 64 MiB or 1,000 times its size (similar lines compress well), whichever is more. */
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 

@@ -34,11 +34,12 @@ export class Tail {
   #lastCompared = 0;
   /** Size and times at the last comparison. */
   #stats = "";
-  /** There is no line end between `#position` and this offset. */
+  /** No line ends between `#position` and this offset. */
   #searchedEnd = 0;
   #wasRewritten = false;
 
-  private constructor(path: string, { file, name, identity }: OpenedFile) {
+  private constructor(path: string, opened: { file: FileHandle; name: string; identity: Identity }) {
+    const { file, name, identity } = opened;
     this.#path = path;
     this.#file = file;
     this.#identity = identity;
@@ -147,12 +148,6 @@ export class Tail {
     this.#stats = facts;
     return true;
   }
-}
-
-interface OpenedFile {
-  readonly file: FileHandle;
-  readonly name: string;
-  readonly identity: Identity;
 }
 
 /** The path is a folder, a pipe or a device. */
