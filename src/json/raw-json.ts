@@ -1,5 +1,4 @@
 /** Reads and composes JSON, and keeps digits of numbers, order of keys and repeated keys. Runs in browsers, too. */
-
 export interface RawMember {
   readonly key: string;
   readonly value: RawJson;

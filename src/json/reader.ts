@@ -65,7 +65,7 @@ export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
 export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes) : undefined));
 
-/** Returns a function that calls `use` with the same reader each time. */
+/** Returns a function that calls `use` with a reader that it keeps. */
 export const cacheReader = (uses?: KeyUses) => {
   let cached: JsonReader | undefined;
   return <Result>(use: (reader: JsonReader) => Result): Result => {
@@ -102,16 +102,6 @@ interface KernelExports {
 /** The results of reading, and the indexes of the words that describe them (src/json/kernel/index.ts). */
 const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
-
-/** A piece of a list that was read. */
-interface ListResult {
-  /** Bytes that were read. The next piece begins after them. */
-  readonly length: number;
-  /** True if the closing bracket is next. */
-  readonly isEnd: boolean;
-  /** Why the list cannot be read further. */
-  readonly fault: SyntaxFault | undefined;
-}
 
 /** The types of Node lack WebAssembly. */
 declare const WebAssembly: {
@@ -173,7 +163,7 @@ export class JsonReader {
     }
   }
 
-  /** Bytes of the kernel's memory. */
+  /** Of the kernel's memory, in bytes. */
   get size(): number {
     return this.#bytes.length;
   }
@@ -190,19 +180,18 @@ export class JsonReader {
     this.#checkResult(this.#exports.readBlock(bytes.length));
   }
 
-  /** Begins a list, which is read in pieces. */
   beginElements(): void {
     this.#exports.beginElements();
   }
 
   /**
    * Reads the elements that end in a piece of a list. The first piece begins after the bracket.
-   * @param isTolerant true if an element that is not JSON gets two nodes, as a line does, instead of ending the list
+   * @param options with `isTolerant`, an element that is not JSON gets two nodes, as a line does, and does not end the
+   * list
+   * @returns `length` the bytes that were read, after which the next piece begins; `isEnd` true if the closing bracket
+   * is next; `fault` why the list cannot be read further
    */
-  readElements(
-    bytes: Uint8Array,
-    { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean },
-  ): ListResult {
+  readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {
     this.#load(bytes);
     const result = this.#checkResult(this.#exports.readList(bytes.length, isLast, isTolerant));
     const fault = result === jsonResult || result === incompleteResult ? undefined : this.fault();

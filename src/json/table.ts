@@ -28,13 +28,7 @@ export interface JsonTable {
   readonly shapes?: object | undefined;
 }
 
-/** A text without nodes. */
-export const emptyTable: JsonTable = {
-  bytes: Buffer.alloc(0),
-  words: new Int32Array(),
-  maxKeyId: 0,
-  shapes: undefined,
-};
+export const emptyTable: JsonTable = { bytes: Buffer.alloc(0), words: new Int32Array(), maxKeyId: 0 };
 
 /** The offset of the first byte of a node. */
 export const startOf = ({ words }: JsonTable, node: number): number => words[node] ?? 0;
@@ -141,7 +135,7 @@ const hasKey = (text: JsonTable, node: number, key: string): boolean => {
   return endOf(text, node) - start === key.length + 2 && isTextAt(key, text.bytes, start + 1);
 };
 
-/** Returns a table of an array that is a single node: a blank node for the array, then a node for each number. */
+/** Returns a table of an array that is a single node: an empty node for the array, then a node for each number. */
 export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   const { bytes } = text;
   const count = bytes[startOf(text, array)] === openBracket ? detailOf(text, array) : 0;
