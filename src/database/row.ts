@@ -16,13 +16,9 @@ export const toRow = (row: unknown, about: TitledFile) => {
   return {
     text: (name: string) => column(name, (value) => (typeof value === "string" ? value : undefined)),
     integer: (name: string) => column(name, (value) => (typeof value === "number" ? value : undefined)),
-    bytes: (name: string) => column(name, toBytes),
+    // libsql returns an `ArrayBuffer`, pg a buffer.
+    bytes: (name: string) =>
+      column(name, (value) => (isArrayBuffer(value) ? new Uint8Array(value) : isUint8Array(value) ? value : undefined)),
     isNull: (name: string) => Reflect.get(row, name) === null,
   };
-};
-
-/** libsql returns an `ArrayBuffer`, pg a buffer. */
-const toBytes = (value: unknown): Uint8Array | undefined => {
-  if (isUint8Array(value)) return value;
-  return isArrayBuffer(value) ? new Uint8Array(value) : undefined;
 };
