@@ -87,6 +87,13 @@ const valuesOf = (row: Value, { usedKeys, isDataset }: ChatRows, completionMembe
 
 const canBeTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
 
+/** Returns the elements of a list, or of a list in a string of JSON. @throws ConversionError */
+const requireList = (row: Value, key: string): readonly Value[] => {
+  const list = unwrapJson(row.require(key));
+  if (!list.isList) throw new ConversionError(`${key} is not a list`, list);
+  return list.items();
+};
+
 const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean): readonly Value[] => {
   const first = messages.findIndex(isAnswer);
   return messages.slice(0, first < 0 ? undefined : first);
@@ -146,7 +153,7 @@ const trlRows: ChatRows = {
   isDataset: true,
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
-    (row.get("completions")?.isList === true ||
+    (unwrapJson(row.get("completions"))?.isList === true ||
       (canBeTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
   readPrompt: (row) => [row.require("prompt")],
   readTurns: (run, row) => readCompletion(run, row, ["completion", row.require("completion")]),
@@ -166,9 +173,9 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
   if (labels !== undefined) {
     throw new ConversionError("labels next to completions rate steps of one solution and are not rewards", labels);
   }
-  const completions = row.requireItems("completions");
+  const completions = requireList(row, "completions");
   const count = completions.length;
-  const rewards = row.get("rewards");
+  const rewards = unwrapJson(row.get("rewards"));
   const { options } = run;
   const id = row.get("id");
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
@@ -206,12 +213,12 @@ export const shareGpt = chatRows({
   isDataset: true,
   isLossy: true,
   recognizes: (row) => {
-    const turns = row.items("conversations");
+    const turns = unwrapJson(row.get("conversations"))?.items() ?? [];
     return turns.length > 0 && turns.every((turn) => turn.textAt("from") !== undefined);
   },
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
-    return [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat();
+    return [row.get("system") ?? [], takeBefore(requireList(row, "conversations"), isAnswer)].flat();
   },
   readTurns: (run, row) => {
     const system = row.get("system");
@@ -221,7 +228,7 @@ export const shareGpt = chatRows({
 
 const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
   const open: string[] = [];
-  return row.requireItems("conversations").map((turn, at) => {
+  return requireList(row, "conversations").map((turn, at) => {
     const from = turn.require("from");
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");

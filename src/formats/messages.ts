@@ -29,12 +29,20 @@ interface TurnOptions {
   readonly lastFinish?: OutputJson | undefined;
 }
 
-/** Converts messages, or a text as one turn. @throws ConversionError */
+/** Returns the messages in a string of JSON; any other value unchanged. */
+const unwrapMessages = (value: Value): Value => {
+  const messages = value.embeddedJson?.items() ?? [];
+  const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
+  return haveRoles ? unwrapJson(value) : value;
+};
+
+/** Converts messages, also in a string of JSON, or a text as one turn. @throws ConversionError */
 export const toTurns = (
   run: FormatRun,
-  value: Value,
+  given: Value,
   { name, isSampled = false, lastFinish }: TurnOptions,
 ): readonly OutputJson[] => {
+  const value = unwrapMessages(given);
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
   if (!value.isList) throw new ConversionError(`${name} is neither messages nor text`, value);
   const messages = value.items();
