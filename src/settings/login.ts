@@ -155,7 +155,8 @@ const promptForSetting = async (
     const parsed = parse(answer, { windows: host.platform === "win32" });
     if (!isRejected(parsed) && answer !== key) return answer;
     const why = isRejected(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
-    host.stderr.write(`${why}${key === undefined ? " (the key comes later)" : ""}\n`);
+    const reply = `${why}${key === undefined ? " (the key comes later)" : ""}\n`;
+    host.stderr.write(foldPrompt(reply, host.terminal.columns));
   }
 };
 
