@@ -158,7 +158,7 @@ const printEntries = async (
       groups: { rank: 2, align: "right" },
       last_tried: {
         heading: "last tried\nUTC",
-        rank: 2,
+        rank: 1,
         // Right-aligned columns are never cut.
         align: "right",
         text: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
@@ -172,8 +172,14 @@ const printEntries = async (
         rank: 7,
         text: ({ status, cause }) => String(status ?? describeSystemCode(cause ?? "")),
       },
-      destination: allDestinations ? 1 : 8,
-      account: allDestinations ? 1 : 9,
+      destination: {
+        rank: allDestinations ? 0 : 8,
+        hasNames: allDestinations,
+        // On a terminal, the path of log only repeats the model.
+        text: ({ destination }) =>
+          screen.format === "table" ? destination.replace(/\/v1\/preview\/models\/[^/]+\/log$/, "") : destination,
+      },
+      account: allDestinations ? 0 : 9,
     },
   });
 };

@@ -5,6 +5,7 @@ interface KeyDisplay<Row> {
   readonly rank: number;
   readonly heading?: string;
   readonly align?: "right" | "decimal";
+  readonly hasNames?: boolean;
   /** Default: the value, with commas between the items of a list. */
   readonly text?: (row: Row) => string | null | undefined;
   readonly tag?: ((row: Row) => CellTag | undefined) | undefined;
