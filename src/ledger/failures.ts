@@ -9,11 +9,12 @@ export const ledgerMissing = (path: string): Failure =>
   });
 
 /** @param leaseMs the rest of the longest lease in a shared ledger */
+export const formatLease = (leaseMs: number | undefined): string =>
+  leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${Math.ceil(leaseMs / 1000)} s)`;
+
 export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number): Failure => {
   const waited = Math.round(waitedMs / 1000);
-  const lease =
-    leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${Math.ceil(leaseMs / 1000)} s)`;
-  const message = `another run of the same model and split still uses ${path} after ${waited} s${lease}`;
+  const message = `another run of the same model and split still uses ${path} after ${waited} s${formatLease(leaseMs)}`;
   return new Failure("storage", "ledger-busy", message, {
     hint: "wait until that run ends, or increase --max-wait",
     retryable: true,

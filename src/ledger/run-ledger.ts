@@ -24,7 +24,7 @@ export interface RunLedgerOptions {
   readonly idempotency: boolean;
   /** True if the service honors the key even if it never echoed one, as the local service does. */
   readonly honorsKeys: boolean;
-  readonly onWait: () => void;
+  readonly onWait: (leaseMs?: number) => void;
   readonly onUnavailable: (code: string) => void;
 }
 

@@ -129,9 +129,9 @@ const maxPauseMs = 2000;
 
 /** Sends all jobs, waits for other runs that have groups of them, and sends groups that those runs did not send. */
 const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
-  const { host, runLedger, maxWaitMs } = delivery.options;
+  const { host, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
-  let waitingSince = host.elapsed();
+  let waitingSince: number | undefined;
   let takenGroups = sender.removeTakenGroups();
   while (takenGroups.length > 0 && sender.result().stop === undefined) {
     try {
@@ -139,6 +139,8 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       await delivery.readPriorOutcomes();
       const groups = Uint32Array.from(delivery.compareGroups(takenGroups).unsent);
       if (groups.length === 0) break;
+      if (waitingSince === undefined) onWait(await runLedger.readLeaseMs());
+      waitingSince ??= host.elapsed();
       const waitedMs = host.elapsed() - waitingSince;
       if (waitedMs > maxWaitMs) {
         throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, await runLedger.readLeaseMs());

@@ -54,10 +54,13 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const early = await second.log([second.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "1s"]);
       expect([early.code, early.error?.retryable, early.document?.groups]).toMatchObject([7, true, { logged: 2 }]);
       expect(early.error?.message).toContain("1 not sent: another run of the same model and split still uses");
-      expect(early.error?.message).toMatch(/ \(if that run was killed, the ledger is free in [12]?\d s\)/);
+      const lease = " \\(if that run was killed, the ledger is free in [12]?\\d s\\)";
+      const waitNotice = `^note: waiting for another run that logs the same model and split${lease}`;
+      expect(early.error?.message).toMatch(new RegExp(lease));
       run.kill("SIGKILL");
       hold.letGo();
-      await pause(overMs);
+      const late = await second.run(["log", "m", "a.jsonl", "--split", "train", ...oneEach]);
+      expect([late.code, late.stderr]).toEqual([8, expect.stringMatching(waitNotice)]);
       const { code, document } = await second.log(["a.jsonl", ...oneEach]);
       expect([code, document?.groups]).toMatchObject([8, { already_logged: 2, unknown: 1, not_sent: 0 }]);
       expect(service.logged.toSorted()).toEqual([0, 1, 2]);

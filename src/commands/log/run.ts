@@ -10,6 +10,7 @@ import { requireUnusedFile } from "../../files.ts";
 import { missingSplit } from "../../groups/failures.ts";
 import { collectDistributions, type Dataset } from "../../groups/index.ts";
 import { isRolloutFile } from "../../input/index.ts";
+import { formatLease } from "../../ledger/failures.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { type Meter, printDistributions } from "../../output/index.ts";
 import * as send from "../../send/index.ts";
@@ -197,7 +198,8 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     },
     onUnavailable: (code) =>
       screen.notice(`cannot reach the ledger database (${code}); sending nothing, retrying until --max-wait elapses`),
-    onWait: () => screen.notice("waiting for another run that logs the same model and split"),
+    onWait: (leaseMs) =>
+      screen.notice(`waiting for another run that logs the same model and split${formatLease(leaseMs)}`),
     onProgress: (progress) => {
       const { bytes, ofBytes, groups, change } = progress;
       const waiting = change?.retry && connect.formatRetry(change.retry);
