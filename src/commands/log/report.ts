@@ -15,7 +15,8 @@ import type { LogRun, PlanTarget } from "./run.ts";
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget): Promise<void> => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
-  const measured = { groups: groups.read - groups.rejected, logged: groups.logged + groups.already_logged };
+  // With --follow, groups that are not sent can be invalid.
+  const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const coversAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
   if (screen.isForProgram)
     return await printRaw(screen, Buffer.from(documentText(result, coversAll ? undefined : measured, target)));
