@@ -20,7 +20,6 @@ export interface RecordKinds {
   readonly text?: "lines" | "document";
   /** The names of members of an archive that are records. */
   readonly zip?: RegExp;
-  /** The rows of a Parquet file. */
   readonly parquet?: true;
 }
 
@@ -45,16 +44,12 @@ export interface RawRecord {
   readonly wrong?: string | undefined;
 }
 
-/** The records of a file. */
 export interface Records {
-  /**
-   * Yields all records in batches.
-   * @throws ShrunkSourceError; Failure `input-unreadable`
-   */
+  /** @throws ShrunkSourceError; Failure `input-unreadable` */
   batches(): AsyncGenerator<Iterable<RawRecord>, void>;
   /** Reads only the first record. Absent if `batches` is as fast. @throws as `batches` */
   readFirst?(): Promise<RawRecord | undefined>;
-  /** Reads a record again, by its position among all records (from 0). Returns undefined if there is none. */
+  /** Reads a record again, by its position among all records (from 0). */
   reread(position: number): Promise<RawRecord | undefined>;
   positionOf(position: number): Pick<RawRecord, "label" | "line">;
   /** Reads a member of the same archive. Returns undefined if it is missing or damaged. */

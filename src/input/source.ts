@@ -23,7 +23,6 @@ export interface Position {
   readonly line: number;
 }
 
-/** An open input. */
 export interface Source {
   /** As given; `-` for standard input. */
   readonly name: string;
@@ -75,7 +74,6 @@ export const findText = (sources: readonly Source[], file: string): Bytes | unde
 /** The first file of a source, as given. */
 export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;
 
-/** The files of a source, as given. */
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
   origin?.files ?? [name];
 

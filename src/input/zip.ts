@@ -8,7 +8,6 @@ import { type Bytes, documentTooLong, maxDocumentBytes, type Source } from "./so
 import { decompressionLimit } from "./spool.ts";
 import { ContentTooLarge, unzstd } from "./zstd.ts";
 
-/** A member cannot be read. */
 class UnreadableMember extends Error {}
 
 /**
