@@ -30,7 +30,6 @@ export interface JsonTable {
 
 export const emptyTable: JsonTable = { bytes: Buffer.alloc(0), words: new Int32Array(), maxKeyId: 0 };
 
-/** The offset of the first byte of a node. */
 export const startOf = ({ words }: JsonTable, node: number): number => words[node] ?? 0;
 
 /** The offset after the last byte of a node. */
@@ -39,7 +38,6 @@ export const endOf = ({ words }: JsonTable, node: number): number => words[node 
 /** The node after the content of a value. */
 export const nodeAfter = ({ words }: JsonTable, node: number): number => words[node + 2] ?? 0;
 
-/** The first byte of a node. */
 export const firstByteAt = (text: JsonTable, node: number): number => text.bytes[startOf(text, node)] ?? 0;
 
 /** The detail of a node (`JsonTable.words`); -1 for a key with escapes or non-ASCII characters. */

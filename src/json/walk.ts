@@ -38,7 +38,6 @@ export const bomLength = (bytes: ArrayLike<number>): number =>
 
 export const maxBomLength = 3;
 
-/** True if a byte is white space in JSON. */
 export const isWhite = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09;
 
