@@ -28,7 +28,6 @@ const elsewhereHint = (title: string): string =>
 
 const urlVariable = (title: string): string => (title === storeTitle ? "ROLLCALL_STORE" : "ROLLCALL_LEDGER");
 
-/** Makes a failure of a file, or of a database at a URL. */
 const storageFailure = (kind: string, path: string, message: string, details: FailureDetails): Failure =>
   new Failure("storage", kind, message, { ...(isDatabaseUrl(path) ? {} : { where: { file: path } }), ...details });
 
