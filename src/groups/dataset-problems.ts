@@ -15,18 +15,6 @@ import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
 import { getPart, type IndexedGroups, reportGroup, reportPart } from "./positions.ts";
 
-/** Reports problems of groups, alone and compared; an error makes the group invalid. @throws the signal's reason */
-export const reportGroupProblems = async (
-  dataset: IndexedGroups,
-  rewards: readonly Sketch[],
-  signal: AbortSignal,
-): Promise<void> => {
-  const { groups } = dataset;
-  const report = openGroupReporter(dataset);
-  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) report(group);
-  await reportDatasetProblems(dataset, rewards, signal);
-};
-
 /**
  * Reports problems that a comparison with other groups shows. @throws the signal's reason
  * @param rewards one sketch for each source
@@ -42,6 +30,7 @@ export const reportDatasetProblems = async (
   await reportDuplicates(dataset, signal);
 };
 
+/** Opens a reporter of the problems that a valid group has alone. An error makes the group invalid. */
 export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
   const { groups } = dataset;
   let shared: { readonly key: string | undefined } | undefined;
@@ -53,7 +42,8 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
       reportGroup(dataset, "single-trajectory-group", { data: { isBare, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
-    const { least, most } = findBounds(bareGroupVersions(dataset, group));
+    // The checker compares the versions of other groups.
+    const { least, most } = findBounds(groups.isBare(group) ? listVersions(dataset, group) : []);
     if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
   };
 };
@@ -86,10 +76,6 @@ const listVersions = ({ found: { parts }, groups }: IndexedGroups, group: number
   if (version.hasOnlyDefaults) return [];
   return groups.partsOf(group).flatMap((at) => (Number.isNaN(version.at(at)) ? [] : version.at(at)));
 };
-
-/** Versions of a group of bare trajectories. The checker compares the versions of other groups. */
-const bareGroupVersions = (dataset: IndexedGroups, group: number): readonly number[] =>
-  dataset.groups.isBare(group) ? listVersions(dataset, group) : [];
 
 const reportStaleGroups = (dataset: IndexedGroups): void => {
   const { found, groups } = dataset;

@@ -35,7 +35,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   /** The open groups by key, longest idle first. */
   const open = new Map<string, OpenGroup>();
   const completeGroups = new Map<string, number>();
-  /** The line of the part before; undefined if that part is readable. */
+  /** The line of the previous part, if that part is unreadable. */
   let unreadable: number | undefined;
 
   const reject = (group: number): void => {

@@ -34,7 +34,6 @@ export {
   findProblemSubject,
   type GroupPart,
   getFirstFile,
-  type IndexedGroups,
   locateGroup,
   locateValue,
 } from "./positions.ts";

@@ -21,9 +21,7 @@ export interface GroupPart {
   readonly part: Part;
 }
 
-type PartIndex = Pick<IndexedGroups, "sources" | "found">;
-
-export const getPart = ({ sources, found }: PartIndex, at: number): GroupPart => {
+export const getPart = ({ sources, found }: IndexedGroups, at: number): GroupPart => {
   const part = found.parts.at(at);
   const source = sources[part.source];
   if (source === undefined) throw new Error(`part ${at} has no source`);
@@ -71,7 +69,7 @@ export const locateValue = async (groupPart: GroupPart, path: Path): Promise<Pro
 /** Locates a value of a composed line in its record. */
 const locateInRecord = async (source: Source, line: number, path: Path): Promise<ProblemLocation> => {
   const recordLocation = await source.origin?.locationOf(line, path).catch(() => undefined);
-  // A value in a row of Parquet, or in a changed file, is located in the composed text.
+  // A value in a row of Parquet, or in a changed file, gets the position of its record.
   const lineLocation = recordLocation?.file === undefined ? locateLine(source, line) : {};
   return { ...lineLocation, ...recordLocation, readAt: `${source.name}:${line}`, readPath: path };
 };
@@ -118,14 +116,12 @@ export const reportGroup = <Name extends RuleName>(
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">): string =>
   first === undefined ? "-" : fileOf(first);
 
-type LinePosition = ReturnType<typeof locateLine>;
-
-export const locatePart = (dataset: PartIndex, at: number): LinePosition => {
+export const locatePart = (dataset: IndexedGroups, at: number) => {
   const { source, part } = getPart(dataset, at);
   return locateLine(source, part.line);
 };
 
-export const locateGroup = (dataset: IndexedGroups, group: number): LinePosition =>
+export const locateGroup = (dataset: IndexedGroups, group: number) =>
   locatePart(dataset, dataset.groups.firstOf(group));
 
 /** Returns the index of the last part of a source that starts at or before `offset`, or else `line`. */
@@ -142,17 +138,8 @@ const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-interface ProblemSubject {
-  readonly group: number;
-  readonly trajectory: number | undefined;
-  /** Index in `messages_and_choices`. */
-  readonly message: number | undefined;
-}
-
-export const findProblemSubject = (
-  { sources, found, groups }: IndexedGroups,
-  problem: Problem,
-): ProblemSubject | undefined => {
+/** Finds the group of a problem, and its trajectory and message as indexes; undefined if it is about none. */
+export const findProblemSubject = ({ sources, found, groups }: IndexedGroups, problem: Problem) => {
   const { file, line, offset, readAt } = problem;
   // For converted input, `readAt` is `file:line`, and `readPath` is the path in the converted group.
   const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);

@@ -8,7 +8,12 @@ import { listUnknownKeys } from "../check/trajectory.ts";
 import { type Conversion, type ConversionOptions, convertOpened } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import * as inputs from "../input/index.ts";
-import { reportAmbiguousGroups, reportGroupProblems, reportUnsortedParts } from "./dataset-problems.ts";
+import {
+  openGroupReporter,
+  reportAmbiguousGroups,
+  reportDatasetProblems,
+  reportUnsortedParts,
+} from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroups } from "./group-metrics.ts";
@@ -161,7 +166,9 @@ export const readSources = async (
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
   reportUnsortedParts(read, unsorted);
   reportAmbiguousGroups(read, byKey);
-  await reportGroupProblems(read, rewards, signal);
+  const reportGroupAlone = openGroupReporter(read);
+  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupAlone(group);
+  await reportDatasetProblems(read, rewards, signal);
   // Only the search for duplicates needs fingerprints.
   parts.fingerprints.reset();
   await finalizeGroups(read);

@@ -16,7 +16,7 @@ interface Membership {
 /**
  * Finds the groups that an unreadable record can belong to: adjacent groups, or all groups of its scope. Returns the
  * position of that record for each of these groups.
- * @param needsProof true if members of a group count as adjacent only if a group with two adjacent members proves it
+ * @param needsProof true if the members of groups count as adjacent only if some group has two adjacent members
  */
 export const findAmbiguousGroups = (
   memberships: readonly Membership[],

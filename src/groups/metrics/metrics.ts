@@ -1,7 +1,7 @@
 /** Metrics of trajectories (metrics.md), exact in any order of adding and merging. */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
-import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
+import { addToSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
 
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
@@ -17,12 +17,9 @@ const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev"
 /** True for the name of a metric that rollcall calculates. A metric of a trajectory with this name is ignored. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
-interface Series {
-  readonly sum: ExactSum;
-  count: number;
-}
+const newSeries = () => ({ sum: newSum(), count: 0 });
 
-const newSeries = (): Series => ({ sum: newSum(), count: 0 });
+type Series = ReturnType<typeof newSeries>;
 
 const addValue = (series: Series, value: number): void => {
   addToSum(series.sum, value);

@@ -5,29 +5,21 @@ const maxExactValues = 512;
 /** Range of rounded magnitudes. Smaller magnitudes count as 0, larger magnitudes as the largest. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
-export interface Sketch {
-  count: number;
-  least: number;
-  most: number;
-  /** Running mean and sum of squared distances, for display only. */
-  mean: number;
-  squares: number;
-  /** True if there were more than `maxExactValues` distinct values. */
-  isRounded: boolean;
-  /** Counts by value. */
-  readonly values: Map<number, number>;
-}
-
 /** Starts a sketch. -0 is a double for V8, which recompiles functions if a field changes from integer to double. */
-export const newSketch = (): Sketch => ({
+export const newSketch = () => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
   most: Number.NEGATIVE_INFINITY,
+  /** Running mean and sum of squared distances, for display only. */
   mean: -0,
   squares: -0,
+  /** True if there were more than `maxExactValues` distinct values. */
   isRounded: false,
-  values: new Map(),
+  /** Counts by value. */
+  values: new Map<number, number>(),
 });
+
+export type Sketch = ReturnType<typeof newSketch>;
 
 /** Adds a finite number; -0 counts as 0. */
 export const addToSketch = (sketch: Sketch, given: number): void => {

@@ -3,29 +3,22 @@
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
 import { Tally } from "../metrics/metrics.ts";
-import { mergeSketch, newSketch, type Sketch } from "../metrics/sketch.ts";
+import { mergeSketch, newSketch } from "../metrics/sketch.ts";
 import { Parts } from "./parts.ts";
 import { type InputShape, Requests } from "./requests.ts";
 
-export interface ScanResult {
-  readonly parts: Parts;
-  /** Metrics of the valid trajectories. */
-  readonly tally: Tally;
-  readonly problems: Problems;
-  readonly requests: Requests;
-  readonly shapes: Set<InputShape>;
-  /** Finite rewards of the valid trajectories. */
-  readonly rewards: Sketch;
-}
-
-export const newScanResult = (strictness: Strictness, hasDigests = true): ScanResult => ({
+export const newScanResult = (strictness: Strictness, hasDigests = true) => ({
   parts: new Parts(hasDigests),
+  /** Metrics of the valid trajectories. */
   tally: new Tally(),
   problems: new Problems(strictness),
   requests: new Requests(),
-  shapes: new Set(),
+  shapes: new Set<InputShape>(),
+  /** Finite rewards of the valid trajectories. */
   rewards: newSketch(),
 });
+
+export type ScanResult = Readonly<ReturnType<typeof newScanResult>>;
 
 export const mergeScanResult = (into: ScanResult, later: ScanResult): void => {
   mergeSketch(into.rewards, later.rewards);

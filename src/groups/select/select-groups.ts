@@ -240,15 +240,11 @@ const toVariables = (trajectory: JsonObject): JsonObject => {
   return { ...Object.fromEntries(fields), reward, messages, trajectory };
 };
 
-interface FilteredGroup {
-  /** By trajectory; minus infinity if missing. */
-  readonly rewards: readonly number[];
-  /** Indexes of the trajectories that match. */
-  readonly wanted: readonly number[];
-}
-
-/** Opens a filter of valid groups; by default all trajectories match. @throws Failure `invalid-filter` */
-const openFilter = (dataset: IndexedGroups, where = "true"): ((group: number) => Promise<FilteredGroup>) => {
+/**
+ * Opens a filter of valid groups, which resolves with the rewards of all trajectories, and the indexes of those that
+ * match. A missing reward is minus infinity. By default, all trajectories match. @throws Failure `invalid-filter`
+ */
+const openFilter = (dataset: IndexedGroups, where = "true") => {
   const isTrue = parseFilter(where);
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
@@ -268,7 +264,7 @@ const openFilter = (dataset: IndexedGroups, where = "true"): ((group: number) =>
     }
     return { trajectories, exceptions };
   };
-  return async (group) => {
+  return async (group: number) => {
     const { trajectories, exceptions } = await readGroup(group);
     const rewards = trajectories.map(({ reward }) => (typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY));
     const { mean, deviation, least, most } = computeMoments(rewards.filter(Number.isFinite));
