@@ -1,4 +1,4 @@
-/** Sends one request with undici. How much of the body undici read shows if the service can have all of it. */
+/** Sends one request with undici. Until undici reads the last byte of the body, the service cannot have all of it. */
 import { getErrorCode } from "../files.ts";
 import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";

@@ -12,7 +12,6 @@ export {
 export type { Ledger } from "./ledger.ts";
 export {
   openWrittenFiles,
-  type PriorOutcome,
   PriorOutcomes,
   type WrittenFiles,
 } from "./prior-outcomes.ts";

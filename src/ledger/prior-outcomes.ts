@@ -16,7 +16,7 @@ export const openWrittenFiles = (): WrittenFiles => {
   };
 };
 
-export type PriorOutcome = "not_sent" | "already_logged" | "unknown";
+type PriorOutcome = "not_sent" | "already_logged" | "unknown";
 
 const loggedBit = 1;
 const unknownBit = 2;

@@ -83,10 +83,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
     return logResult(dataset, { ...options, planned, sent: emptySendResult(), ledger: runLedger.resultFacts });
   }
   const sent = jobs.length === 0 ? emptySendResult() : await send(dataset, { delivery, jobs });
-  const replaced: string[] = [];
-  if (jobs.length > 0) {
-    for (const source of dataset.sources) if (source.isReplaced?.() === true) replaced.push(source.name);
-  }
+  const replaced = dataset.sources.filter((source) => jobs.length > 0 && source.isReplaced?.() === true);
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent);
   // The result must show what was logged even if the rejects file cannot be written.
@@ -100,7 +97,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   return logResult(dataset, {
     ...options,
     sent,
-    replaced,
+    replaced: replaced.map(({ name }) => name),
     rejectsFile: rejected.length > 0 && rejectsFailure === undefined ? rejectsFile : undefined,
     rejectsEmpty: rejects?.countLines() === 0,
     rejectsFailure,

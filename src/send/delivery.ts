@@ -33,7 +33,7 @@ export interface DeliverOptions extends RunLedgerOptions {
   readonly onResend: (requests: number) => void;
 }
 
-export interface DeliveryState {
+interface DeliveryState {
   readonly file: string;
   readonly runLedger: RunLedger;
   readonly outcomes: GroupOutcomes;
@@ -96,7 +96,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { unsent, unknown };
     },
 
-    /** Returns jobs for the unknown requests that may be resent, and by id the obstacles to those without a job. */
+    /** Returns a job for each unknown request that may be resent; for those without a job, the obstacle by id. */
     planResends() {
       const jobs: Job[] = [];
       const obstacles = new Map<string, "groups" | "envelope">();

@@ -9,18 +9,14 @@ import { getValue, parseJson } from "../json/walk.ts";
 import type { SendOptions } from "./delivery.ts";
 import { requestTooLarge } from "./failures.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
-
-export interface RefusedGroup {
-  readonly group: number;
-  readonly problems: readonly Problem[];
-}
+import type { RejectedGroup } from "./rejects.ts";
 
 /** The step after a refused request. Without `requests` and `refused`, the run ends. */
 interface NextStep {
   readonly requests?: readonly PlannedRequest[];
   /** Maximum bytes of later requests. */
   readonly limit?: number;
-  readonly refused?: readonly RefusedGroup[];
+  readonly refused?: readonly RejectedGroup[];
   /** The failure that ends the run. Default: the failure of the reply. */
   readonly stop?: Failure;
   readonly problems?: readonly Problem[];
@@ -64,7 +60,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
   const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);
   if (positions.size === 0) return { problems: await locateProblems(dataset, { request, items }) };
-  const refused: RefusedGroup[] = [];
+  const refused: RejectedGroup[] = [];
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
     const groupItems = isAlone ? items : items.filter((item) => item.position === position);

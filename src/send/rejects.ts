@@ -31,7 +31,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
   // It is unknown who may read the data of a pipe, so its rejects are private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records files with exactly the content for these groups as written by rollcall: `convert` has no ledger. */
+  /** Records files with exactly these groups as written by rollcall, because `convert` has no ledger. */
   const adopt = async (rejected: readonly RejectedGroup[]): Promise<void> => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -194,7 +194,7 @@ interface CopiedPiece {
   readonly record?: OriginRecord;
 }
 
-/** Yields a group: its lines, or all parts joined on one line. `part` begins with the bytes, unless it is undefined. */
+/** Yields a group: its lines, or all parts joined on one line. `part` is the part that begins with the bytes. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { readonly isJoined: boolean; readonly window: grouping.ReadWindow },

@@ -1,9 +1,9 @@
 /** The progress of sending, the replies of the service, and how sending ended. */
 import type { Retry } from "../client/index.ts";
 import type { Failure, Problem } from "../failure.ts";
-import { childrenOf, firstByteOf, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
-import { openBracket, quote, sliceText } from "../json/walk.ts";
-import type { RefusedGroup } from "./handle-refusal.ts";
+import { childrenOf, firstByteOf, memberAt, readRoot, spanOf } from "../json/table.ts";
+import { getValue, openBracket, parseJson, quote, sliceText } from "../json/walk.ts";
+import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
@@ -41,7 +41,7 @@ export interface SendResult {
   readonly divided: number;
   /** The error of a request that was being retried when the run ended. */
   readonly obstacle: Failure | undefined;
-  readonly refused: RefusedGroup[];
+  readonly refused: RejectedGroup[];
   readonly unknown: (SentRequest & { readonly isKeyHonored: boolean }) | undefined;
   /** The error that ended sending. */
   readonly stop: Failure | undefined;
@@ -88,8 +88,6 @@ export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLim
 };
 
 export const findFirstCall = (calls: string): string | undefined => {
-  const list = readRoot(Buffer.from(calls));
-  const first = list && childrenOf(list).next().value?.[1];
-  const id = first && parseValue(first);
-  return typeof id === "string" ? id : undefined;
+  const first = getValue(parseJson(calls)?.value, [0]);
+  return typeof first === "string" ? first : undefined;
 };

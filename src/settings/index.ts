@@ -13,5 +13,4 @@ export {
   settingNames,
   settings as settingTable,
   urlSettingName,
-  urlSettingNames,
 } from "./values.ts";

@@ -3,7 +3,7 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-export interface Rejected {
+interface Rejected {
   readonly wanted: string;
   readonly suggestion: string | undefined;
 }
