@@ -47,7 +47,7 @@ export const ownFormat: Format = {
 export const recognizeInputs = async (
   { sources, folders, problems, maxUnpackedBytes }: ConvertibleInputs,
   { from, messagesFrom, allowsLossy }: FormatOptions,
-): Promise<{ readonly byFormat: Map<Format, Source[]>; readonly others: readonly string[] }> => {
+) => {
   const given = from === ownFormat.name ? ownFormat : await loadFormat(from, messagesFrom);
   const inputs: RecognizedInput[] = [];
   for (const source of sources) {
@@ -138,7 +138,7 @@ const matchFormats = async (
   source: Source,
   candidates: readonly Format[],
   { container, maxUnpackedBytes }: { readonly container: Container | undefined; readonly maxUnpackedBytes: number },
-): Promise<{ readonly formats: readonly Format[]; readonly unreadable?: string | undefined }> => {
+) => {
   const { name: file, bytes } = source;
   if (container === undefined && hasOwnKey(bytes)) return { formats: [ownFormat] };
   const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
