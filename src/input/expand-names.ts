@@ -75,10 +75,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
 };
 
 /** Returns the files of a local or remote folder; undefined if the name is not a folder. */
-const listFiles = async (
-  name: string,
-  { problems, remotes }: ExpandOptions,
-): Promise<readonly string[] | undefined> => {
+const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => {
   const isUrl = remotes !== undefined && isRemote(name);
   try {
     const folder = isUrl ? undefined : listFolder(name);

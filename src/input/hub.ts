@@ -72,7 +72,7 @@ const encodePath = (path: string): string => path.split("/").map(encodeURICompon
 const maxTokenBytes = 64 * 1024;
 
 /** Returns the token and its source: a variable of the environment, or the path of the file of the Hub's client. */
-const findToken = async (host: Host): Promise<{ readonly value: string; readonly from: string } | undefined> => {
+const findToken = async (host: Host) => {
   const { env, platform } = host;
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {
     const value = env[from]?.trim() ?? "";
