@@ -32,10 +32,8 @@ export interface SyntaxFault {
 /** 32-bit words per node. */
 export const nodeSize = 4;
 
-const ids = new Map<string, number>();
-
-/** The ids of keys in tables of JSON, from 1. */
-export const keyIds: ReadonlyMap<string, number> = ids;
+/** The ids of keys in tables of JSON, from 1. Only `registerKey` adds ids. */
+export const keyIds = new Map<string, number>();
 
 /** Keys of formats and options get ids up to this number. The rest of the kernel's 256 ids is for `registerKey`. */
 const maxRequestedKeys = 180;
@@ -45,12 +43,12 @@ const keyPattern = /^[ !#-[\]-~]{0,60}$/;
 
 /** Returns the id of a key in tables that are written from now on, and gives it one if possible; otherwise 0. */
 export const requestKeyId = (key: string): number =>
-  ids.get(key) ?? (ids.size >= maxRequestedKeys || !keyPattern.test(key) ? 0 : registerKey(key));
+  keyIds.get(key) ?? (keyIds.size >= maxRequestedKeys || !keyPattern.test(key) ? 0 : registerKey(key));
 
 /** Gives a key an id in all later tables, and returns the id. */
 export const registerKey = (key: string): number => {
-  const id = ids.get(key) ?? ids.size + 1;
-  ids.set(key, id);
+  const id = keyIds.get(key) ?? keyIds.size + 1;
+  keyIds.set(key, id);
   return id;
 };
 

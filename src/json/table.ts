@@ -24,7 +24,7 @@ export interface JsonTable {
   readonly words: Int32Array;
   /** The largest id that a key can have. */
   readonly maxKeyId: number;
-  /** Tables with the same object have comparable shapes. If undefined, the shapes have no meaning. */
+  /** Shapes are comparable only in tables with the same object. If undefined, shapes have no meaning. */
   readonly shapes?: object | undefined;
 }
 
