@@ -5,13 +5,10 @@ import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { isLoopback } from "../host.ts";
 import * as failures from "./failures.ts";
-import type { Database, DatabaseOptions, DatabaseSchema, OpenedDatabase, Statement } from "./index.ts";
+import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
 import { type Row, toRow } from "./row.ts";
 
-export const openServer = async (
-  schema: DatabaseSchema,
-  options: DatabaseOptions,
-): Promise<OpenedDatabase | undefined> => {
+export const openServer = async (schema: DatabaseSchema, options: DatabaseOptions) => {
   const database = createDatabase(schema, options);
   let isOpened = false;
   try {
@@ -215,7 +212,7 @@ const parseUrl = (text: string): pg.PoolConfig => {
 };
 
 /** Returns the code of an error if a retry can help: a full server, a broken connection, or a conflict. */
-const toRetryableError = (thrown: unknown): { readonly code: string; readonly isConflict: boolean } | undefined => {
+const toRetryableError = (thrown: unknown) => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;
     const isConflict = code === "40001" || code === "40P01";
