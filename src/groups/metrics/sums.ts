@@ -7,16 +7,16 @@ const lowestExponent = -1074;
 /** Maximum additions before the limbs are emptied into `units`, while each limb is still exact. */
 const maxAdded = 2 ** 20;
 
-/** An exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015), in limbs. */
-export interface ExactSum {
+/** Starts an exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015). */
+export const newSum = () => ({
   /** A multiple of 2^-1074, as every double is. */
-  units: bigint;
+  units: 0n,
   /** The doubles that `units` does not include yet, the lowest limb first. */
-  readonly limbs: Float64Array;
-  added: number;
-}
+  limbs: new Float64Array(limbCount),
+  added: 0,
+});
 
-export const newSum = (): ExactSum => ({ units: 0n, limbs: new Float64Array(limbCount), added: 0 });
+type ExactSum = ReturnType<typeof newSum>;
 
 const double = new DataView(new ArrayBuffer(8));
 
