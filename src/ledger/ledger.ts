@@ -173,7 +173,7 @@ const makeLedger = (
       const chunk = rows.slice(from, from + maxForgottenPerStatement);
       const sql = `DELETE FROM rollcall.request WHERE id IN (${chunk.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Requests first: a run that retries a request now does not find it, or keeps its claims.
+      // Requests first, so that a run that retries a request now either does not find it or keeps its claims.
       statements.push({ sql, values: chunk }, ...writer.releaseClaims(chunk));
     }
     const results = await database.transact(statements);

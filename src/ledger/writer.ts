@@ -63,7 +63,7 @@ export interface Writer {
   readLeaseMs(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
-  /** Returns the statements that delete the claims of those requests that are released or deleted. */
+  /** Returns the statements that delete the claims of the requests among these that are released or deleted. */
   releaseClaims(requests: readonly number[]): readonly Statement[];
   recoverAll(): Promise<void>;
   end(): Promise<void>;

@@ -92,7 +92,7 @@ const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem): Refusa
   return { ...item, position: isOfRequest ? position : undefined, path };
 };
 
-/** Parses a step as a position in an array: services send numbers, although interface 7 says strings. */
+/** Parses a step as a position in an array. Services send numbers, although interface 7 says strings. */
 const parsePosition = (step: string | number | undefined): number | undefined => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;

@@ -99,10 +99,11 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
 };
 
 /** Returns the bytes of the larger half of a request that is cut as evenly as possible. */
-export const findHalfBytes = (dataset: Dataset, { groups, ...enveloped }: EnvelopedGroups): number => {
-  const sizes = measureBodies(dataset, { groups, ...enveloped });
-  const [, middle = 0] = cutAtLimit(sizes, findSmallestLimit(sizes, sizes.bytesOf(0, groups.length), 3));
-  return Math.max(sizes.bytesOf(0, middle), sizes.bytesOf(middle, groups.length));
+export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups): number => {
+  const sizes = measureBodies(dataset, enveloped);
+  const { count, bytesOf } = sizes;
+  const [, middle = 0] = cutAtLimit(sizes, findSmallestLimit(sizes, bytesOf(0, count), 3));
+  return Math.max(bytesOf(0, middle), bytesOf(middle, count));
 };
 
 /** Returns the cuts, from 0 to the number of groups, that make each request as full as possible. */
@@ -111,7 +112,7 @@ const cutAtLimit = ({ count, bytesOf }: ReturnType<typeof measureBodies>, limit:
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
   for (let first = 0; first < count; first = cuts.at(-1) ?? count) {
     let end = first + 1;
-    // A binary search: the sizes only grow.
+    // A binary search, because the sizes only grow.
     for (let step = firstStep; step >= 1; step /= 2) {
       if (end + step <= count && bytesOf(first, end + step) <= limit) end += step;
     }

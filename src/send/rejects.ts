@@ -7,7 +7,7 @@ import { createProblem } from "../check/rules/problems.ts";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../failure.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../files.ts";
 import * as grouping from "../groups/index.ts";
-import { combineModes, locateLine, type OriginRecord, type Source } from "../input/index.ts";
+import { combineModes, type OriginRecord, type Source } from "../input/index.ts";
 import { memberAt, parseValue, readRoot } from "../json/table.ts";
 import { endOfLine, newline, skipWhite } from "../json/walk.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
@@ -147,7 +147,6 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
       const errors = indexErrorsByLine(dataset);
       for (const { group, problems } of rejected) {
         const parts = grouping.listParts(dataset, group);
-        const [first] = parts;
         const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { keys, window }));
         const lines = new Map<string, number>();
         const recordLines = new Map<string, number>();
@@ -166,7 +165,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
           isEnded = bytes.at(-1) === newline;
         }
         const known = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
-        const where = first && locateLine(first.source, first.part.line);
+        const where = grouping.locateGroup(dataset, group);
         for (const problem of known.length > 0 ? known : [createProblem("group-rejected", undefined, where)]) {
           const inRecord = recordLines.get(`${problem.file}:${problem.line}`);
           const rejects_line = inRecord ?? lines.get(problemLineKey(problem)) ?? lines.values().next().value ?? 1;

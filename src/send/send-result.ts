@@ -70,7 +70,7 @@ export const emptyCallList = "[]";
 const maxCallIdBytes = 200;
 
 export interface CallListLimits {
-  /** The trajectories of the request: the service makes at most one call for each. */
+  /** The number of trajectories of the request, because the service makes at most one call for each. */
   readonly maxCalls: number;
   readonly redact: (json: string) => string;
 }

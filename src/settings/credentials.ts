@@ -196,7 +196,7 @@ const findSecretFault = (text: string, uses: readonly string[]): keyof typeof fa
   return /[^\x21-\x7e]/.test(text) ? "not-ascii" : undefined;
 };
 
-/** The time for a command: a person may have to touch a security key. */
+/** The time for a command, because a person may have to touch a security key. */
 const maxCommandMs = 60_000;
 
 /** The time for the output after the command's exit, because a program that it started may keep the pipe open. */

@@ -56,12 +56,7 @@ export const profileExists = (profile: string): Failure =>
   });
 
 export const profileBuiltIn = (action: string, hint?: string): Failure =>
-  new Failure(
-    "usage",
-    "profile-built-in",
-    `cannot ${action} local: it is built in`,
-    hint === undefined ? {} : { hint },
-  );
+  new Failure("usage", "profile-built-in", `cannot ${action} local: it is built in`, { hint });
 
 interface UnknownProfile {
   readonly known: readonly string[];
