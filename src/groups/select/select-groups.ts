@@ -165,7 +165,7 @@ type GroupFacts = Readonly<
 
 /** Fields of a trajectory in expressions, with their values if they are absent. */
 const fieldDefaults: JsonObject = {
-  ...{ tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
+  ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
   ...{ group_id: null, start_time: null, initial_policy_version: null, final_policy_version: null },
 };
 const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
