@@ -8,7 +8,8 @@ const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 
 /**
  * One traced call (interface 2.4).
- * Assumed: deployments replace `vendor_` by their own prefix, so these five fields are also read with the setting vendor_prefix.
+ * Assumed: deployments replace `vendor_` by their own prefix, so the five fields are also read with the prefix of the
+ * setting `vendor_prefix`.
  */
 export const Call = z.looseObject({
   id: text,

@@ -116,7 +116,7 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult): boolean =>
   logged + already_logged + unknown === 0 && refused.length === 0;
 
-/** Returns the failure of a run: unknown overrides a signal, a signal overrides partial, partial overrides the rest. */
+/** Returns the failure of a run. Unknown overrides a signal, a signal overrides partial, partial overrides the rest. */
 const findFailure = (
   dataset: Dataset,
   run: LogResultParts & { readonly groups: OutcomeCounts },

@@ -118,7 +118,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   await ask();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findTargets();
-  // Fails with the name of the missing setting.
+  // Throws the failure that names the missing setting.
   if (known.length === 0) settings.address(credentials.useTargets[only ?? "log"].host);
   const key = await readKey(sources, known, withToken);
   await ask(key);

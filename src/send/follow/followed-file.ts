@@ -59,7 +59,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
   /** Returns the failure for a file with errors. @param valid `some` if valid groups could be sent */
   const toInvalidInput = (valid?: "some"): Failure => {
     const names = sources.map(({ name }) => name);
-    return grouping.invalidInput(problems, names, valid && { valid });
+    return grouping.invalidInput(problems, names, { valid });
   };
 
   const toUnreadable = (thrown: unknown): Failure => {
