@@ -5,15 +5,10 @@ import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { median, rangeStep, sketchDeviation, toWeights } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
-/** Adds groups to the metrics, and subtracts the trajectories of invalid groups. @throws Failure `input-changed` */
-export const finalizeGroups = async (dataset: IndexedGroups): Promise<void> => {
-  const { groups } = dataset;
-  for (let group = 0; group < groups.count; group++) {
-    // Valid groups on one line were added when read.
-    if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(dataset, group);
-  }
-};
-
+/**
+ * Adds a valid group to the metrics, unless it is on one line and was added when read. Subtracts the trajectories of an
+ * invalid group. @throws Failure `input-changed`
+ */
 export const finalizeGroup = async (dataset: IndexedGroups, group: number): Promise<void> => {
   if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
   else await subtractParts(dataset, group);

@@ -16,7 +16,7 @@ import {
 } from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
-import { finalizeGroups } from "./group-metrics.ts";
+import { finalizeGroup } from "./group-metrics.ts";
 import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type UnsortedPart } from "./parts/groups.ts";
@@ -171,7 +171,9 @@ export const readSources = async (
   await reportDatasetProblems(read, rewards, signal);
   // Only the search for duplicates needs fingerprints.
   parts.fingerprints.reset();
-  await finalizeGroups(read);
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
+  }
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
