@@ -83,7 +83,9 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
   // The user replaces the model, and the split if the input has none.
   const split = dataset.split ?? "train";
-  return formatCommandLine(["rollcall", "log", "my-model", "--split", split, ...options, "--where", filter, ...files]);
+  const log = ["rollcall", "log", "my-model", "--split", split, ...options, "--where", filter];
+  // Other groups that are invalid would stop the command.
+  return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 
 /** For its row, a group of up to `maxUsualBytes` is read whole. Of a larger group, only the start is read. */

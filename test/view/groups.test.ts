@@ -223,12 +223,13 @@ describe("the API of the page for groups", () => {
     const [, ...log] = shellWords(command ?? "");
     const ran = await runRollcall([...log, "--dry-run", "--json", "--no-ledger"]);
     const document = JSON.parse(ran.stdout);
-    expect([command, document.groups.read, document.trajectories.read]).toEqual([command, 1, members.length]);
+    expect([command, document.groups.not_sent, document.trajectories.read]).toEqual([command, 1, members.length]);
     const rewards = members.map(({ reward }) => reward ?? 0);
     expect(document.metrics["train/reward"]).toBeCloseTo(rewards.reduce((sum, one) => sum + one, 0) / rewards.length);
   };
 
-  it("gives a command that logs one group alone", async () => {
+  it("gives a command that logs one group alone, also if other groups of its file are invalid", async () => {
+    await logLastGroup([fileOf("g.jsonl", `{"a": bad\n${groupLine([0, 1])}\n`)]);
     await logLastGroup(["test/samples/formats/verifiers-v0.wordle.results.jsonl", "--from", "verifiers-v0"]);
   });
 
