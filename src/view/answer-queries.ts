@@ -142,7 +142,8 @@ const findMatch = (trajectories: readonly string[], text: string): SearchMatch |
     const { at, length } = first;
     const [before = ""] = /(?:\\.|[^"\\])*$/s.exec(json.slice(Math.max(0, at - maxContext.before), at)) ?? [];
     const [after = ""] = /^(?:\\.|[^"\\])*/s.exec(json.slice(at + length, at + length + maxContext.after)) ?? [];
-    return { trajectory, before: decodeEscapes(before), text, after: decodeEscapes(after) };
+    const cut = json[at - before.length - 1] === '"' ? "" : "…";
+    return { trajectory, before: `${cut}${decodeEscapes(before)}`, text, after: decodeEscapes(after) };
   }
   return null;
 };

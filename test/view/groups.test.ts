@@ -98,7 +98,7 @@ describe("the API of the page for groups", () => {
       ["+ 2", 0, "2 ", "?"],
       ["4 1", 1, "", ""],
       ['"grüße', 0, '{"name":"say ', '""}'],
-      ["middle", 0, "a".repeat(16), "z".repeat(120)],
+      ["middle", 0, `…${"a".repeat(16)}`, "z".repeat(120)],
     ] as const) {
       await found({ text });
       expect(await matchOf(text)).toEqual({ trajectory, before, text, after });

@@ -197,17 +197,15 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ];
     const logprobs = { content: ["New", "ark", "!"].map((token) => ({ token, logprob: -1 })) };
     const choice = { finish_reason: "stop", index: 0, message: message("Newark!"), logprobs };
-    const trajectories = [[...start], [...start, message(long)], [...start, choice]].map((messages, reward) => ({
-      messages_and_choices: messages,
-      reward,
-    }));
+    const all = [start, [...start, message(long)], [...start, choice], start, start, start];
+    const trajectories = all.map((messages, reward) => ({ messages_and_choices: messages, reward }));
     const file = fileOf("g.jsonl", `${groupLine([0, 1])}\n${JSON.stringify({ trajectories })}\n`);
     const { page, viewing: served, troubles } = await shown([file]);
     const text = 'to "Newark" to';
     await page.getByRole("searchbox", { name: "search text" }).fill(text);
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 2 groups");
     const snippet = page.locator(".rows .snippet");
-    expect(await snippet.innerText()).toMatch(/^trajectory 2: .*word fly to "Newark" today$/);
+    expect(await snippet.innerText()).toMatch(/^trajectory 2: …d word word fly to "Newark" today$/);
     expect(await snippet.locator("mark").allTextContents()).toEqual([text]);
     await page.getByText("book a flight").click();
     await page.locator(".column pre mark").waitFor();

@@ -152,7 +152,7 @@ const SideBySide = ({ detail, ranked }: MembersProps) => (
           key={member.at}
           detail={detail}
           member={member}
-          isShown={position < maxInitiallyShown}
+          isShown={position < maxInitiallyShown || member.at === detail.match?.trajectory}
           other={ranked[position === 0 ? 1 : 0]}
         />
       ))}
