@@ -75,6 +75,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view --local", { t
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByText("logged to gpt-4o as train").waitFor();
     await page.getByRole("columnheader", { name: "call" }).waitFor();
+    await page.getByText("read the calls of this group").click();
     await page.getByText("rollcall call read").waitFor();
     expect(troubles).toEqual([]);
   });

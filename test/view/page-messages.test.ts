@@ -25,6 +25,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       expect.stringContaining("monospace"),
     ]);
     expect(await page.getByText(`${airline}:2`).count()).toBe(1);
+    await page.getByText("log this group").click();
     expect(await page.getByText("rollcall log").innerText()).toContain("--split train --where 'group.number == 2'");
     await typed(page, "r");
     const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
@@ -88,7 +89,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator(".column .problem").innerText()).toContain(`error ${file}:2:7 bad is not JSON`);
     await page.locator(".column pre.raw").waitFor();
     expect(await page.locator(".column pre.raw").innerText()).toBe('{"a": bad');
-    await page.getByText("no command, because the group is invalid").waitFor();
+    await page.getByText("no command logs this group, because it is invalid").waitFor();
     expect(await page.getByText("rollcall log").count()).toBe(0);
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByRole("heading", { name: "2 trajectories" }).waitFor();
@@ -127,6 +128,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       "['.column h2', '.beside'].map((found) => document.querySelector(found).getBoundingClientRect().top)",
     );
     expect(Math.abs((tops[0] ?? 0) - (tops[1] ?? 100))).toBeLessThan(2);
+    await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+    const [bar, name] = await Promise.all(
+      [".position", ".column h2"].map((found) => page.locator(found).first().boundingBox()),
+    );
+    expect(name?.y).toBeGreaterThanOrEqual((bar?.y ?? 0) + (bar?.height ?? 1000));
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator("dl.metrics").waitFor();
     expect(await page.getByText("metrics", { exact: true }).count()).toBe(0);
@@ -293,6 +299,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       return await page.evaluate("navigator.clipboard.readText()");
     };
     expect(await copied("copy the file and line")).toBe(`${airline}:2`);
+    await page.getByText("log this group").click();
     expect(await copied("copy the command")).toMatch(/^rollcall log .*'group.number == 2'/);
     const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
     expect(await copied("copy the JSON")).toBe(body);

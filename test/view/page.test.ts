@@ -55,6 +55,34 @@ const showcase = (): string => {
   return dirname(file);
 };
 
+/** Lists the texts of the page with a contrast below 4.5 (WCAG 2), except for those of disabled buttons. */
+const lowContrasts = `(() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  // The canvas mixes each color with the color below it.
+  const luminance = (colors) => {
+    for (const color of ["#fff", ...colors]) {
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+    }
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((value) =>
+      value <= 10 ? value / 3294 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const low = [];
+  while (walker.nextNode()) {
+    const { parentElement: element, data } = walker.currentNode;
+    if (data.trim() === "" || element.closest("title, button:disabled")) continue;
+    const grounds = [];
+    for (let at = element; at; at = at.parentElement) grounds.unshift(getComputedStyle(at).backgroundColor);
+    const ink = getComputedStyle(element)[element.closest("svg") ? "fill" : "color"];
+    const [a, b] = [luminance(grounds), luminance([...grounds, ink])];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) low.push(data + " " + contrast.toFixed(2));
+  }
+  return low;
+})()`;
+
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
   it("shows the groups, and removes the token from the URL", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
@@ -327,11 +355,19 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const columns = ["group", "prompt", "mean", "rewards", "spread", "size", "trainable", "problems"];
     const headings = page.locator(".rows th");
     expect((await headings.allInnerTexts()).map((text) => text.split(" ")[0])).toEqual(columns);
-    await page.getByRole("columnheader", { name: "problems" }).scrollIntoViewIfNeeded();
+    const hidden = "((cell) => cell.scrollWidth - cell.clientWidth)(document.querySelector('[aria-sort$=scending]'))";
+    for (const name of ["group", "mean", "spread", "size", "trainable", "problems"]) {
+      const heading = page.getByRole("columnheader", { name });
+      await heading.getByRole("button").click();
+      await heading.getByText("↓").waitFor();
+      expect([name, await page.evaluate(hidden)]).toEqual([name, 0]);
+    }
     expect(await page.evaluate("document.querySelector('.rows').scrollLeft")).toBeGreaterThan(0);
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.locator(".members th").first().waitFor();
     expect(await page.locator(".members th").allInnerTexts()).toEqual(expect.arrayContaining(names));
+    await page.getByRole("columnheader", { name: "problems" }).scrollIntoViewIfNeeded();
+    expect((await page.getByRole("link", { name: "trajectory 1" }).first().boundingBox())?.x).toBeGreaterThan(0);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
     expect(troubles).toEqual([]);
   });
@@ -359,6 +395,23 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     // A figure below 0.1 is good to those who gave it its name; the axes' own numbers are all that comes later here.
     expect(await page.evaluate("window.moved")).toBeLessThan(0.003);
   });
+
+  it.each([false, true])(
+    "has a contrast of at least 4.5 between each text and its background (dark: %s)",
+    async (dark) => {
+      const { page, viewing: served } = await shown([airline], { dark });
+      for (const view of [
+        ...views,
+        addressOf({ text: "Newark" }),
+        addressOf({ group: 2, trajectory: 1, text: "Newark" }),
+      ]) {
+        await page.goto(`${served.url}/${view}`);
+        await page.locator("main h1").waitFor();
+        await page.locator(".column .entry, .talk .entry, section > .problem, .rows td.words a").first().waitFor();
+        expect([view, await page.evaluate(lowContrasts)]).toEqual([view, []]);
+      }
+    },
+  );
 
   it("has an accessible name for every control and region", async () => {
     const { page, viewing: served } = await shown([airline, "test/samples/wordle.trajectories.jsonl"]);
@@ -452,6 +505,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await page.locator("main h1").waitFor();
       expect([view, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([view, 360]);
     }
+    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
+    // A name and its value are on one line.
+    expect((await page.getByText("advantage +1.73").boundingBox())?.height).toBeLessThan(30);
     expect(troubles).toEqual([]);
   });
 

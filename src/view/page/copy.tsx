@@ -31,15 +31,15 @@ export const Position = ({ place: { file, line }, call }: { place: SourcePositio
     <CopyableText text={call} name="the id of the call" />
   );
 
-export const Command = ({ detail: { command, logged, untrainable } }: { readonly detail: GroupDetail }) => (
-  <>
-    <h2>{logged === null ? "log this group" : "read the calls of this group"}</h2>
-    {command === null ? (
-      <p>
-        no command, because {untrainable === "invalid" ? "the group is invalid" : "standard input cannot be read again"}
-      </p>
-    ) : (
+export const Command = ({ detail: { command, logged, untrainable } }: { readonly detail: GroupDetail }) =>
+  command === null ? (
+    <p class="quiet">
+      no command logs this group, because{" "}
+      {untrainable === "invalid" ? "it is invalid" : "standard input cannot be read again"}
+    </p>
+  ) : (
+    <details>
+      <summary>{logged === null ? "log this group" : "read the calls of this group"}</summary>
       <CopyableText text={command} name="the command" />
-    )}
-  </>
-);
+    </details>
+  );

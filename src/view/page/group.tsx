@@ -69,13 +69,16 @@ const GroupView = ({ detail }: GroupProps) => {
         {words !== "" && <>{words} </>}
         <span class="quiet">{[kind, untrainable ?? [], key === null ? [] : `key ${key}`].flat().join(" · ")}</span>
       </h1>
-      {logged === null ? (
-        <Position {...detail} />
-      ) : (
-        <p class="quiet">
-          logged to {logged.model} as {logged.split}, {formatTime(new Date(logged.loggedAt))} UTC
-        </p>
-      )}
+      <div class="tools">
+        {logged === null ? (
+          <Position {...detail} />
+        ) : (
+          <p class="quiet">
+            logged to {logged.model} as {logged.split}, {formatTime(new Date(logged.loggedAt))} UTC
+          </p>
+        )}
+        <Command detail={detail} />
+      </div>
       {match && (
         <p class="way">
           first match: <a href={link({ trajectory: match.trajectory + 1 })}>{<Snippet match={match} />}</a>
@@ -88,7 +91,6 @@ const GroupView = ({ detail }: GroupProps) => {
         </div>
       )}
       <SideBySide detail={detail} ranked={ranked} />
-      <Command detail={detail} />
     </article>
   );
 };

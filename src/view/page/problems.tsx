@@ -13,7 +13,7 @@ export const ProblemList = ({ findings, isLinked }: { findings: readonly Finding
         const target = { group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 };
         return (
           <div key={at} class={`problem ${severity}`}>
-            <b>{severity}</b> {isLinked && group !== null ? <a href={link(target)}>{where}</a> : where} {message}{" "}
+            {severity} {isLinked && group !== null ? <a href={link(target)}>{where}</a> : where} <b>{message}</b>{" "}
             <span class="quiet">[{rule}]</span>
             {advice !== "" && <div class="advice">{advice}</div>}
           </div>

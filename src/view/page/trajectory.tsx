@@ -69,14 +69,22 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
           ›
         </p>
         <h1>
-          trajectory {at + 1} of {members.length} <span class="quiet">reward</span> <Reward value={member?.reward} />{" "}
-          <span class="quiet">advantage</span> {formatAdvantage(member?.advantage)}
+          trajectory {at + 1} of {members.length}{" "}
+          <span>
+            <span class="quiet">reward</span> <Reward value={member?.reward} />
+          </span>{" "}
+          <span>
+            <span class="quiet">advantage</span> {formatAdvantage(member?.advantage)}
+          </span>
         </h1>
       </NavigationBar>
       <div class="reader">
         <Outline turns={turns} show={show} />
         <div class="talk" ref={talk}>
-          {member !== undefined && <Position {...member} call={detail.logged?.callIds[at]} />}
+          <div class="tools">
+            {member !== undefined && <Position {...member} call={detail.logged?.callIds[at]} />}
+            <Command detail={detail} />
+          </div>
           {metrics.length > 0 && (
             <dl class="metrics">
               {metrics.map(([name, value]) => (
@@ -112,7 +120,6 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
               ))}
             </>
           )}
-          <Command detail={detail} />
         </div>
       </div>
     </article>
