@@ -38,24 +38,23 @@ export const ledgerDiffers = (
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
-  const decide = "find the request with `rollcall ledger status` and resolve it with `rollcall ledger resolve`";
-  let hint = `${decide}; ${resolveHint}`;
+  let hint = `${rerunHint}, otherwise find the request with \`rollcall ledger status\` and resolve it with \`rollcall ledger resolve\``;
   if (missing > 0) {
     const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
     hint =
       facts.not_sent === 0
         ? "run the same `rollcall log` command again to see why the service refused a group, and fix that group"
-        : `${fix}verify with the options of \`rollcall log\` (such as --local, --profile, --base-url, --ledger, --group-by, --from or --where) or with --all-destinations; if groups are still missing, log them with the same options`;
+        : `${fix}verify with the same options as \`rollcall log\` (such as --model, --batch, --local, --profile, --ledger, --group-by or --where) or with --all-destinations; if groups are still missing, log them`;
   } else if (repeated > 0) {
     hint = "list the requests with `rollcall ledger status <file>`, or verify some with --model, --split and --batch";
   }
   return new Failure("differs", "ledger-differs", message, { ...details, hint });
 };
 
-export const resolveHint =
-  "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt instead";
+const rerunHint =
+  "if the service honors Idempotency-Key and the first attempt is less than 24 hours old, run the same `rollcall log` command again";
 
-export const decideHint = "pass --assume-logged if the service has the groups of the request, or --resend if not";
+export const resolveHint = `${rerunHint}, otherwise pass --assume-logged if the service has the groups, or --resend if not`;
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {
   const message = `nothing was changed, because ${ids.join(", ")} is not the id of a request with an unknown outcome`;
@@ -140,7 +139,7 @@ export const modelNotListed = (facts: { id: string; names: readonly string[]; ne
 };
 
 export const usageMissing = (): Failure =>
-  new Failure("usage", "usage-missing", "missing the number of tokens whose cost is calculated", {
+  new Failure("usage", "usage-missing", "the number of tokens is missing, so the cost is unknown", {
     hint: "pass --prompt-tokens 10k --completion-tokens 2k, or --from-call <id>",
   });
 

@@ -10,7 +10,7 @@ export const missingSplit = (splits: readonly string[]): Failure =>
         hint: "put the requests of each split into a separate file, and log them separately",
       })
     : new Failure("usage", "missing-split", "missing --split (for example --split train)", {
-        hint: "pass --split, set ROLLCALL_SPLIT=…, or run `rollcall config set split …`",
+        hint: "pass --split <name>, or set ROLLCALL_SPLIT=<name>",
       });
 
 /** Number of valid groups that can be sent without the invalid groups; `some` for a growing file. */

@@ -103,7 +103,7 @@ const csvAdvice = (text: string, name: string): string => {
   const rows = `csv.DictReader(sys.stdin${delimiter})`;
   const script = `import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in ${rows}]`;
   const options = `${messages} --reward-from ${reward} --out groups.jsonl`;
-  const columns = options.includes("_COLUMN") ? " with the names of its columns" : "";
+  const columns = options.includes("_COLUMN") ? " (replace …_COLUMN with the names of its columns)" : "";
   return `convert it${columns}: python3 -c "${script}" < ${toShellWord(name) ?? "rows.csv"} | rollcall convert${options}`;
 };
 

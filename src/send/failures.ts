@@ -148,7 +148,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
     : facts.ledger
       ? `${toCheckServiceHint(facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
       : "check the service before you send these groups again, because it may have them";
-  const message = `${subject}${reasons}; groups: ${logged} logged, ${notSent} not sent`;
+  const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not sent`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });
 };
 

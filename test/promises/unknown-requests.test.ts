@@ -155,7 +155,9 @@ describe.concurrent("a request with an unknown outcome", () => {
 
   it("gives a hint with possible reasons if `ledger verify` does not find its groups", async (context) => {
     const { place, file } = await afterOne(context, { deed: takeAndReset });
-    expect((await place.run(["ledger", "verify", file])).stderr).toContain("verify with the options of `rollcall log`");
+    expect((await place.run(["ledger", "verify", file])).stderr).toContain(
+      "verify with the same options as `rollcall log`",
+    );
   });
 
   it("is one error of `ledger verify`, and groups that are not logged are another with all positions", async (context) => {
@@ -182,7 +184,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(await place.run(["ledger", "resolve", id])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rollcall: missing option: --assume-logged or --resend\nhint: .*run the same `rollcall log` command again within 24 hours/,
+        /^rollcall: missing option: --assume-logged or --resend\nhint: .*less than 24 hours old, run the same `rollcall log` command again, otherwise pass/,
       ),
     });
     expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });

@@ -313,7 +313,7 @@ export const signalRules = {
   }),
   "missing-tools": warningOfWhole<{ all: boolean }>({
     message: ({ all }) =>
-      `the model calls tools, but ${all ? "no trajectory has" : "the trajectory lacks"} the key tools, which defines them`,
+      `the model calls tools, but ${all ? "no trajectory defines" : "the trajectory does not define"} them in \`tools\``,
     advice:
       'add the definitions that the model was given: "tools": [{"type": "function", "function": {"name": …, "parameters": …}}]',
     why: "Tools are part of the prompt. Without them a trainer computes the probabilities of another prompt.",

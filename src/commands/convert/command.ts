@@ -10,7 +10,7 @@ const options = {
   exact: flag("fail if a trajectory has no field for a value"),
   "group-by": groupByOption,
   "on-invalid": choice(
-    "stop at invalid groups, or skip them: write them to the rejects file, and convert the others (default: stop)",
+    "stop: write nothing if a group is invalid; skip: write invalid groups to the rejects file, and convert the others (default: stop)",
     ["stop", "skip"],
   ),
   rejects: text("file for rejected groups (default: the name of the first input plus .rejected)", "file"),

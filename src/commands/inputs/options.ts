@@ -27,7 +27,7 @@ export const formatOptions = cli.inGroup("formats", {
   rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
   lossy: cli.flag("accept formats that do not store all tokens and turns"),
   histories: cli.flag(
-    "store in additional_histories the conversations that the agent replaced (for example, with a summary)",
+    "keep the conversations that the agent replaced (for example, with a summary), in additional_histories",
   ),
 });
 

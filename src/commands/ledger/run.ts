@@ -7,6 +7,7 @@ import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
+import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
@@ -36,8 +37,7 @@ export const showStatus = async (context: Context, typed: FileOptions): Promise<
 export const resolveRequests = async (context: Context, typed: ResolveOptions): Promise<void> => {
   const [first, second] = ["--assume-logged", "--resend"] as const;
   const { assumeLogged, resend } = typed;
-  if (!assumeLogged && !resend)
-    throw failures.optionMissing(first, second, `${failures.decideHint}; ${failures.resolveHint}`);
+  if (!assumeLogged && !resend) throw failures.optionMissing(first, second, failures.resolveHint);
   const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
   const unknown = new Set((await entriesOf({ ...filter, states: ["unknown"] })).map(({ id }) => id));
   const missing = typed.id.filter((id) => !unknown.has(id));
@@ -194,10 +194,10 @@ const toScopeKeys = ({ scope: { model, split, batch, destination, account } }: l
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
-  { toRead }: { readonly toRead: boolean },
+  { toRead, settings: readSettings }: { readonly toRead: boolean; readonly settings?: Settings },
 ) => {
   const { host, screen } = context;
-  const settings = await effectiveSettings(context);
+  const settings = readSettings ?? (await effectiveSettings(context));
   const place = await settings.ledgerPlace(typed.ledger);
   if (place === undefined) throw failures.ledgerLocationMissing(false);
   const readsAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
@@ -241,6 +241,6 @@ const compareFiles = async (
   closeAtEnd(context, reading);
   const { failure } = checkResult(reading);
   if (reading.groups.count === 0 && failure !== undefined) throw failure;
-  const { ledger, filter } = await openLedger(context, typed, { toRead: true });
+  const { ledger, filter } = await openLedger(context, typed, { toRead: true, settings });
   return await ledgers.verifyDataset(reading, ledger?.entries(filter) ?? [], scopes);
 };

@@ -48,11 +48,11 @@ const options = {
   }),
   ...cli.inGroup("rejects", {
     "on-invalid": cli.choice(
-      "stop at invalid groups, or skip them: write them to the rejects file, and send the others (default: stop)",
+      "stop: send nothing if a group is invalid; skip: write invalid groups to the rejects file, and send the others (default: stop)",
       stopOrSkip,
     ),
     "on-refused": cli.choice(
-      "stop if the service refuses groups, or skip them: write them to the rejects file, and send the others (default: stop)",
+      "stop: end the run if the service refuses groups; skip: write these groups to the rejects file, and send the others (default: stop)",
       stopOrSkip,
     ),
     rejects: cli.text("file for rejected groups (default: the name of the first input plus .rejected)", "file"),
