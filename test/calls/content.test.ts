@@ -62,6 +62,10 @@ describe("a call without its content", () => {
     expect(omitContent(parseRawJson(json), "vendor").json).toBe(json);
   });
 
+  it("counts bytes, not characters", () => {
+    expect(left({ inputs: "ééé😀" })).toEqual({ omitted_bytes: { inputs: 12 } });
+  });
+
   it("keeps the fields with the prefix of the deployment", () => {
     expect(left({ acme_username: "mia", other_username: "mia" }, "acme")).toEqual({
       acme_username: "mia",

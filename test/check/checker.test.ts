@@ -467,6 +467,7 @@ describe("the checker", () => {
   describe("for a number", () => {
     const spelled = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+      fc.double({ noNaN: true, min: -100, max: 100 }).map(String),
       fc
         .tuple(fc.bigInt({ min: 0n, max: 10n ** 21n }), fc.integer({ min: -30, max: 30 }))
         .map(([digits, power]) => `${digits}e${power}`),

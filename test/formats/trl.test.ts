@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parquetWriteBuffer } from "hyparquet-writer";
+import { parquetWriteBuffer, type SchemaElement } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
 import { convertFile, turn, user } from "./converting.ts";
@@ -21,6 +21,29 @@ describe("rows of TRL", () => {
     expect((await convertFile(file, ["--exact"])).lines).toEqual([
       `{"trajectories":[${made("a", '"reward":1,"metadata":{"seed":9007199254740993}')},${made("b", '"reward":0.5')}]}`,
     ]);
+  });
+
+  it("are refused for a reward that is null in a list of Parquet", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
+    const listOf = (name: string, type: "BYTE_ARRAY" | "DOUBLE"): SchemaElement[] => [
+      { name, num_children: 1, converted_type: "LIST", repetition_type: "OPTIONAL" },
+      { name: "list", num_children: 1, repetition_type: "REPEATED" },
+      { name: "element", type, repetition_type: "OPTIONAL", ...(type === "DOUBLE" ? {} : { converted_type: "UTF8" }) },
+    ];
+    const schema: SchemaElement[] = [
+      { name: "root", num_children: 3, repetition_type: "REQUIRED" },
+      { name: "prompt", type: "BYTE_ARRAY", converted_type: "UTF8", repetition_type: "OPTIONAL" },
+      ...listOf("completions", "BYTE_ARRAY"),
+      ...listOf("rewards", "DOUBLE"),
+    ];
+    const columnData = [
+      { name: "prompt", data: ["q"] },
+      { name: "completions", data: [["a", "b"]] },
+      { name: "rewards", data: [[1, null]] },
+    ];
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ schema, columnData })));
+    const { code, stderr } = await runRollcall(["check", file]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("rewards[1] is not a number")]);
   });
 
   it("are refused if a small Parquet file repeats a value too often", async () => {

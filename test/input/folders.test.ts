@@ -68,9 +68,9 @@ describe("a folder as input", () => {
     expect(code).toBe(0);
   });
 
-  it("exits with 3 and names a link that leaves it", async () => {
-    const cwd = folderOf({ "r/a.jsonl": row(1), "secret.jsonl": row(2) });
-    symlinkSync("../secret.jsonl", join(cwd, "r/link.jsonl"));
+  it.for(["secret.jsonl", "r-old/a.jsonl"])("exits with 3 and names a link that leaves it for %s", async (target) => {
+    const cwd = folderOf({ "r/a.jsonl": row(1), [target]: row(2) });
+    symlinkSync(`../${target}`, join(cwd, "r/link.jsonl"));
     const { code, stderr } = await runRollcall(["check", "r"], { cwd });
     expect([code, stderr]).toEqual([
       3,

@@ -134,6 +134,14 @@ describe("rollcall on a terminal", () => {
     expect(written).toContain(JSON.parse(sample).data.at(-1).id);
   });
 
+  it.for([
+    ["fills", 50],
+    ["does not fill", 51],
+  ] as const)("pages a list that %s the terminal", async ([fills, rows]) => {
+    const { lines } = await onTerminal("models", { rows, columns: 80, env: { PAGER: "wc -l" } });
+    expect(lines.slice(0, -2)).toEqual(fills === "fills" ? ["50"] : expect.objectContaining({ length: 50 }));
+  });
+
   it("starts the pager without a shell", async () => {
     const { code, lines } = await onTerminal("models", {
       rows: 10,

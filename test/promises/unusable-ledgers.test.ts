@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
 import { accept, type Finishing, faultyService } from "../support/raw-server.ts";
@@ -161,11 +161,20 @@ describe.concurrent("a ledger that cannot be used", () => {
           { already_logged: 1, unknown: 1, logged: 1 },
         ]);
         expect(service.logged).toEqual([1, 2, 3]);
+        // A copy of the ledger whose last change is only in its write-ahead log.
+        const open = new Connection(`${disk}/ledger.db`);
+        open.exec("UPDATE request SET input = 'late.jsonl'");
+        for (const end of ["", "-wal"]) copyFileSync(`${disk}/ledger.db${end}`, `${disk}/copy.db${end}`);
+        open.exec(`UPDATE request SET input = '${file}'`);
+        open.close();
         execFileSync("mount", ["-o", "remount,ro", disk]);
         const frozen = await place.log(args);
         expect([frozen.code, frozen.error?.code, service.requests()]).toEqual([11, "storage", 3]);
         // Commands that only read it need no writable folder.
         const here = ["--ledger", `${disk}/ledger.db`];
+        expect((await place.entries(["--ledger", `${disk}/copy.db`])).map(({ input }) => input)).toEqual(
+          Array(3).fill("late.jsonl"),
+        );
         expect((await place.entries(here)).map(({ state }) => state)).toEqual(["logged", "unknown", "logged"]);
         for (const verb of ["status", "verify"]) {
           const { code } = await place.run(["ledger", verb, file, ...here]);
