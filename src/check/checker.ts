@@ -47,7 +47,7 @@ export interface ScanOptions {
 }
 
 /** Values whose content no rule reads, and strings that rules compare. */
-export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], choices: { role: roles } };
+export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], shapeTexts: { role: roles } };
 
 /** A request, and keys that distinguish it from a group and a trajectory. */
 const requestType = defineObjectType(

@@ -68,7 +68,7 @@ export interface FormatRun {
   readonly usedRewards: Set<string>;
   /** Tells the receipt why a value is not converted. */
   leaveOut(value: Value, reason: string): void;
-  /** Tells the receipt that a value identifies the rollout, or repeats the value at a path of the conversion. */
+  /** Tells the receipt that a value is not copied, because it identifies or repeats what is at the path `to`. */
   repeat(value: Value | undefined, to: string): void;
   /** Leaves a value out, notes it, and returns an empty list. @param subject a noun phrase */
   skip(value: Value, subject: string): readonly never[];
@@ -97,11 +97,11 @@ export interface Format {
   readonly keys: { readonly group: string; readonly reward: string; readonly sampled: string };
   /** The records of each kind of file. A file of a missing kind cannot have the format. */
   readonly records: RecordKinds;
-  /** Columns that suffice without a receipt. Default: all. */
+  /** Columns that are read without a receipt, which counts all. Default: all. */
   readonly columns?: readonly string[] | undefined;
   /** Columns with JSON, which never become text in a trajectory. */
   readonly jsonColumns?: readonly string[];
-  /** Names of its files. An unrecognized file with such a name can have the format. */
+  /** Names of its files. An unrecognized file with such a name gets the format if recognized files have it. */
   readonly filePattern?: RegExp | undefined;
   /** Folders next to a file whose files are parts of it, and not inputs. */
   readonly partFolders?: readonly string[];

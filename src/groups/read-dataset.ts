@@ -177,7 +177,7 @@ export const readSources = async (
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
-/** Rejects of composed lines are the original records, so only the errors to display are stored. */
+/** Rejects of converted input are the original records, so errors of converted lines are stored only for display. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 

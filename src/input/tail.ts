@@ -55,7 +55,7 @@ export class Tail {
         read: (into, at) => (this.#wasRewritten ? 0 : this.#bytes.read(into, at)),
         close: async () => await file.close(),
       },
-      // A file that is known to be rewritten reads as empty.
+      // A file that is known to be rewritten reads as empty, so a read of it fails without this comparison.
       touched: async () => !this.#wasRewritten && !(await this.#isUnchanged()),
     };
   }

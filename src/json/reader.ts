@@ -119,8 +119,8 @@ const readAheadBytes = 128;
 export interface KeyUses {
   /** Keys whose values are one node each, without their content, unless `read` includes the content. */
   readonly leafKeys?: readonly string[];
-  /** For each key, the texts that are part of the shape of their objects. An object with another text has no shape. */
-  readonly choices?: Readonly<Record<string, Iterable<string>>>;
+  /** For each key, values that become part of the shape of its object. A value that is no known text gives no shape. */
+  readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
 }
 
 /** The kernel's numbers for these uses. */
@@ -142,7 +142,7 @@ export class JsonReader {
   #generation = 0;
 
   /** @throws Failure `memory-unavailable` */
-  constructor({ leafKeys = [], choices = {} }: KeyUses = {}) {
+  constructor({ leafKeys = [], shapeTexts = {} }: KeyUses = {}) {
     compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
     try {
       // Fails under a limit on virtual memory, because V8 reserves gigabytes of addresses.
@@ -155,7 +155,7 @@ export class JsonReader {
     this.#bytes = Buffer.from(this.#exports.memory.buffer);
     this.#words = new Int32Array(this.#exports.memory.buffer);
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), keyUses.leaf);
-    for (const [key, texts] of Object.entries(choices)) {
+    for (const [key, texts] of Object.entries(shapeTexts)) {
       this.#exports.setKeyUse(registerKey(key), keyUses.choice);
       for (const text of texts) registerKey(text);
     }
@@ -184,8 +184,8 @@ export class JsonReader {
 
   /**
    * Reads the elements that end in a piece of a list. The first piece begins after the bracket.
-   * @param options with `isTolerant`, an element that is not JSON gets two nodes, as a line does, and does not end the
-   * list
+   * @param options with `isTolerant`, an element that is not JSON gets two nodes, as such a line does, and does not end
+   * the list
    * @returns `length` the bytes that were read, after which the next piece begins; `isEnd` true if the closing bracket
    * is next; `fault` why the list cannot be read further
    */
@@ -225,7 +225,7 @@ export class JsonReader {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
   }
 
-  /** Returns a copy of the last table. @param bytes the same text, which is not overwritten */
+  /** Returns a copy of the last table. @param bytes the text that was read, which the caller must not overwrite */
   copyTable(bytes: Uint8Array): JsonTable {
     const { words } = this.viewTable();
     return { bytes: toBuffer(bytes), words: words.slice(), maxKeyId: this.#keys, shapes: this.#shapes };

@@ -97,11 +97,11 @@ export const openRunLedger = async (
     },
 
     /** Waits until no other run holds the scope. Requests in flight of dead runs become unknown. */
-    async acquire(patience?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
+    async acquire(wait?: { readonly signal: AbortSignal; readonly maxWaitMs: number }): Promise<void> {
       if (ledger === undefined || dryRun) return;
       requireIntact();
       const from = host.elapsed();
-      const { signal = host.signal, maxWaitMs = options.maxWaitMs } = patience ?? {};
+      const { signal = host.signal, maxWaitMs = options.maxWaitMs } = wait ?? {};
       lock = await ledger.acquireScope(scope, { host: { ...host, signal }, maxWaitMs, onWait: options.onWait });
       if (lock === undefined) throw ledgerBusy(path, host.elapsed() - from);
       await readScope();

@@ -63,7 +63,7 @@ export interface Writer {
   readLeaseMs(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
-  /** Returns the statements that delete the claims of the requests among these that are released or deleted. */
+  /** Returns statements that delete the claims of those of the requests that are released or deleted by then. */
   releaseClaims(requests: readonly number[]): readonly Statement[];
   recoverAll(): Promise<void>;
   end(): Promise<void>;

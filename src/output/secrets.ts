@@ -46,7 +46,7 @@ export const openSecrets = () => {
   };
 };
 
-/** Returns the secret and its lines: plain, as hex, and as base64 of the text alone or inside a header, for example. */
+/** Returns the secret and its lines: plain, as hex, and as base64, alone or inside a longer text such as a header. */
 const spellingsOf = (secret: string): readonly (readonly [string, SecretSpelling])[] => {
   const trimmed = secret.trim();
   return [trimmed, ...trimmed.split(/[\r\n]+/).map((line) => line.trim())].flatMap((text) => {

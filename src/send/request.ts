@@ -66,7 +66,7 @@ export interface SentRequest {
 interface RequestContext extends SendOptions {
   /** `signal` ends a wait at once and an attempt after `graceMs`; `urgent` ends both at once. */
   readonly signals: Pick<Host, "signal" | "urgent">;
-  readonly patience: RetryBudget;
+  readonly retryBudget: RetryBudget;
   readonly isOver: () => boolean;
   readonly onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
   /** Called with the bytes that were handed over; after the attempt, with the negative sum of these bytes. */
@@ -97,7 +97,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     if (!canRetry || isLate) return attempt;
     const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     const onWait = (retry: Retry) => run.onRetry(attempt, outcome, retry);
-    if (!(await run.patience.wait(minMs, { attempt: next, onWait }))) return attempt;
+    if (!(await run.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;
     if (!(await runLedger.recordRetry(recorded))) return attempt;
   }
 };

@@ -32,7 +32,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let jobCount = 0;
   let startedCount = 0;
   let loggedCount = 0;
-  let patience = client.retryBudget();
+  let retryBudget = client.retryBudget();
   let signals: Pick<Host, "signal" | "urgent"> = host;
   /** True after a signal between two requests. */
   let isInterrupted = false;
@@ -109,7 +109,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     const recorded =
       earlier ?? (await runLedger.recordRequest({ ...request, dedupKeys: collectDedupKeys(request, dedupKeys) }));
     if ("taken" in recorded) {
-      sendUntaken(request, recorded.taken);
+      requeueUntaken(request, recorded.taken);
       return false;
     }
     if (earlier !== undefined && !(await runLedger.recordRetry(recorded))) return false;
@@ -127,7 +127,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       return await requests.sendUntilResolved(dataset, sentRequest, {
         ...options,
         signals,
-        patience,
+        retryBudget,
         isOver,
         onRetry: (attempt, outcome, retry) => {
           sent.obstacle = attempt.failure;
@@ -169,7 +169,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       progress.groups += request.groups.length;
       await runLedger.recordSize(request.bytes, "passed");
     }
-    // A 413 for a single group also rules out requests of several groups of that size.
+    // A 413 for a single group also rules out requests of that size with several groups.
     if (outcome === "too-large") await runLedger.recordSize(request.bytes, "refused");
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
@@ -202,7 +202,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  const sendUntaken = (request: PlannedRequest, taken: Uint8Array) => {
+  const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {
     // Runs that share an input continue at random positions, so that they seldom claim the same groups.
     if (!isSharing) queue.push(...queue.splice(0, Math.floor(host.random() * queue.length)));
     isSharing = true;
@@ -224,7 +224,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     /** Sends jobs, unless the run was stopped. @param isLast true after a signal: each is attempted once */
     async send(jobs: readonly Job[], isLast: boolean): Promise<void> {
       signals = isLast ? { signal: host.urgent, urgent: host.urgent } : host;
-      patience = client.retryBudget();
+      retryBudget = client.retryBudget();
       isInterrupted = false;
       if (isLast && unknown === undefined && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
       queue = [...jobs];
@@ -235,7 +235,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       if (defect !== undefined) throw defect.thrown;
     },
     stopWith,
-    /** Returns the groups that other runs had claimed since the last call. */
+    /** Returns and forgets the groups that were found to be claimed by other runs. */
     removeTakenGroups(): Uint32Array {
       const groups = Uint32Array.from(takenGroups).sort();
       takenGroups = [];

@@ -25,7 +25,7 @@ export const useTargets: Readonly<
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the variables that are set and contain the secret for some uses, or name its file. */
+/** Returns the set variables that contain a secret of the uses, or the path of its file. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
   const names = uses.flatMap((use) => useTargets[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
   return [...new Set(names)].filter((name) => env[name]);
@@ -180,7 +180,7 @@ const readVariable = async (variable: string, host: Host): Promise<Secret | unde
 /** Removes one line end, which `echo` and editors put after a key. */
 export const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, "");
 
-/** Checks that a secret can be sent for some uses. @throws Failure `invalid-credential`, without its content */
+/** Checks that a secret can be sent for all of the uses. @throws Failure `invalid-credential`, without its content */
 export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]): void => {
   const fault = findSecretFault(text, uses);
   if (fault !== undefined) throw failures.invalidCredential(from, fault, where);

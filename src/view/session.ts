@@ -1,4 +1,4 @@
-/** The groups of one input, which are read on request and measured in the background. */
+/** The groups of a dataset, which are read on request and measured in the background. */
 import type { Problem } from "../failure.ts";
 import {
   checkFilter,
@@ -63,7 +63,7 @@ export const openSession = (input: ViewInput) => {
         measured = group + 1;
         measures.rewards.set(rewards, measures.firsts[group]);
         if (rewards.length === 0 || !rewards.every(Number.isFinite)) continue;
-        ({ mean: measures.means[group], deviation: measures.spreads[group] } = computeMoments(rewards));
+        ({ mean: measures.means[group], deviation: measures.deviations[group] } = computeMoments(rewards));
       }
       measured = count;
       isMeasured = true;
@@ -84,12 +84,17 @@ const createMeasures = ({ groups }: Dataset) => {
     return first;
   });
   const newColumn = (length: number) => new Float64Array(length).fill(Number.NaN);
-  return { firsts, rewards: newColumn(trajectories), means: newColumn(groups.count), spreads: newColumn(groups.count) };
+  return {
+    firsts,
+    rewards: newColumn(trajectories),
+    means: newColumn(groups.count),
+    deviations: newColumn(groups.count),
+  };
 };
 
 type Measures = ReturnType<typeof createMeasures>;
 
-/** Lists the facts of groups. Numbers stay in columns, because objects of 100,000 groups would take 20 MB. */
+/** Lists the facts of groups. Getters read their numbers, because properties of 100,000 groups would take 20 MB. */
 const listGroups = (dataset: Dataset, findings: readonly Finding[], measures: Measures): readonly GroupFacts[] => {
   const { groups } = dataset;
   const rules = new Map<number | null, string[]>();
@@ -122,7 +127,7 @@ const listGroups = (dataset: Dataset, findings: readonly Finding[], measures: Me
       return toNullable(measures.means[this.group]);
     }
     get spread() {
-      return toNullable(measures.spreads[this.group]);
+      return toNullable(measures.deviations[this.group]);
     }
   }
   return Array.from({ length: groups.count }, (_, group) => new Facts(group));
