@@ -20,8 +20,10 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   const printReports = async (sources: Dataset["sources"], found: readonly Problem[], counts: Counts = []) => {
     if (reports.length === 0) return;
     // An unreadable input has problems, but no source.
-    const inputs = [...new Set([...sources.map(({ name }) => name), ...found.flatMap(({ file }) => file ?? [])])];
-    const mode = combineModes([...sources, ...inputs.slice(sources.length).map((name) => ({ name }))]);
+    const names = new Set(sources.map(({ name }) => name));
+    const unreadable = new Set(found.flatMap(({ file }) => (file === undefined || names.has(file) ? [] : file)));
+    const inputs = [...names, ...unreadable];
+    const mode = combineModes([...sources, ...Array.from(unreadable, (name) => ({ name }))]);
     for (const report of reports) {
       const problems = report.form === "github" ? await foldWarnings(found, counts) : found;
       await printReport(screen, { ...report, inputs, problems, mode });
