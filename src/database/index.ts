@@ -17,6 +17,13 @@ export interface Statement {
   readonly values?: readonly SqlValue[];
 }
 
+export interface TransactionOptions {
+  /** Called before a transaction is repeated whose COMMIT may have succeeded. */
+  readonly onUnknownCommit?: () => void;
+  /** False undoes the statements. Default: true. */
+  readonly shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
+}
+
 /** An open database. Each method throws a Failure of code `storage`, `auth` or `unavailable` that names its path. */
 export interface Database {
   readonly path: string;
@@ -24,11 +31,8 @@ export interface Database {
   readonly isShared: boolean;
   /** Runs a statement in a transaction. It must be repeatable: PostgreSQL gets it again if an answer is lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
-  /**
-   * Runs repeatable statements in one transaction; returns the rows of each.
-   * @param onUnknownCommit called before a transaction is repeated whose COMMIT may have succeeded
-   */
-  transact(statements: readonly Statement[], onUnknownCommit?: () => void): Promise<readonly (readonly Row[])[]>;
+  /** Runs repeatable statements in one transaction; returns the rows of each. */
+  transact(statements: readonly Statement[], options?: TransactionOptions): Promise<readonly (readonly Row[])[]>;
   /** False if the file or its write-ahead log was deleted or replaced. Always true for PostgreSQL. */
   isUnchanged(): boolean;
   /** @param finish runs the last statements. They are not repeated, so the run ends without a wait */

@@ -108,13 +108,14 @@ const createDatabase = ({ title, server }: DatabaseSchema, options: DatabaseOpti
     path,
     isShared: true,
     query: async (sql, values = []) => await withRetries(async (client) => await queryOn(client, { sql, values })),
-    transact: async (statements, onUnknownCommit) =>
+    transact: async (statements, { onUnknownCommit, shouldCommit } = {}) =>
       await withRetries(async (client) => {
         await client.query(beginSql);
         try {
           const answers: (readonly Row[])[] = [];
           for (const statement of statements) answers.push(await queryOn(client, statement));
-          await client.query("COMMIT").catch((thrown: unknown) => {
+          const end = shouldCommit?.(answers) === false ? "ROLLBACK" : "COMMIT";
+          await client.query(end).catch((thrown: unknown) => {
             onUnknownCommit?.();
             throw thrown;
           });

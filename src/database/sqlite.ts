@@ -124,11 +124,15 @@ const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema): boo
 
 const stripSchema = (sql: string): string => sql.replaceAll("rollcall.", "");
 
-const transaction = <Result>(connection: Connection.Database, work: () => Result): Result => {
+const transaction = <Result>(
+  connection: Connection.Database,
+  work: () => Result,
+  shouldCommit: (result: Result) => boolean = () => true,
+): Result => {
   connection.exec("BEGIN IMMEDIATE");
   try {
     const result = work();
-    connection.exec("COMMIT");
+    connection.exec(shouldCommit(result) ? "COMMIT" : "ROLLBACK");
     return result;
   } catch (thrown) {
     if (connection.inTransaction) connection.exec("ROLLBACK");
@@ -156,9 +160,9 @@ const createDatabase = ({ connection, about }: OpenFile, isDelayed: boolean): Da
     path: about.path,
     isShared: false,
     query: async (sql, values = []) => withFileFailures(about, () => runStatement({ sql, values })),
-    transact: async (statements) =>
+    transact: async (statements, { shouldCommit } = {}) =>
       withFileFailures(about, () => {
-        const answers = transaction(connection, () => statements.map(runStatement));
+        const answers = transaction(connection, () => statements.map(runStatement), shouldCommit);
         if (isDelayed) checkpoint ??= setTimeout(checkpointLog, checkpointDelayMs).unref();
         return answers;
       }),

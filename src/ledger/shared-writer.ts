@@ -2,7 +2,6 @@
 
 import { randomUUID } from "node:crypto";
 import type { Database, DatabaseWaitOptions, Lock } from "../database/index.ts";
-import { isFailure } from "../failure.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import { leaseLost } from "./failures.ts";
 import { outcomeSql, toOutcomeValues, type Writer } from "./writer.ts";
@@ -94,20 +93,19 @@ export const makeSharedWriter = (
       const askedAt = host.elapsed();
       const token = randomUUID();
       const values = [dedupKeys, runId, scope, token, generation, input, bytes, key, envelopeDigest, runId, token];
-      for (let tries = 0; ; tries++) {
-        // Each claim that fails is an error in the database's log, so only groups that seem free are claimed.
-        const rows = await database.query(takenSql, [dedupKeys, scope, generation, runId]);
-        if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
-        try {
-          const [begun] = await database.query(beginSql, values);
-          if (begun === undefined) throw leaseLost(database.path);
+      for (let tries = 0; tries < maxBeginAttempts; tries++) {
+        const [[begun] = []] = await database.transact([{ sql: beginSql, values }], {
+          shouldCommit: ([rows]) => rows?.[0]?.integer("missing") === 0,
+        });
+        if (begun === undefined) break;
+        if (begun.integer("missing") === 0) {
           noteRenewal(askedAt);
           return begun.integer("id");
-        } catch (thrown) {
-          const isTaken = isFailure(thrown, "database-failed") && thrown.details.systemCode === divisionByZero;
-          if (!isTaken || tries === maxBeginAttempts) throw thrown;
         }
+        const rows = await database.query(takenSql, [dedupKeys, scope, generation, runId]);
+        if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
       }
+      throw leaseLost(database.path);
     },
     recordRetry: async (request) => (await database.query(retrySql, [requireLease().id, request])).length === 1,
     recordOutcome: async (request, outcome) => {
@@ -153,9 +151,6 @@ const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 /** How often a request is recorded again if other runs released its groups in the meantime. */
 const maxBeginAttempts = 5;
 
-/** `beginSql` fails with this error if other runs have groups of the request, so that nothing is written. */
-const divisionByZero = "22012";
-
 const renewLeaseSql = `alive AS (UPDATE rollcall.run SET lease_until = ${leaseEndSql}
   WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id)`;
 
@@ -166,7 +161,10 @@ const eachKeySql = `LATERAL (
 const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
-/** The token makes the statement repeatable. Runs claim keys in the same order, so that they cannot deadlock. */
+/**
+ * Returns the number of groups that other runs have; if any are `missing`, the statement must be undone. The token makes
+ * it repeatable. Runs claim keys in the same order, so that they cannot deadlock.
+ */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),
   ${renewLeaseSql},
@@ -184,8 +182,8 @@ const beginSql = `
     ON CONFLICT (scope, generation, mark) DO UPDATE SET request = excluded.request
       WHERE held.request IN (${releasedRequestsSql("?::bigint")})
     RETURNING 1)
-  SELECT id, 1 / (groups = (SELECT count(*) FROM claimed))::int AS whole FROM added
-  UNION ALL SELECT id, 1 FROM rollcall.request WHERE token = ?`;
+  SELECT id, groups - (SELECT count(*) FROM claimed) AS missing FROM added
+  UNION ALL SELECT id, 0 FROM rollcall.request WHERE token = ?`;
 
 const takenSql = `
   WITH given AS (SELECT ?::bytea AS marks)

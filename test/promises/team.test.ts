@@ -1,4 +1,5 @@
 import { chmodSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../client/certificate.ts";
 import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
@@ -40,6 +41,15 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
         (await place?.run(["ledger", "verify", "a.jsonl", "--split", "train", "--json"])) ?? {};
       expect(JSON.parse(stdout ?? "").status).toBe("verified");
       expect([...ended.map((one) => one.stdout + one.stderr), stdout, stderr].join("")).not.toContain("secret");
+    });
+
+    it("writes no error into the database's log if all machines claim the same groups", async (context) => {
+      const service = await faultyService(context);
+      const { address, folder } = await ownServer(context);
+      const places = [1, 2, 3, 4, 5, 6].map(() => machine(context, service.url, address));
+      const runs = places.map((place) => place.log([place.write("a.jsonl", many(150)), ...oneEach]));
+      expect((await Promise.all(runs)).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+      expect(readFileSync(join(folder, "log"), "utf8")).not.toContain("ERROR");
     });
 
     it("leaves the request in flight of a killed machine unknown", async (context) => {

@@ -96,10 +96,10 @@ const saveInTransaction = async (
   batch: readonly WaitingRequest[],
 ): Promise<readonly LoggedRequest[]> => {
   let isOutcomeUnknown = false;
-  const onDoubt = (): void => {
+  const onUnknownCommit = (): void => {
     isOutcomeUnknown = true;
   };
-  const answers = await database.transact(batchStatements(batch), onDoubt).catch((cause: unknown) => {
+  const answers = await database.transact(batchStatements(batch), { onUnknownCommit }).catch((cause: unknown) => {
     throw isOutcomeUnknown ? storeOutcomeUnknown(file, cause) : cause;
   });
   const rows = answers.at(-1) ?? [];
