@@ -87,6 +87,9 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
+/** Repeats a SIGINT that Node kept from its listeners, such as during a script with `breakOnSigint`. */
+export const repeatInterrupt = (): void => void globalThis.process.emit("SIGINT");
+
 const nsPerMs = 1e6;
 
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { accept, faultyService, held, refuse } from "../support/raw-server.ts";
-import { interruptWaiting } from "../support/run.ts";
+import { endOf, interruptWaiting } from "../support/run.ts";
 import { documentsOf, groupOf, linesOf, oneEach, openPlace, placeAt, running, three } from "./place.ts";
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
@@ -105,6 +105,16 @@ describe.concurrent("a signal", () => {
     expect([code, document?.groups.not_sent]).toEqual([143, 1]);
     service.mend();
     expect((await place.log([file])).code).toBe(0);
+  });
+
+  it("ends an evaluation of --where", async (context) => {
+    const { place } = await openPlace(context, {});
+    const slow = linesOf(`{"messages_and_choices":[{"role":"user","content":"${"a".repeat(60)}!"}],"reward":1}`);
+    const child = place.start([place.write("a.jsonl", slow), "--where", "messages[0].content.matches('^(a+)+$')"]);
+    const ended = endOf(child).then(documentsOf);
+    await pause(1200);
+    child.kill("SIGINT");
+    expect(await ended).toMatchObject({ code: 130, error: { code: "interrupted" } });
   });
 
   it("ends the wait for a service", async (context) => {
