@@ -114,10 +114,11 @@ export const formatBar = (
 ): string => {
   const share = ofBytes === undefined || ofBytes === 0 ? undefined : Math.min(bytes / ofBytes, 1);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
-  const left = formatDuration(((ofBytes ?? 0) - bytes) / rate);
+  const left = ((ofBytes ?? 0) - bytes) / rate;
   const parts = [
     share === undefined ? "" : `${Math.floor(share * 100)}%`,
-    waiting ?? (share !== undefined && share > 0 && rate > 0 ? `${left} left` : ""),
+    // After the last byte, nobody knows how long the service takes.
+    waiting ?? (share !== undefined && share > 0 && left >= 0.5 ? `${formatDuration(left)} left` : ""),
     ofBytes === undefined ? formatMegabytes(bytes) : `${formatMegabytes(bytes)} of ${formatMegabytes(ofBytes)}`,
     // The rate of a growing file is the rate of its writer, which says nothing about rollcall.
     rate > 0 && ofBytes !== undefined && waiting === undefined ? `${formatMegabytes(rate)}/s` : "",

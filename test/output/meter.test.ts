@@ -43,6 +43,12 @@ describe("the progress bar", () => {
     );
   });
 
+  it("shows no remaining time if only the reply is missing", () => {
+    expect(formatBar({ ...half, bytes: half.ofBytes - 1 }, { ms: 60_000, columns: 52 })).toBe(
+      "sending 99% 50.0 MB of 50.0 MB 833 kB/s 4558 groups",
+    );
+  });
+
   it("uses the singular for one group", () => {
     expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).toContain(" 1 group");
     expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).not.toContain("groups");
