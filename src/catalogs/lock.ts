@@ -42,7 +42,7 @@ export const toLockedModel = (catalog: CatalogName, model: CatalogModel): Locked
   return LockedModel.safeParse({ ...Object.fromEntries(stated), catalog }).data;
 };
 
-/** Assumed: 0, "" and an empty list mean "not stated". Negative numbers are invalid. */
+/** Assumed: 0, "" and an empty list mean "not stated". A negative number is invalid, and is left out, too. */
 const toStatedFact = (fact: unknown): unknown => {
   if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
   const isStated = typeof fact === "number" ? fact > 0 : fact !== "" && fact !== null;
@@ -83,7 +83,7 @@ export const readLock = (file: string) => {
   if (!Array.isArray(list) || listSpan === undefined) {
     throw toFailure("invalid models", (listSpan ?? findSpan(bytes, []))?.start);
   }
-  // A lock file may have thousands of models.
+  // Finds all models in one pass, because a search from the start for each of thousands is slow.
   const spans = [...walkElements(bytes, listSpan.start)];
   const factAt = (model: number, path: LockPath): number => {
     const { start, end } = spans[model] ?? listSpan;

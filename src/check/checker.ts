@@ -113,7 +113,7 @@ export class Checker {
 
   /**
    * Adds bytes that are not JSON: a trajectory if a group key precedes the fault, otherwise an unreadable part.
-   * @param faultAt offset in the span of the first byte that is not JSON
+   * @param faultAt offset of the first byte that is not JSON, from the start of the span
    */
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;
@@ -136,9 +136,9 @@ export class Checker {
     const { text, node } = value;
     if (kindAt(text, node) !== Kind.object) {
       this.#report("not-an-object", { found: describeValue(text, node) }, node);
-      // A string or an array can contain a trajectory.
-      const canBelong = (kindAt(text, node) & (Kind.string | Kind.array)) !== 0;
-      this.#addPart(text, json.spanOf(value), { kind: canBelong ? "unreadable" : "group" });
+      // A string or an array may be a trajectory of any group. Another value is an invalid group of its own.
+      const mayBeTrajectory = (kindAt(text, node) & (Kind.string | Kind.array)) !== 0;
+      this.#addPart(text, json.spanOf(value), { kind: mayBeTrajectory ? "unreadable" : "group" });
       return;
     }
     const { more: shape } = requestType.shape.read(text, node);
@@ -216,7 +216,7 @@ export class Checker {
     return areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
-  /** Returns an object that the trajectory at this position in each group overwrites. */
+  /** Returns the object of a position in a group, which the next group overwrites. */
   #factsAt(position: number): TrajectoryFacts {
     this.#facts[position] ??= newTrajectoryFacts();
     return this.#facts[position];

@@ -64,7 +64,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
 
 type Connector = ReturnType<typeof buildConnector>;
 
-/** Delays V8's optimization of undici's parser, for which a process on Node 20 waits 95 ms. V8's default: 1,800,000. */
+/** Delays V8's optimization of undici's parser, because on Node 20 a process waits 95 ms until it is complete. */
 const withoutTierUp =
   (connector: Connector): Connector =>
   (to, callback) =>
@@ -73,6 +73,7 @@ const withoutTierUp =
       try {
         callback(...connected);
       } finally {
+        // V8's default.
         setFlagsFromString("--wasm-tiering-budget=1800000");
       }
     });

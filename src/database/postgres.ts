@@ -190,7 +190,7 @@ const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: 
     close: async (): Promise<void> => {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();
-      // After a turn in which the sockets can end, destroys the others.
+      // The sockets have one turn of the event loop to end. Those that are still open then are destroyed.
       await new Promise((resolve) => setImmediate(resolve));
       for (const socket of sockets) socket.destroy();
     },

@@ -87,7 +87,7 @@ const recognizeInput = async (
   }
   const candidates = given === undefined ? await loadFormats() : [given];
   const { formats, unreadable } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
-  // A file in rollcall's format does not have the given format.
+  // `matchFormats` recognizes rollcall's format even if another format is given.
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
   const kind = `${data?.kind} that cannot be read (${unreadable})`;
   const broken = data && unreadable !== undefined ? { kind, instead: "write or copy the file again" } : data;
@@ -95,11 +95,11 @@ const recognizeInput = async (
   return { source, formats: matching, rejection: matching.length === 0 ? broken : undefined, damagedKind };
 };
 
-const hasName = ({ filePattern }: Format, { name }: Source): boolean => filePattern?.test(name) === true;
+const fitsName = ({ filePattern }: Format, { name }: Source): boolean => filePattern?.test(name) === true;
 
 /**
- * Adds a format to unreadable files, and to unrecognized files whose names fit. Only formats of recognized files count,
- * and only one of them may fit.
+ * Adds a format to unreadable files, and to unrecognized files whose names fit, if exactly one fits: the given format,
+ * or one of the formats of recognized files.
  */
 const addFormatsByName = (
   inputs: readonly RecognizedInput[],
@@ -109,7 +109,7 @@ const addFormatsByName = (
   return inputs.map((input) => {
     const { source, damagedKind: kind, rejection } = input;
     if (input.formats.length > 0 || (kind === undefined && rejection !== undefined)) return input;
-    const formats = [...known].filter((one) => (kind === undefined ? hasName(one, source) : one.records[kind]));
+    const formats = [...known].filter((one) => (kind === undefined ? fitsName(one, source) : one.records[kind]));
     return formats.length === 1 ? { source, formats } : input;
   });
 };
@@ -119,7 +119,7 @@ const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput
   const known = inputs.flatMap(({ formats }) => formats);
   const parts = new Set(
     inputs.flatMap(({ source, formats: [firstFormat] }) => {
-      const format = firstFormat ?? known.find((candidate) => hasName(candidate, source));
+      const format = firstFormat ?? known.find((candidate) => fitsName(candidate, source));
       return (format?.partFolders ?? []).map((folder) => join(dirname(source.name), folder));
     }),
   );
@@ -147,7 +147,7 @@ const matchFormats = async (
     const first =
       container === undefined
         ? readFirstRecords(source, maxUnpackedBytes)
-        : // All formats have the same records in such a file.
+        : // All formats that read a container have the same kind of records in it.
           readRawRecords(source, formats[0]?.records ?? {}, maxUnpackedBytes);
     for await (const raw of first) {
       const { member, wrong, kind, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
@@ -167,7 +167,7 @@ const matchFormats = async (
   // For a document that is too large to be read, only the name counts.
   const isPossible = (one: Format): boolean =>
     container === undefined
-      ? bytes.size > maxDocumentBytes && one.records.text === "document" && hasName(one, source)
+      ? bytes.size > maxDocumentBytes && one.records.text === "document" && fitsName(one, source)
       : unreadable !== undefined;
   const possible = formats.filter(isPossible);
   return { formats: possible.length === 1 ? possible : [], unreadable };
@@ -195,7 +195,7 @@ async function* readFirstRecords(source: Source, maxUnpackedBytes: number): Asyn
     const isWhole = raw.isDocument === true || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
     if (value?.isObject === true || (value !== undefined && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
-      // An indented document can have an object on a line, and a list is a document too.
+      // Only an object on the first line shows that the text has lines. A text that begins with [ may be a document.
       hasLines ||= count === 0 && !isList;
     }
     if (isWhole || ++count === maxFirstLines) break;

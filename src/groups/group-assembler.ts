@@ -12,9 +12,9 @@ export interface AssemblyOptions extends Omit<GroupingOptions, "parts"> {
   readonly size: number | undefined;
   /** Returns monotonic milliseconds. */
   readonly elapsed: () => number;
-  /** True if another run sent a group with this dedup key. An open group with the key is complete. */
+  /** True if another run sent a group with this dedup key. An open group with the key is then complete. */
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
-  /** Called for each invalid line, and when another line makes a group invalid, before the group is complete. */
+  /** Called for each invalid line, and for each group that becomes invalid for another reason, before it is complete. */
   readonly onInvalid: () => void;
   readonly onComplete: (group: number) => void;
 }

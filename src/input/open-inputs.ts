@@ -120,7 +120,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions): 
     const head = readHead(bytes, sniffedBytes);
     if (findDecompressor(head) !== undefined) return undefined;
     checkHead(name, head, takesContainers);
-    // Not more, because later reads must notice changes.
+    // Only these bytes are kept, because all other reads must notice changes.
     if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
     return {

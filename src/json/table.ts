@@ -24,7 +24,7 @@ export interface JsonTable {
   readonly words: Int32Array;
   /** The largest id that a key can have. */
   readonly maxKeyId: number;
-  /** Shapes are comparable only in tables with the same object. If undefined, shapes have no meaning. */
+  /** Shapes of two tables are comparable only if this is the same object. If undefined, shapes have no meaning. */
   readonly shapes?: object | undefined;
 }
 
@@ -133,7 +133,7 @@ const hasKey = (text: JsonTable, node: number, key: string): boolean => {
   return endOf(text, node) - start === key.length + 2 && isTextAt(key, text.bytes, start + 1);
 };
 
-/** Returns a table of an array that is a single node: an empty node for the array, then a node for each number. */
+/** Expands an array of numbers, which is a single node. The new table has an empty node, then a node for each number. */
 export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   const { bytes } = text;
   const count = bytes[startOf(text, array)] === openBracket ? detailOf(text, array) : 0;

@@ -173,7 +173,7 @@ const makeLedger = (
       const chunk = rows.slice(from, from + maxForgottenPerStatement);
       const sql = `DELETE FROM rollcall.request WHERE id IN (${chunk.map(() => "?").join(", ")})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Requests first, so that a run that retries a request now either does not find it or keeps its claims.
+      // Requests are deleted before claims: a run that retries a request does not find it, or it keeps its claims.
       statements.push({ sql, values: chunk }, ...writer.releaseClaims(chunk));
     }
     const results = await database.transact(statements);
@@ -207,7 +207,7 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
       const row = await findRow();
       if (row !== undefined) await writer.recoverScope(row);
     },
-    /** Yields the requests of the scope, oldest first. @param from the first row */
+    /** Yields the requests of the scope, oldest first. @param from the smallest row id */
     async *entries(from = 0): AsyncGenerator<Entry, void> {
       const row = await findRow();
       if (row === undefined) return;
@@ -219,7 +219,7 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
       const begun = await writer.recordRequest(row, entry);
       return typeof begun === "number" ? formatId(begun) : begun;
     },
-    /** Records another attempt; false if a person resolved the request in the meantime. */
+    /** Records another attempt; false if somebody resolved the request, or another run retries or logged it. */
     recordRetry: async (id: string, now: number) => await writer.recordRetry(parseId(id), now),
     recordOutcome: async (id: string, outcome: RecordedOutcome) => await writer.recordOutcome(parseId(id), outcome),
     async saveFacts({ sizes: { passed, refused }, echoesKey }: DestinationFacts): Promise<void> {

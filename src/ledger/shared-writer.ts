@@ -198,7 +198,7 @@ const retrySql = `
     AND state NOT IN ('logged', 'assumed_logged', 'released')
   RETURNING request.id`;
 
-/** When an outcome is recorded after the lease expired. `not_sent` and `refused` concern only this run's attempt. */
+/** Conditions for an outcome that is recorded after the lease expired. `not_sent` and `refused` concern only this run's attempt. */
 const lateOutcomeConditions = {
   logged: "state <> 'logged'",
   unknown: "(run = ? OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')",

@@ -52,7 +52,7 @@ export interface Writer {
   recoverScope(scope: number): Promise<void>;
   /** Records a request and returns its row; or returns the dedup keys of groups that requests of other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
-  /** False if a person resolved the request in the meantime. */
+  /** False if somebody resolved the request, or another run retries or logged it. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   /** Counts the runs that are writing; for a file, the scopes that they write. */

@@ -35,7 +35,7 @@ export interface ScreenOptions {
   readonly pager: boolean;
   /** True if each message on standard error is a line of JSON: `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
-  /** True if the document can have all `fields`, even if it lacks some in this run. */
+  /** True if the names in `fields` were checked. A key that the document lacks in this run is then no error. */
   readonly areFieldsChecked?: boolean;
 }
 
@@ -157,7 +157,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     printsEvents,
     drawsFrames,
 
-    /** True if the reader of standard output left. A command that reads can then stop with exit code 0. */
+    /** True if the reader of standard output left. A command that changes nothing can then stop with exit code 0. */
     get isReaderGone(): boolean {
       return output.isReaderGone || isPagerClosed;
     },
@@ -174,7 +174,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
 
     printText: (text: string): Promise<void> => print([text], { kind: "verbatim", isPaged: false }),
 
-    /** Prints text from outside: only redacted in a pipe, made safe on a terminal. Escapes always make JSON safe. */
+    /** Prints text from outside: only redacted in a pipe, made safe on a terminal. JSON is made safe in both. */
     printVerbatim: (pieces: readonly string[], kind: "text" | "json"): Promise<void> =>
       kind === "text" && terminal.stdout
         ? print(pieces.map(safe.text), { kind: "lines", isPaged: false })

@@ -95,7 +95,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Sends a request; false if it is divided, if other runs have its groups, or if a person resolved it. */
+  /** Sends a request; false if it is divided, if other runs have its groups, or if somebody resolved it. */
   const runJob = async ({ request, recorded: earlier }: Job): Promise<boolean> => {
     const { groups, bytes } = request;
     if (earlier === undefined && bytes > limit && groups.length > 1) {
@@ -221,7 +221,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       unknown: unknown && { ...unknown, isKeyHonored: requests.isKeyHonored(unknown.recorded, options) },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
-    /** Sends jobs, unless the run was stopped. @param isLast true after a signal: each is attempted once */
+    /** Sends jobs, unless the run was stopped. @param isLast true after a signal: each job has one attempt */
     async send(jobs: readonly Job[], isLast: boolean): Promise<void> {
       signals = isLast ? { signal: host.urgent, urgent: host.urgent } : host;
       retryBudget = client.retryBudget();

@@ -44,7 +44,7 @@ export const readSettings = async (given: SettingsSources) => {
     get: <Name extends values.SettingName>(name: Name) => findValue(layers, name),
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     require: requireSetting,
-    /** Returns the URL of a host of the contract, without `/v1` and final slash. @throws Failure `setting-missing` */
+    /** Returns the base, inference or log URL, without `/v1` and final slash. @throws Failure `setting-missing` */
     address(of: EndpointHost): string {
       const url = requireSetting(values.urlSettingName(of));
       noteUrlSource(layers, values.urlSettingName(of), notice);

@@ -165,7 +165,7 @@ interface ResultPage {
 
 const factColumns = keyColumns<Fact>({ name: 0, value: 0 });
 
-/** Refuses other columns of a result than its own, before anything is sent. @throws Failure `invalid-option-value` */
+/** Refuses names in `--fields` that are not columns of the result, before anything is sent. @throws Failure `invalid-option-value` */
 export const checkFactFields = ({ fields = [], format, isForProgram }: Screen): void => {
   if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, factColumns);
 };

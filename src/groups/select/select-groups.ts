@@ -197,7 +197,7 @@ const maxEvaluationMs = 2000;
 const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
-/** Most evaluations end sooner, so only a longer one is repeated with an end at Ctrl-C, which costs 90 µs. */
+/** Limit of the first try. Only a second try can be ended by Ctrl-C, because that costs 90 µs. */
 const firstLimitMs = 50;
 
 /** Runs a repeatable function with V8's time limit, because only V8 can end a regular expression. It costs 70 µs. */
