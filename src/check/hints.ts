@@ -77,7 +77,7 @@ const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefin
 
 const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean): string | undefined => {
   const options = isElement ? undefined : findConvertOptions(holder);
-  if (options !== undefined) return `convert the file with rollcall convert ${options}`;
+  if (options !== undefined) return `convert the file with \`rollcall convert ${options}\``;
   if (alias === undefined) return undefined;
   const choiceHint = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";
   return `rename ${alias} to messages_and_choices${choiceHint}`;

@@ -41,7 +41,7 @@ const login = command({
     const next = inProfile(uses.includes("inference") ? "rollcall models" : log, profile);
     screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
     for (const variable of plan.overriding) screen.notice(`${variable} is set and overrides the saved key`);
-    screen.notice(`next: ${next}`);
+    screen.notice(`next: \`${next}\``);
     if (screen.isForProgram) await printDocument(screen, { profile, saved: plan.targets, checked, next });
   },
 });

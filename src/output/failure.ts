@@ -5,7 +5,7 @@ import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Glyphs, type Paint, plainPaint, selectGlyphs } from "./style.ts";
 import type { Tone } from "./views.ts";
-import { foldLine, foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
+import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
 
 const maxProblems = 20;
 
@@ -196,8 +196,8 @@ const hangingLines = (text = "", { indent = 2, style: { clean, columns }, lead =
   const line = onOneLine(clean(text));
   if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
   const usedIndent = columns - indent - lead.length < minTextColumns ? 0 : indent;
-  return foldLine(line, Math.max(1, columns - usedIndent - lead.length)).map((part, at) =>
-    truncate(" ".repeat(usedIndent) + (at === 0 ? lead : " ".repeat(lead.length)) + part, columns),
+  return foldSentence(line, columns - usedIndent - lead.length, 0).map(
+    (part, at) => " ".repeat(usedIndent) + (at === 0 ? lead : " ".repeat(lead.length)) + part,
   );
 };
 

@@ -16,7 +16,7 @@ async function* textOfPages(screen: Screen, pages: Iterable<Page> | AsyncIterabl
 interface Layout {
   readonly paint: Paint;
   readonly clean: (text: string) => string;
-  readonly fold: (line: string, indent: number) => readonly string[];
+  readonly fold: (line: string, indent: number, kind?: Line["kind"]) => readonly string[];
   readonly widthOf: (line: string) => number;
   readonly width: number;
   readonly rail: string;
@@ -39,9 +39,12 @@ const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull, isFolded
     const [fold, widthOf] = [(line: string) => [line], (line: string) => line.length];
     return { ...style, fold, widthOf, isBounded: false, width: Number.POSITIVE_INFINITY };
   }
-  const { foldLine, measureWidth } = await import("./width.ts");
-  const fold: Layout["fold"] = (line, indent) =>
-    foldLine(line.replaceAll("\t", "    "), Math.max(isFolded ? minListColumns : minColumns, width - indent));
+  const { foldLine, foldSentence, measureWidth } = await import("./width.ts");
+  const fold: Layout["fold"] = (line, indent, kind) => {
+    const columns = Math.max(isFolded ? minListColumns : minColumns, width - indent);
+    if (kind === "command") return [line];
+    return kind === "sentence" ? foldSentence(line, columns, 0) : foldLine(line.replaceAll("\t", "    "), columns);
+  };
   return { ...style, fold, widthOf: measureWidth, isBounded: isFull === false, width };
 };
 
@@ -79,11 +82,11 @@ const labelledLines = (lines: readonly Line[], indent: string, layout: Layout): 
   const { paint, clean, fold } = layout;
   const labelWidth = lines.reduce((width, { label }) => Math.max(width, clean(label).length), 0);
   const textIndent = indent.length + labelWidth + 2;
-  return lines.flatMap(({ label, text, tone }) => {
+  return lines.flatMap(({ label, text, tone, kind }) => {
     const shown = clean(text);
     const isBelow = isBetterBelow(shown, { beside: textIndent, below: indent.length + indentStep.length }, layout);
     const rest = isBelow ? indent + indentStep : " ".repeat(textIndent);
-    const folded = shown.split("\n").flatMap((line) => fold(line, rest.length));
+    const folded = shown.split("\n").flatMap((line) => fold(line, rest.length, kind));
     const first = isBelow
       ? indent + paint("faint", clean(label))
       : `${indent}${paint("faint", clean(label).padEnd(labelWidth))}  ${paint(tone, folded.shift() ?? "")}`.trimEnd();

@@ -87,6 +87,8 @@ export interface Line {
   readonly label: string;
   readonly text: string;
   readonly tone?: Tone | undefined;
+  /** Text of rollcall: a sentence, whose commands are not folded, or a command. Default: text from outside. */
+  readonly kind?: "sentence" | "command" | undefined;
 }
 
 export interface Section {

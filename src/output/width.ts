@@ -72,15 +72,22 @@ const minIndentedWidth = 8;
 
 const noBreak = "\ue001";
 
-/** Folds a sentence to `width` columns with a hanging indent. A command in backticks stays on a line if it fits. */
-export const foldSentence = (text: string, width: number): readonly string[] => {
-  const inner = Math.max(1, width - sentenceIndent);
-  const unbroken = text.replace(/`[^`]+`/g, (command) =>
-    measureWidth(command) <= inner ? command.replaceAll(" ", noBreak) : command,
-  );
-  const [first = "", ...rest] = foldLine(unbroken, Math.max(1, width));
-  const isNarrow = width <= sentenceIndent + minIndentedWidth;
-  const restLines = rest.length === 0 || isNarrow ? rest : foldLine(unbroken.slice(first.length).trimStart(), inner);
-  const indent = isNarrow ? "" : " ".repeat(sentenceIndent);
-  return [first, ...restLines.map((line) => indent + line)].map((line) => line.replaceAll(noBreak, " "));
+/** Text to paste: a command in backticks, or an option with its value. */
+const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
+
+/**
+ * Folds a sentence to `width` columns, only between words. Text to paste is one word. A word that is wider than a line
+ * gets its own line, because a terminal that wraps the line copies it as one line; a command there has no backticks.
+ */
+export const foldSentence = (text: string, width: number, indent = sentenceIndent): readonly string[] => {
+  const before = " ".repeat(width <= indent + minIndentedWidth ? 0 : indent);
+  const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");
+  const lines = [first];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`;
+    const own = before + (measureWidth(before + word) > width ? word.replace(/^`(.+)`[,;]?$/, "$1") : word);
+    if (measureWidth(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(own);
+  }
+  return lines.map((line) => line.replaceAll(noBreak, " "));
 };

@@ -80,7 +80,8 @@ describe("the frame of a problem", () => {
       fc.string({ unit: codePoint, maxLength: 60 }),
       fc.constantFrom("日本語", "👩‍👩‍👧‍👦", "🇩🇪🇩🇪", "é", "\t\t", "\u001b[31m", "x".repeat(500), "☺️", "\u202e"),
     );
-    const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(""));
+    // Without commands and options, which are never folded.
+    const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join("").replaceAll(/[`-]/g, "'"));
     const excerpt = fc
       .record({ before: text, value: text, behind: text, cutBefore: fc.boolean(), cutBehind: fc.boolean() })
       .map(
@@ -106,8 +107,9 @@ describe("the frame of a problem", () => {
           excerpt,
         };
         const said = await told(problem, columns);
-        const widths = said.split("\n").map((line) => stringWidth(line));
-        expect(Math.max(...widths)).toBeLessThanOrEqual(columns);
+        // A word that does not fit has its own line.
+        const wide = said.split("\n").filter((line) => stringWidth(line) > columns);
+        expect(wide.filter((line) => /\S\s/.test(line.replace(/^ *(?:= )?/, "").trim()))).toEqual([]);
         const marks = said.split("\n").filter((line) => /^ +│ +\^+$/.test(line));
         if (columns >= 40) expect(marks.length).toBeLessThanOrEqual(1);
       }),

@@ -64,8 +64,8 @@ describe("rollcall on a terminal", () => {
     const seen = await seeLine(`${rollcall} ${args}`, { env, columns: 40 });
     expect(seen.code).toBe(code);
     expect(seen.lines).toContainEqual(expect.stringMatching(there));
-    // Text to be copied, such as an example, is one line that the terminal wraps.
-    const said = seen.lines.filter((line) => !/^ {2,4}(?:rollcall|echo) /.test(line));
+    // Text to be copied, such as an example or a path, is one line that the terminal wraps.
+    const said = seen.lines.filter((line) => !/^ {2,4}(?:(?:rollcall|echo) |\S+$)/.test(line));
     expect(said.filter((line) => line.length > 40)).toEqual([]);
     expect(seen.lines.join("\n")).not.toContain("`rollcall catalog\n");
   });

@@ -70,7 +70,7 @@ export const fileRules = {
     advice: ({ files }) =>
       files.length === 0
         ? "name a file, or another folder (.gz and .zst files count, too)"
-        : `name one file and its format to see the reason: ${formatCommandLine(["rollcall", "check", files[0] ?? ""])} --from <format>`,
+        : `name one file and its format to see the reason: \`${formatCommandLine(["rollcall", "check", files[0] ?? ""])} --from <format>\``,
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),
@@ -90,7 +90,7 @@ export const fileRules = {
   "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
     message: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
     advice: ({ encoding, name }) =>
-      `convert it: iconv -f ${encoding} -t UTF-8${name === undefined ? "" : ` ${name} > utf-8.jsonl`}`,
+      `convert it: \`iconv -f ${encoding} -t UTF-8${name === undefined ? "" : ` ${name} > utf-8.jsonl`}\``,
     why: "PowerShell's `>` and some editors write UTF-16.",
     example: problemExample({ encoding: "UTF-16LE", name: "step.jsonl" }, "step.jsonl"),
   }),

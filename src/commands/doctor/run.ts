@@ -74,7 +74,8 @@ const marks = {
 
 const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
   const [mark, tone] = marks[status];
-  return { label: `${mark} ${check}`, text: fix === undefined ? message : `${message}\n  fix: ${fix}`, tone };
+  const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
+  return { label: `${mark} ${check}`, text, tone, kind: "sentence" };
 };
 
 /** The codes of findings, the most serious first. */

@@ -9,7 +9,7 @@ import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset
 import type { Host } from "../../host.ts";
 import type { FetchProgress } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
-import { printList, printPage, resolveField, type Screen } from "../../output/index.ts";
+import { type Line, printList, printPage, resolveField, type Screen } from "../../output/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { keyColumns } from "../lists/object-list.ts";
@@ -178,9 +178,10 @@ export const printFacts = async (
     const rows = [...facts, ...toFacts({ "metrics of": metricsScope }), ...toFacts(metrics), ...next];
     return await printList(screen, { columns: factColumns, rows });
   }
-  const toLines = (list: readonly Fact[]) => list.map(({ name, value }) => ({ label: name, text: String(value) }));
+  const toLines = (list: readonly Fact[], kind?: Line["kind"]) =>
+    list.map(({ name, value }) => ({ label: name, text: String(value), kind }));
   const rounded = Object.entries(metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
   const title = metricsScope === undefined ? "Metrics" : `Metrics of ${metricsScope}`;
-  const sections = [{ lines: toLines(facts) }, { title, lines: toLines(rounded) }, { lines: toLines(next) }];
+  const sections = [{ lines: toLines(facts) }, { title, lines: toLines(rounded) }, { lines: toLines(next, "command") }];
   await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
 };

@@ -36,7 +36,7 @@ describe("rollcall auth login on a terminal", () => {
       [`key for inference at ${server.url}: `, `wrong\x15wk-123x\x7f456\x1b[200~7890\x1b[201~\r`],
     ]);
     expect(code).toBe(0);
-    expect(seen).toContain("next: rollcall models");
+    expect(seen).toContain("next: `rollcall models`");
     for (const part of ["wk-123", "456", "7890", "wrong", "*"])
       expect(seen.replaceAll(server.url, "")).not.toContain(part);
     expect(after).toBe("echo");

@@ -59,7 +59,7 @@ describe("rollcall auth login", () => {
     const log = await auth(`${login} --for log`, { stdin: "wk-log" });
     expect(log.stderr).toContain("the key was not tested: only log accepts it");
     expect(log.stderr).not.toContain("auth status --check");
-    expect(log.stderr).toContain("next: rollcall log <model-id>");
+    expect(log.stderr).toContain("next: `rollcall log <model-id> <file> --split <name>`");
     expect(saved("credentials.json")).toEqual({
       default: {
         calls: { key, origin: server.url, username: "anna" },
