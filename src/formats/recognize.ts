@@ -4,6 +4,7 @@ import type { RuleData } from "../check/rules/rules.ts";
 import { UnusableInput } from "../input/failures.ts";
 import {
   type Container,
+  columnAdvice,
   findContainer,
   hasOwnKey,
   maxDocumentBytes,
@@ -83,14 +84,16 @@ const recognizeInput = async (
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
   if (named !== undefined) {
     const isReadable = container === undefined || named.records[container] !== undefined;
-    return isReadable ? { source, formats: [named] } : { source, formats: [], rejection: data };
+    const rejection = data && { ...data, instead: "correct or omit --from" };
+    return isReadable ? { source, formats: [named] } : { source, formats: [], rejection };
   }
   const candidates = given === undefined ? await loadFormats() : [given];
-  const { formats, unreadable } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
+  const { formats, unreadable, columns } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
   // `matchFormats` recognizes rollcall's format even if another format is given.
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
   const kind = `${data?.kind} that cannot be read (${unreadable})`;
-  const broken = data && unreadable !== undefined ? { kind, instead: "write or copy the file again" } : data;
+  const table = data && columns ? { ...data, instead: columnAdvice(Object.keys(columns)) } : data;
+  const broken = data && unreadable !== undefined ? { kind, instead: "write or copy the file again" } : table;
   const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: matching, rejection: matching.length === 0 ? broken : undefined, damagedKind };
 };
@@ -150,7 +153,7 @@ const matchFormats = async (
         : // All formats that read a container have the same kind of records in it.
           readRawRecords(source, formats[0]?.records ?? {}, maxUnpackedBytes);
     for await (const raw of first) {
-      const { member, wrong, kind, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
+      const { member, wrong, kind, columns, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
       unreadable = value === undefined ? (wrong ?? noJson) : undefined;
       if (value === undefined) continue;
       const matching = formats.filter(
@@ -158,7 +161,7 @@ const matchFormats = async (
           (kind === undefined || kind === format.records.text) &&
           format.recognizes({ value, file, position: 0, member }),
       );
-      if (matching.length > 0 || container !== undefined) return { formats: matching };
+      if (matching.length > 0 || container !== undefined) return { formats: matching, columns };
     }
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput)) throw thrown;

@@ -1,6 +1,7 @@
 /** Builds the parts of rollouts: groups, rewards, trajectories and exceptions. */
 import { basename } from "node:path";
 import { type Path, shortName } from "../check/rules/positions.ts";
+import { findRewardColumn } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
 import type { FormatRun, Rollout } from "./format.ts";
 import {
@@ -133,7 +134,11 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
   throw new ConversionError(`${key} is ${found}${fix}`, value);
 };
 
-export const missingReward = (record: Value, path = "<path>"): ConversionError =>
+/** @param path default: the path of a number with a usual name */
+export const missingReward = (
+  record: Value,
+  path = findRewardColumn(listPaths(record, ({ canBeMetric }) => canBeMetric)) ?? "<path>",
+): ConversionError =>
   new ConversionError(`the reward is missing (pass --reward-from ${path}, or --rewards <file>)`, record);
 
 /** Limits of the search for numbers that an error names. */

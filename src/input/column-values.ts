@@ -1,4 +1,5 @@
 /** Converts the columns of a row of a Parquet file to JSON. */
+import { findFault } from "../json/reader.ts";
 import { isObject } from "../json/walk.ts";
 
 /** The values of columns by their names. */
@@ -20,11 +21,15 @@ export class LazyText {
   }
 }
 
+/** The text of a column with the type JSON. */
+export class LazyJson extends LazyText {}
+
 /** Converts a value or a row to JSON with all digits of 64-bit integers. Returns undefined for null. */
 export const columnToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "bigint") return String(value);
   if (typeof value === "number") return numberToJson(value);
+  if (value instanceof LazyJson && findFault(value.bytes) === undefined) return value.text;
   if (value instanceof LazyText) return JSON.stringify(value.text);
   if (value instanceof Date) return JSON.stringify(value);
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("base64"));

@@ -19,7 +19,7 @@ import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyp
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
 import { bomLength, isObject } from "../json/walk.ts";
-import { columnToJson, LazyText } from "./column-values.ts";
+import { columnToJson, LazyJson, LazyText } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
@@ -57,6 +57,8 @@ export const openRows = async (
   const metadataOrReason = await readMetadata(bytes);
   const metadata = typeof metadataOrReason === "string" ? noRows : metadataOrReason;
   const { row_groups: groups, schema } = metadata;
+  // hyparquet parses only the older type.
+  for (const element of schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
     throw decompressedTooLarge(limit);
@@ -198,7 +200,7 @@ const readRows = async (
       metadata,
       compressors: createDecompressors(),
       // Keep the spelling of numbers in JSON columns.
-      parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeText },
+      parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeJson },
       geoparquet: false,
       ...(columns === undefined ? {} : { columns: [...columns] }),
       rowStart,
@@ -367,6 +369,11 @@ const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefine
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0 && isUtf8(text);
   return isLazy ? new LazyText(text) : utf8Decoder.decode(text);
+};
+
+const decodeJson = (bytes: Uint8Array | undefined): unknown => {
+  const text = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return text !== undefined && isUtf8(text) ? new LazyJson(text) : decodeText(bytes);
 };
 
 const readColumn = async (bytes: Bytes, start: number, length: number): Promise<Buffer> => {

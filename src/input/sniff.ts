@@ -1,4 +1,5 @@
 /** Recognizes files by their first bytes. */
+import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { UnusableInput } from "./failures.ts";
 import { isRemote } from "./names.ts";
@@ -13,9 +14,6 @@ type SniffResult = UnusableInput<"utf-16"> | UnusableInput<"not-json"> | undefin
 /** Bytes that `sniff` needs. */
 export const sniffedBytes = 512;
 
-const columnAdvice =
-  "name its columns, such as --messages-from conversation --reward-from score, or convert it to JSON lines";
-
 const pipeAdvice = (command: string): string => `decompress it into a pipe: ${command} … | rollcall … -`;
 
 interface FileKind {
@@ -28,14 +26,14 @@ interface FileKind {
 }
 
 const kinds: readonly FileKind[] = [
-  { bytes: "PAR1", kind: "a Parquet file", instead: columnAdvice, container: "parquet" },
+  { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
   { bytes: "PK\x03\x04", kind: "a zip file", instead: pipeAdvice("unzip -p"), container: "zip" },
   { bytes: "PK\x05\x06", kind: "an empty zip file", instead: "use the file that was meant to be in it" },
   { bytes: "ustar", at: 257, kind: "a tar archive", instead: pipeAdvice("tar -xOf") },
   {
     bytes: "version https://git-lfs.github.com/spec/",
     kind: "a pointer of Git LFS instead of the file",
-    instead: "fetch the file: git lfs pull",
+    instead: "fetch the file: `git lfs pull`",
   },
   { bytes: "\xfd7zXZ", kind: "an xz file", instead: pipeAdvice("xz -dc") },
   { bytes: "BZh", kind: "a bzip2 file", instead: pipeAdvice("bzip2 -dc") },
@@ -90,21 +88,38 @@ const byteOrderMark = "\xef\xbb\xbf";
 const csv = "CSV";
 const tsv = "tab-separated text";
 
+const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
+const rewardColumn = /^(?:(?:total|final|episode)_)?(?:reward|score|rating)$/i;
+
+/** Returns the name of the column or key that probably has the rewards. */
+export const findRewardColumn = (names: readonly string[]): string | undefined =>
+  names.find((name) => rewardColumn.test(name));
+
+/** Returns the options for the columns of a table, and a remark if the user must complete them. */
+const columnOptions = (names: readonly string[]) => {
+  const messages = names.find((name) => messagesColumn.test(name)) ?? "MESSAGES_COLUMN";
+  const from = names.includes("prompt") ? "" : `--messages-from ${messages} `;
+  const options = `${from}--reward-from ${findRewardColumn(names) ?? "REWARD_COLUMN"}`;
+  const remark = ` (replace …_COLUMN with the names of its columns: ${formatList(names)})`;
+  return { options, remark: options.includes("_COLUMN") ? remark : "" };
+};
+
+/** Returns the advice for a table whose rows have no known format. */
+export const columnAdvice = (names: readonly string[]): string => {
+  const { options, remark } = columnOptions(names);
+  return `pass ${options}${remark}, or convert it to JSON lines`;
+};
+
 /** Returns the advice for CSV, whose values are strings. Only `--reward-from` accepts a string as the reward. */
 const csvAdvice = (text: string, name: string): string => {
   const [header = ""] = text.split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
   const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
-  const columnOf = (names: RegExp, placeholder: string): string => names.exec(header)?.[0] ?? placeholder;
-  const messages = /\b(?:messages|prompt)\b/.test(header)
-    ? ""
-    : ` --messages-from ${columnOf(/\b(?:conversations?|chat|dialog(?:ue)?|turns)\b/i, "MESSAGES_COLUMN")}`;
-  const reward = columnOf(/\b(?:reward|score|rating)\b/i, "REWARD_COLUMN");
+  const names = header.split(separator).map((name) => name.trim().replace(/^"(.*)"$/, "$1"));
+  const { options, remark } = columnOptions(names);
   const rows = `csv.DictReader(sys.stdin${delimiter})`;
   const script = `import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in ${rows}]`;
-  const options = `${messages} --reward-from ${reward} --out groups.jsonl`;
-  const columns = options.includes("_COLUMN") ? " (replace …_COLUMN with the names of its columns)" : "";
-  return `convert it${columns}: python3 -c "${script}" < ${toShellWord(name) ?? "rows.csv"} | rollcall convert${options}`;
+  return `convert it${remark}: \`python3 -c "${script}" < ${toShellWord(name) ?? "rows.csv"} | rollcall convert ${options} --out groups.jsonl\``;
 };
 
 export const markup = "XML or HTML";
@@ -122,7 +137,7 @@ const textKind = (text: string): string | undefined => {
   if (/^<(?:[?!a-z])/i.test(text)) return markup;
   if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return "YAML";
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
-  const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n|[\w"]|$)/i.exec(text) ?? [];
+  const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n[^\n]*(?:"|\1)|[\w"]|$)/i.exec(text) ?? [];
   if (separator !== undefined) return separator === "\t" ? tsv : csv;
   const isLink = /^\[[^"\n]*\]\(/.test(text);
   const isProse = isLink || (!/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1);

@@ -54,8 +54,8 @@ describe("rows of chat messages", () => {
     const quoted = inText.messages.replaceAll('"', '""');
     const table = fileOf(["messages,reward", `"${quoted}",0.5`], "rows.csv");
     const [, hint = ""] = /hint: (.*)/.exec((await convertFile(table)).stderr) ?? [];
-    const [script = "", program] = hint.slice(hint.indexOf("python3")).split(" | ");
-    expect(program).toBe("rollcall convert --reward-from reward --out groups.jsonl");
+    const [script = "", program] = hint.slice(hint.indexOf("python3"), hint.lastIndexOf("`")).split(" | ");
+    expect(program).toBe("rollcall convert --messages-from messages --reward-from reward --out groups.jsonl");
     const rows = execFileSync("sh", ["-c", script], { cwd: dirname(table), encoding: "utf8" })
       .trimEnd()
       .split("\n");
@@ -84,6 +84,39 @@ describe("rows of chat messages", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("only openai-chat reads messages from a path")]);
     const { stderr: missing } = await convertRows([{ score: 1 }], args);
     expect(missing).toContain("--messages-from finds no list at conversation (lists: none)");
+  });
+
+  it("are read from the JSON columns of Parquet with the bytes of their values", async () => {
+    const { messages } = said(0.5);
+    const columnData = [
+      { name: "messages", data: [messages] },
+      { name: "reward", data: [{ total: 0.5, format: 1, length: 7 }] },
+      { name: "metadata", data: [{ k: 123456, nested: { a: 1 } }] },
+      { name: "broken", data: [7654321] },
+    ].map((column) => ({ ...column, type: "JSON" as const }));
+    const bytes = Buffer.from(parquetWriteBuffer({ columnData, codec: "UNCOMPRESSED" })).toString("latin1");
+    const parquet = fileOf([], "rows.parquet");
+    writeFileSync(parquet, bytes.replaceAll("123456", "\n 1.50").replaceAll("7654321", "{broken"), "latin1");
+    const args = ["--reward-from", "reward.total"];
+    const { lines } = await convertFile(parquet, args);
+    const row = `{"messages":${JSON.stringify(messages)},"reward":{"total":0.5},"broken":"{broken","metadata":{"k":1.50}}`;
+    expect(lines).toEqual((await convertRows([row], args)).lines);
+    const { stderr } = await runRollcall(["check", parquet, ...args]);
+    expect(stderr).toContain(
+      "dropped numbers next to the reward (no field in a trajectory): reward.format, reward.length",
+    );
+  });
+
+  it("are named by their numbers, in order, with the column that probably has the rewards", async () => {
+    const parquet = fileOf([], "rows.parquet");
+    const columnData = [
+      { name: "messages", data: Array.from({ length: 11 }, () => said(0).messages), type: "JSON" as const },
+      { name: "score", data: Array.from({ length: 11 }, (_, at) => at), type: "INT32" as const },
+    ];
+    writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData })));
+    const { stderr } = await runRollcall(["check", parquet]);
+    expect(stderr.match(/row \d+/g)).toEqual([1, 2, 3, 4, 5, 6, 7].map((row) => `row ${row}`));
+    expect(stderr).toContain("pass --reward-from score, or --rewards <file>");
   });
 
   it("are read back as the same trajectory after they were logged", async () => {

@@ -42,6 +42,7 @@ describe("the first bytes of a file", () => {
     ["text that is not JSON", "# Results\n\nAll rollouts passed.\n"],
     ["text that is not JSON", "[![tests](badge.svg)](ci)\n\nAll rollouts passed.\n"],
     [undefined, "one line of text\n"],
+    [undefined, "hello, not json\n"],
     [undefined, "null, 1\nNaN\n"],
     [undefined, 'note: rollouts\n{"messages":[]}\n'],
     [undefined, "rollouts\n[1]\n"],
@@ -51,7 +52,7 @@ describe("the first bytes of a file", () => {
   });
 
   it.each([
-    ["id,messages,reward\n", " | rollcall convert --reward-from reward"],
+    ["id,messages,reward\n", " | rollcall convert --messages-from messages --reward-from reward"],
     ["id,dialogue,Score\n", " | rollcall convert --messages-from dialogue --reward-from Score"],
     ["id,text\n", " | rollcall convert --messages-from MESSAGES_COLUMN --reward-from REWARD_COLUMN"],
   ])("of CSV give the command that converts it: %j", (header, end) => {
@@ -80,6 +81,6 @@ describe("the first bytes of a file", () => {
     const found = sniff(marked(0xff, 0xfe), name);
     const problems = new Problems();
     found?.report(problems, name);
-    expect(problems.sorted([])).toMatchObject([{ rule: "utf-16", advice: `convert it: ${command}` }]);
+    expect(problems.sorted([])).toMatchObject([{ rule: "utf-16", advice: `convert it: \`${command}\`` }]);
   });
 });

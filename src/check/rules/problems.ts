@@ -128,7 +128,9 @@ export class Problems {
   sorted(files: readonly string[]): readonly Problem[] {
     const order = new Map(files.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem): number => order.get(file) ?? files.length;
-    const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => (a === b ? 0 : a < b ? -1 : 1);
+    // A name can end in the number of a row or of an archive's member.
+    const { compare } = new Intl.Collator("en", { numeric: true });
+    const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => (a === b ? 0 : compare(a, b));
     return Array.from(this.#byRule.values(), ({ stored }) => stored)
       .flat()
       .sort(
