@@ -59,7 +59,17 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
   record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
   const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], own });
+  noteOtherRewards(run, row);
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...valuesOf(row, rows) })];
+};
+
+/** Notes the numbers next to the reward, which have no field in a trajectory. A receipt lists them. */
+const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value): void => {
+  const parent = rewardFrom.slice(0, -1);
+  if (hasReceipt || parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
+  const keys = row.metricMembers(...parent).flatMap(([key]) => (key === rewardFrom.at(-1) ? [] : key));
+  const names = keys.map((key) => shortName([...parent, key].join(".")));
+  if (names.length > 0) note(`dropped numbers next to the reward (no field in a trajectory): ${formatList(names, 5)}`);
 };
 
 const groupKeyOf = (row: Value): string | undefined => {

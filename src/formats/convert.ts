@@ -10,10 +10,6 @@ import { listRecordMappings, openFiles } from "./origin.ts";
 import { openReceipt, type Receipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
 
-export interface ConversionOptions extends FormatOptions {
-  readonly hasReceipt: boolean;
-}
-
 export interface Conversion {
   /** Each format of the inputs, with the number of its files. */
   readonly formats: readonly { readonly format: Format; readonly files: number }[];
@@ -47,10 +43,7 @@ const maxNamedIds = 3;
  * Converts each input in its own format. Skips files of folders that have no format. The converted sources come first.
  * @throws Failure `spool-failed`; the signal's reason
  */
-export const convertInputs = async (
-  options: ConversionOptions,
-  inputs: ConvertibleInputs,
-): Promise<ConvertedInputs> => {
+export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources, folders, host } = inputs;
   const { rewards, hasReceipt } = options;
   const { byFormat, others } = await recognizeInputs(inputs, options);

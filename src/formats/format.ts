@@ -14,6 +14,7 @@ export interface FormatOptions {
   /** Rewards by the ids of rollouts, as JSON numbers. */
   readonly rewards?: ReadonlyMap<string, string> | undefined;
   readonly allowsLossy: boolean;
+  readonly hasReceipt: boolean;
   /** True if the parts of a continued trajectory become histories. */
   readonly keepsHistories: boolean;
 }

@@ -5,18 +5,16 @@ import { invalidRewards } from "../input/failures.ts";
 import { isLikelyOwnFormat, type Source } from "../input/index.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../json/raw-json.ts";
 import { describeSystemCode } from "../sentences.ts";
-import type { ConversionOptions, ConvertedInputs, ConvertibleInputs } from "./convert.ts";
+import type { ConvertedInputs, ConvertibleInputs } from "./convert.ts";
+import type { FormatOptions } from "./format.ts";
 
-export type { Conversion, ConversionOptions } from "./convert.ts";
-export type { Format } from "./format.ts";
+export type { Conversion } from "./convert.ts";
+export type { Format, FormatOptions } from "./format.ts";
 export { formatNames, loadFormats } from "./formats.ts";
 export type { ReceiptData } from "./receipt.ts";
 
 /** Converts inputs that are in other formats. @throws Failure `spool-failed`; the signal's reason */
-export const convertOpened = async (
-  options: ConversionOptions,
-  inputs: ConvertibleInputs,
-): Promise<ConvertedInputs> => {
+export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
   // Other formats are not loaded if all inputs begin as rollcall's format usually does.
   const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(bytes);

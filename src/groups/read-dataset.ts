@@ -5,7 +5,7 @@ import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
 import { listUnknownKeys } from "../check/trajectory.ts";
-import { type Conversion, type ConversionOptions, convertOpened } from "../formats/index.ts";
+import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import * as inputs from "../input/index.ts";
 import {
@@ -46,7 +46,7 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   readonly maxUnpackedBytes: number;
   /** True to read the other inputs if an input cannot be opened. */
   readonly continuesAfterErrors?: boolean;
-  readonly foreign: ConversionOptions;
+  readonly foreign: FormatOptions;
   /** How URLs are fetched. Default: a URL is read as the name of a file. */
   readonly remote?: inputs.RemoteAccess | undefined;
   /** Called when all inputs are open, before they are read. Its exceptions end the run. */
