@@ -37,15 +37,17 @@ export const invalidInput = (
   return new Failure("invalid_input", "invalid-input", message, { hint: skipHint(valid), ...details });
 };
 
-/** Joins the fix with the hint to skip, unless the fix contains it. */
+/** Joins the fix with the hint to skip. */
 export const combineHints = (fix: string | undefined, valid: ValidGroups): string | undefined => {
-  const skip = fix?.includes("--on-invalid skip") === true ? undefined : skipHint(valid);
+  const skip = skipHint(valid);
   return fix === undefined || skip === undefined ? (fix ?? skip) : `${fix}; or ${skip}`;
 };
 
 const skipHint = (valid: ValidGroups = 0): string | undefined => {
   const groups = valid === "some" ? "the valid groups" : pluralize(valid, "valid group");
-  return valid === 0 ? undefined : `pass --on-invalid skip to send ${groups} and write the others to the rejects file`;
+  return valid === 0
+    ? undefined
+    : `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
 };
 
 /** Hints for faults of evaluation. */

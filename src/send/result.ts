@@ -47,10 +47,12 @@ interface DryRunRequest {
 
 export type CheckResult = ReturnType<typeof checkResult>;
 
-export const checkResult = (dataset: Dataset) => {
+/** @param canSkip true if the command has the option `--on-invalid skip` */
+export const checkResult = (dataset: Dataset, canSkip = false) => {
   const { problems, split } = dataset;
   const { groups, trajectories } = rejectInvalid(dataset).countByOutcome(dataset.groups);
-  const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(dataset)) : undefined;
+  const valid = canSkip ? groups.read - groups.rejected : undefined;
+  const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(dataset), { valid }) : undefined;
   const stored = problems.sorted(listInputNames(dataset));
   return {
     status: failure === undefined ? ("valid" as const) : ("invalid" as const),

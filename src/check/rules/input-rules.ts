@@ -27,7 +27,7 @@ export const inputRules = {
         : `cannot convert this record of ${format}: ${splitFix(wrong).fault}`,
     redactedMessage: "cannot convert this record",
     advice: ({ wrong = "", contradictsGivenFormat }) =>
-      `${splitFix(wrong, contradictsGivenFormat === true ? "correct or omit --from, fix the record" : undefined).fix}, or reject the record's group with --on-invalid skip, an option of log and convert`,
+      splitFix(wrong, contradictsGivenFormat === true ? "correct or omit --from, or fix the record" : undefined).fix,
     why: "The record does not have the format of its tool, or it has no reward. `--reward-from` and `--rewards` name the reward.",
     example: problemExample({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
   }),

@@ -33,7 +33,7 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   const reading = await readInputs(context, request);
   closeAtEnd(context, reading);
   printInputNotes(context, reading, typed);
-  const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(reading);
+  const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(reading, true);
   await printWarnings(context, reading, problems);
   if (failure !== undefined && !skipsInvalid) throw failure;
   const receipt = reading.conversion?.receipt?.data();

@@ -111,7 +111,7 @@ describe("rollcall log --follow", () => {
       `{"reward": 1}\n`,
       3,
       /^\S+:1:1: messages_and_choices is missing \[missing-field\]$/,
-      /\S; or pass --on-invalid skip to send the valid groups and write the others to the rejects file$/,
+      /\S; or pass --on-invalid skip to continue with the valid groups and write the others to the rejects file$/,
     ],
     [
       `${line(1)}{"reward": NaN}\n`,
