@@ -188,7 +188,9 @@ export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[])
     const occurring = [...new Set(models.flatMap(option.of))].filter((one) => one.trim() !== "").sort();
     const word = unusual.find((one) => !isIn(occurring, one));
     if (word === undefined) continue;
-    return { option: optionOf(name), word, usual, occurring, near: findNearest(word, occurring) };
+    const near = findNearest(word, occurring);
+    const amount = name === "maxPrice" ? `=${filter.maxPrice?.find(([price]) => price === word)?.[1]}` : "";
+    return { option: optionOf(name), word: word + amount, usual, occurring, near: near && near + amount };
   }
   return undefined;
 };
