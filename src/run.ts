@@ -78,7 +78,7 @@ export const program: cli.Program = {
     words: "",
     about: "Log trajectories to a training service, list its models, read traced calls.",
     options: cli.globalOptions,
-    examples: ["rollcall catalog router kimi --local"],
+    examples: ["rollcall check groups.jsonl", "rollcall log my-model groups.jsonl --split train"],
   }),
   nouns: {
     log: async () => (await import("./commands/log/command.ts")).log,

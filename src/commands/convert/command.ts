@@ -1,19 +1,19 @@
 /** `rollcall convert`: other tools' rollouts → groups of trajectories, with a receipt. */
 import { choice, command, flag, repeated, text, type Values, withDefault } from "../../cli/index.ts";
-import { formatOptions, groupByOption, selectionOptions, strictnessOptions } from "../inputs/options.ts";
+import { formatOptions, groupByOption, outputFile, selectionOptions, strictnessOptions } from "../inputs/options.ts";
 
 const args = { file: repeated("files, folders or URLs of rollouts; stdin if - or omitted") };
 
 const options = {
   out: withDefault(text("file for the groups; - is stdout", "file"), "-"),
-  receipt: text("write a JSON report of how each input value was converted", "file"),
+  receipt: outputFile("write a JSON report of how each input value was converted"),
   exact: flag("fail if a trajectory has no field for a value"),
   "group-by": groupByOption,
   "on-invalid": choice(
     "stop: write nothing if a group is invalid; skip: write invalid groups to the rejects file, and convert the others (default: stop)",
     ["stop", "skip"],
   ),
-  rejects: text("file for rejected groups (default: the name of the first input plus .rejected)", "file"),
+  rejects: outputFile("file for rejected groups (default: the name of the first input plus .rejected)"),
   ...selectionOptions,
   ...formatOptions,
   ...strictnessOptions,
@@ -24,7 +24,7 @@ export type ConvertOptions = Values<typeof args & typeof options>;
 export const convert = command({
   words: "convert",
   changes: true,
-  about: "convert rollouts of other tools to trajectories, offline",
+  about: "convert other tools' rollouts to groups, offline",
   args,
   options,
   examples: [
