@@ -2,7 +2,7 @@
 import type { CatalogName } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
 import { type Decimal, parseDecimal } from "../../decimal.ts";
-import { reportOption } from "../inputs/options.ts";
+import { outputFile, reportOption } from "../inputs/options.ts";
 import * as lists from "../lists/options.ts";
 
 const listOptions = {
@@ -33,7 +33,7 @@ const costOptions = {
   ...cli.inGroup("source", { catalog: lists.catalogOption, limit: lists.limitOption, ...lists.sourceOptions }),
 };
 
-const lockFile = cli.withDefault(cli.text("the lock file", "file"), "rollcall.lock.json");
+const lockFile = cli.withDefault(outputFile("the lock file"), "rollcall.lock.json");
 const lockOptions = { file: lockFile, catalog: lists.catalogOption, ...lists.sourceOptions };
 
 const parsePercent = (word: string, option: string): Decimal => {

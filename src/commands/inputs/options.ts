@@ -52,10 +52,17 @@ export interface ReportRequest {
   readonly file: string | undefined;
 }
 
+/** A file to write. `-` is not stdout, because the result goes there. */
+export const outputFile = (about: string) =>
+  cli.custom(about, "file", (word, option) => {
+    if (word === "-") throw cli.wrongValue(option, word, "the name of a file (stdout has the result)");
+    return word;
+  });
+
 const parseReport = (word: string, option: string): ReportRequest => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
   const form = reportFormats.find((one) => one === name);
-  if (form !== undefined && file !== "") return { form, file };
+  if (form !== undefined && file !== "" && file !== "-") return { form, file };
   const wanted = "github or junit, optionally with a file: junit=report.xml";
   throw cli.wrongValue(option, word, wanted, form === undefined ? findNearest(name, reportFormats) : undefined);
 };

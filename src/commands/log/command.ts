@@ -5,6 +5,7 @@ import {
   followDefaults,
   formatOptions,
   groupByOption,
+  outputFile,
   selectionOptions,
   strictnessOptions,
 } from "../inputs/options.ts";
@@ -55,7 +56,7 @@ const options = {
       "stop: end the run if the service refuses groups; skip: write these groups to the rejects file, and send the others (default: stop)",
       stopOrSkip,
     ),
-    rejects: cli.text("file for rejected groups (default: the name of the first input plus .rejected)", "file"),
+    rejects: outputFile("file for rejected groups (default: the name of the first input plus .rejected)"),
   }),
   ...cli.inGroup("ledger", {
     "resend-logged": cli.flag("send logged groups again"),
@@ -91,7 +92,7 @@ const options = {
   ...selectionOptions,
   ...formatOptions,
   ...cli.inGroup("formats", {
-    receipt: cli.text("write a JSON report of how each input value was converted", "file"),
+    receipt: outputFile("write a JSON report of how each input value was converted"),
   }),
   ...strictnessOptions,
 };

@@ -1,13 +1,13 @@
 /** `rollcall view`: shows rollouts in a browser. */
-import { command, flag, port, repeated, text, type Values } from "../../cli/index.ts";
-import { formatOptions, groupByOption, selectionOptions } from "../inputs/options.ts";
+import { command, flag, port, repeated, type Values } from "../../cli/index.ts";
+import { formatOptions, groupByOption, outputFile, selectionOptions } from "../inputs/options.ts";
 
 const args = { file: repeated("files, folders or URLs of rollouts; stdin if - or omitted") };
 
 const options = {
   "group-by": groupByOption,
   port: port("0"),
-  html: text("write the page to a file that needs no server", "file"),
+  html: outputFile("write the page to a file that needs no server"),
   "no-open": flag("print the URL, open no browser"),
   ...selectionOptions,
   ...formatOptions,
