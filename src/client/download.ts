@@ -123,7 +123,7 @@ const readAheadBytes = 2 ** 18;
 /** Removes the query, which can contain secrets. */
 const withoutQuery = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
 
-/** Sends HEAD, which every HTTP/1.1 server answers, without a credential. @throws Failure; the signal's reason */
+/** Sends HEAD without a credential. Every HTTP/1.1 server answers HEAD. @throws Failure; the signal's reason */
 export const probeUrl = async (
   url: string,
   { host, setting, silenceMs }: { readonly host: Host; readonly setting: string; readonly silenceMs: number },

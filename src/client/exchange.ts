@@ -225,7 +225,7 @@ const permanentCodes =
 const permanentTlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
-/** True if a retry can help. For a mistyped host or a stopped service, only with an explicit `--max-wait`. */
+/** True if a retry can help. If the host is unknown or refuses connections, `waitsForHost` decides. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
   !permanentCodes.test(code) &&
   !permanentTlsCodes.test(code) &&

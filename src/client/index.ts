@@ -1,4 +1,4 @@
-/** Sends the request of one endpoint to the service and reads its reply. */
+/** Sends requests to the service and reads its replies. Also downloads from other URLs. */
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";

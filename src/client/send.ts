@@ -19,12 +19,12 @@ const maxReplySilences = 2;
 /** The largest reply to a log: the call ids of a million trajectories, or a refusal that echoes a request. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Announces the retries that a person can read: longer waits, and each attempt from the fourth. */
+/** Returns a function that announces a retry if its wait is at least 1 s, or if it is the fourth attempt or later. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
   return (reason: string, retry: Retry): void => {
     const { attempt, waitMs } = retry;
-    // Requests in parallel fail for the same reason.
+    // Requests in parallel fail for the same reason, which is announced once.
     const key = `${attempt} ${reason}`;
     if ((attempt > 3 || waitMs >= 1000) && !announced.has(key)) onRetry?.(reason, retry);
     announced.add(key);
@@ -65,7 +65,7 @@ export const openClient = (options: ClientOptions) => {
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
     const { open, reuse } = await connections;
-    // If the other side closes an idle connection while a log is sent, the outcome of the log is unknown.
+    // A log reuses no connection. If the other side closed an idle connection meanwhile, the outcome would be unknown.
     const connection = await (exchanges.isStreamed(content.body) ? open : reuse)(route);
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
     traceReply(reply, reply.bytes.length);
@@ -143,7 +143,7 @@ export const openClient = (options: ClientOptions) => {
   return {
     send,
     attempt,
-    /** Returns the destination of a request, and its headers as `--debug` shows them. Requests no credential. */
+    /** Returns the method, URL and headers of a request as `--debug` shows them. Requests no credential. */
     target: <P extends Schema>(
       endpoint: Endpoint<P>,
       { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
@@ -172,7 +172,7 @@ const readReply = <R>(
   throw failures.invalidReply(context, { status, bytes, at: parsed?.invalidPath });
 };
 
-/** Decodes the bytes of a reply. If that fails, the reply has an error, unless it has one already. */
+/** Decompresses the bytes of a reply. If that fails, adds an error, unless the reply already has an error. */
 const decodeBody = async (
   reply: exchanges.ExchangeResult,
   maxReplyLength: number,

@@ -1,4 +1,4 @@
-/** The parts of undici that rollcall loads. The whole loads in twice the time, and its types lack iterable bodies. */
+/** The parts of undici that rollcall loads, in half the time of the whole. The types of undici lack iterable bodies. */
 declare module "undici/lib/dispatcher/agent.js" {
   import type { Dispatcher, Agent as UndiciAgent } from "undici";
   export interface Request extends Omit<Dispatcher.DispatchOptions, "body"> {

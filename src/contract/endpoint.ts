@@ -16,7 +16,7 @@ export interface Credential {
   readonly secret: string;
   /** Its source, without a secret. */
   readonly from: string;
-  /** The profile that has the key, or the command that prints it; undefined if a variable has. */
+  /** The profile with the key, or with the command that prints it; undefined if the environment has either. */
   readonly profile?: string | undefined;
   /** The user name of call reads. Default: `api`. */
   readonly username?: string | undefined;

@@ -1,4 +1,4 @@
-/** Reads replies of the service, strict about lists and objects, tolerant of fields. */
+/** Reads replies of the service. Requires the lists and objects of the interface, but accepts mistyped fields. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { isObject, openBrace, openBracket, walkElements } from "../json/walk.ts";

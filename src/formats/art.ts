@@ -160,7 +160,7 @@ const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string,
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-/** Columns that identify rows, and the messages without choices, each with its target. */
+/** The targets of columns that identify rows, and of `messages`, which repeats the turns without choices. */
 const columnTargets = {
   format_version: "group",
   group_index: "group",
@@ -168,7 +168,7 @@ const columnTargets = {
   messages: "trajectory.messages_and_choices",
 };
 
-/** Tells the receipt the columns that identify a row or repeat a value of its JSON. */
+/** Tells the receipt which columns identify a row or repeat a value of its JSON. */
 const repeatColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value): void => {
   for (const [column, to] of Object.entries(columnTargets)) run.repeat(row.get(column), to);
   if (group.members().length === 0) run.repeat(row.get("group_json"), "group");

@@ -60,7 +60,7 @@ export const openLinks = (run: FormatRun) => {
     const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
     const files = path === undefined ? [] : [join(folder, toLocalPath(path))];
     for (const id of ids) {
-      // In newer versions, all documents of a run have the same `session_id`.
+      // In newer versions, all documents of a run have the same `session_id`, so it identifies none of them.
       if (id.startsWith("session_id") && documents.get(fromFile)?.ids.includes(id)) continue;
       const matches = filesById.get(id)?.filter(isBelow) ?? [];
       if (matches.length === 1) files.push(...matches);

@@ -50,7 +50,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const converter = format.open(formatRun);
   const lines = openGroupLines(await openSpool(host));
   const { groups } = lines;
-  /** Records (or parts) of unknown group, each as a group, with their keys; undefined for one that is not JSON. */
+  /** The groups of records (or parts) of unknown group, with the keys of the record; undefined if it is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
   /** Keys of the first record that was converted. */
   let knownKeys: readonly string[] = [];
@@ -73,7 +73,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const breakUnreadable = (raw: RawRecord, at: RolloutPosition): void => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
-    // If only NaN is wrong, the groups are known.
+    // If nothing but NaN and Infinity is wrong, the groups are known.
     const lenient = fault && Value.parsePython(bytes);
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
@@ -120,7 +120,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 
   /** Breaks the groups that records of unknown groups may belong to. */
   const breakAmbiguous = (): void => {
-    // A record that shares no key with the other records belongs to no group.
+    // A record that shares no key with the first converted record belongs to no other group.
     const isForeign = (keys: readonly string[]): boolean => !keys.some((key) => knownKeys.includes(key));
     const possible = new Map([...ungrouped].filter(([, keys]) => keys === undefined || !isForeign(keys)));
     if (possible.size === 0) return;

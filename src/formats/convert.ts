@@ -33,7 +33,7 @@ export interface ConvertedInputs {
   readonly sources: readonly Source[];
   /** Undefined if nothing was converted. */
   readonly conversion?: Conversion | undefined;
-  /** Files without rollouts in folders, which were skipped. */
+  /** Files in folders that were skipped, because they contain no rollouts. */
   readonly others: readonly string[];
 }
 

@@ -32,9 +32,9 @@ export interface SourceRecord {
 
 /** A converted part of a record: a trajectory or an exception of a group, or members of the group itself. */
 export interface Rollout {
-  /** Key of its group in the file, or in the run if the format `hasGroupsAcrossFiles`. Default: as the record. */
+  /** Key of its group in the file, or in the run if the format `hasGroupsAcrossFiles`. Default: the record's group. */
   readonly group?: string | undefined;
-  /** The part of the record whose bytes are part of the dedup key. Default: the record. */
+  /** The value of the record that it was converted from, whose bytes the dedup key includes. Default: the record. */
   readonly part?: Value | undefined;
   /** Other documents that it consists of. The dedup key includes their bytes, and the receipt counts their values. */
   readonly documents?: readonly Value[] | undefined;
@@ -96,15 +96,15 @@ export interface Format {
   readonly title: string;
   /** The origins of groups, rewards and sampled turns, as texts. */
   readonly keys: { readonly group: string; readonly reward: string; readonly sampled: string };
-  /** The records of each kind of file. A file of a missing kind cannot have the format. */
+  /** The records of each kind of file. A file of any other kind cannot have the format. */
   readonly records: RecordKinds;
-  /** Columns that are read without a receipt, which counts all. Default: all. */
+  /** The columns that are read, unless there is a receipt, which counts all columns. Default: all. */
   readonly columns?: readonly string[] | undefined;
   /** Columns with JSON, which never become text in a trajectory. */
   readonly jsonColumns?: readonly string[];
   /** Names of its files. An unrecognized file with such a name gets the format if recognized files have it. */
   readonly filePattern?: RegExp | undefined;
-  /** Folders next to a file whose files are parts of it, and not inputs. */
+  /** Names of folders next to a file. The files in them are parts of that file, not inputs. */
   readonly partFolders?: readonly string[];
   readonly hasGroupsAcrossFiles?: boolean;
   /** Names of files that are read after the others. */

@@ -24,10 +24,10 @@ export const readMessages = (run: FormatRun, sample: Value) => {
     const converted = toMessage(run, message, attachments);
     const isGenerated = message.textAt("source") === "generate";
     if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
-    const output = choiceOf(message);
-    if (!isGenerated && output === undefined) return converted;
-    const finish = finishOf(output?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
-    return choice(converted, finish, logprobsIn(output));
+    const sampledChoice = choiceOf(message);
+    if (!isGenerated && sampledChoice === undefined) return converted;
+    const finish = finishOf(sampledChoice?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
+    return choice(converted, finish, logprobsIn(sampledChoice));
   };
   return { turns: messages.map(toTurn), tools: toolsOf(attachments, events, new Set(messages.map(idOf))) };
 };
@@ -66,9 +66,9 @@ const finishOf = (stop: Value | undefined): OutputJson | undefined => {
   return ["max_tokens", "model_length", "length"].includes(text) ? literal("length", stop) : undefined;
 };
 
-/** Adds the members that the interface requires to logprobs. Returns undefined if there are none. */
-const logprobsIn = (output: Value | undefined): OutputJson | undefined => {
-  const content = output?.get("logprobs", "content");
+/** Completes logprobs with members that the interface requires. Returns undefined if there are no logprobs. */
+const logprobsIn = (sampledChoice: Value | undefined): OutputJson | undefined => {
+  const content = sampledChoice?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;
   const tokens = content.items().map((token) => {
     const members = token.members();
@@ -167,7 +167,7 @@ const openAttachments = (sample: Value) => {
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
     return id === undefined ? undefined : attachment(id, value);
   };
-  /** Returns a value as JSON with its attachments, and the values that it consists of. */
+  /** Returns the JSON of a value with its attachments, and the values that this JSON represents. */
   const json = (value: Value) => {
     const whole = find(value);
     if (whole !== undefined) return { raw: whole.raw, sources: [value, whole] };

@@ -1,4 +1,4 @@
-/** Logs of Inspect. A sample is a rollout, and its epochs are a group. Samples are in an archive or in one document. */
+/** Logs of Inspect, in an archive or in one document. A sample is a rollout, and all epochs of its id are a group. */
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
 import { literal, type Member, type OutputJson } from "./output-json.ts";

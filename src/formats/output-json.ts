@@ -91,7 +91,7 @@ export const findSource = (
   const children = childrenOf(json);
   const child = children.find(([childKey]) => childKey === key);
   if (child !== undefined) return findSource(child[1], rest);
-  // For a missing member, the first source of the object.
+  // A missing member is located at the first source in its object.
   for (const [, descendant] of children) {
     const childSource = findSource(descendant, []);
     if (childSource !== undefined) return childSource;

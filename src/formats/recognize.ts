@@ -41,8 +41,8 @@ export const ownFormat: Format = {
 };
 
 /**
- * Returns the inputs by format, and files of folders that have no format. Reports the other inputs. Inputs are read
- * one by one, because a document is in memory until it is recognized.
+ * Returns the inputs by format, and the names of files without a format that a folder contains. Reports all remaining
+ * inputs. Inputs are read one by one, because a document is in memory until it is recognized.
  * @param options `from` is the name of a format, or `auto`
  */
 export const recognizeInputs = async (
@@ -135,7 +135,7 @@ const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput
 
 /**
  * Returns the formats that recognize one of the first records of a text, or the first readable record of a container.
- * If none does, returns the only format that the file can have. `unreadable` is the reason if nothing can be read.
+ * A text that is too large, or a damaged container, gets its only possible format. `unreadable`: why nothing was read.
  */
 const matchFormats = async (
   source: Source,
@@ -210,7 +210,7 @@ async function* readFirstRecords(source: Source, maxUnpackedBytes: number): Asyn
   }
 }
 
-/** Yields only the first record if that is faster than all. */
+/** Yields only the first record if reading it is faster than reading all. */
 async function* readRawRecords(
   source: Source,
   records: RecordKinds,

@@ -160,7 +160,7 @@ export class Value {
     return this.isScalar && !this.isText;
   }
 
-  /** True for all but arrays and objects, so that it can be metadata. */
+  /** True for all values but arrays and objects. Only flat values can be metadata. */
   get isFlat(): boolean {
     return !this.isList && !this.isObject;
   }

@@ -95,7 +95,7 @@ const trajectoryOf = (run: FormatRun, trace: Value, episode: Value): Rollout => 
   });
 };
 
-/** Returns the key of a group, which includes the run or, without one, the file. */
+/** Returns the key of a group, which includes the run or, if the run is unknown, the file. */
 const keyOf = ({ value, file }: SourceRecord): string => {
   const run = value.get("run");
   const scope = run?.get("id")?.raw ?? ` ${file}`;
@@ -113,7 +113,7 @@ const isFailed = (holder: Value): boolean => {
   return ok === undefined ? holder.get("errors")?.get(0) !== undefined : ok === false;
 };
 
-/** Returns the last error of an episode or a trace. Others belong to earlier attempts. */
+/** Returns the last error of an episode or a trace. The errors before it belong to earlier attempts. */
 const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
   const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.leaveOut(error, earlierErrorsReason);

@@ -49,13 +49,13 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
-/** The magic number of zstd frames with data, and the sixteen of skippable frames, which have none. */
+/** The magic number of zstd frames with data. Sixteen others begin skippable frames, which decompress to nothing. */
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
 /**
  * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. Returns sizes in bytes: the window (0 if it is the content), and the content (0 if unknown).
+ * piece. Returns sizes in bytes: the window (0 if it has the content's size), and the content (0 if unknown).
  * @throws UnusableInput if a block has the reserved type
  */
 export function* walkFrame(): Generator<number, { readonly window: number; readonly content: number }, Buffer> {
@@ -81,7 +81,7 @@ export function* walkFrame(): Generator<number, { readonly window: number; reado
   };
 }
 
-/** Returns the size in a header; 0 if it is absent. A size in two bytes is stored less 256. */
+/** Returns the size in a header; 0 if it is absent. A size in two bytes is stored minus 256. */
 const contentSize = (field: Buffer): number => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);

@@ -1,4 +1,4 @@
-/** Finds the files that arguments name: globs, and folders, also of datasets. */
+/** Finds the files that arguments name: matches of globs, and files of local folders and of datasets. */
 import { type Dirent, readdirSync } from "node:fs";
 import type { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
@@ -17,7 +17,7 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
 };
 
 /**
- * Returns a function that is true if the size or time of a file changed since this call, or a folder got a new file.
+ * Returns a function that returns true if a file changed its size or time after this call, or a folder got a new file.
  * URLs, and files that are missing or empty now, count as unchanged. With standard input, which cannot be read again,
  * the function is always false.
  */

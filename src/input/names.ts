@@ -11,8 +11,8 @@ export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zs
 export const isRolloutFile = (name: string): boolean => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
 /**
- * Returns the sorted rollout files in and below a folder, except hidden files, and the folders and links that cannot be
- * read, with the error code; undefined if the name is not a folder.
+ * Returns the rollout files in and below a folder, sorted and without hidden files, and the `unreadable` folders and
+ * links with their error codes. Returns undefined if the name is not a folder.
  */
 export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
@@ -65,7 +65,7 @@ export const reportEmptyFolders = (
 /** Returns an identity that is the same for all names of a file, including links. */
 export const fileIdentity = (name: string): string => {
   const facts = tryStat(name);
-  // Not every file system numbers its files.
+  // Some file systems do not number files, so the path identifies them.
   return facts?.isFile() === true && facts.ino !== 0n ? `${facts.dev}:${facts.ino}` : resolve(name);
 };
 
@@ -80,7 +80,7 @@ export const tryStat = (path: string): BigIntStats | undefined => {
 /** True if a name is a URL, also of a bucket (`s3:`, `gs:`), which rollcall cannot read. */
 export const isRemote = (name: string): boolean => /^(?:https?|s3|gs|hf):\/\//i.test(name);
 
-/** Returns a URL without the user, query and fragment of a web URL, which can be secret. */
+/** Returns a URL. A web URL loses its user, query and fragment, because they can be secret. */
 export const plainUrl = (name: string): string => {
   const [, scheme = "", rest = ""] = /^([a-z0-9]+:\/\/)(.*)$/is.exec(name) ?? [];
   const path = /^https?:/i.test(scheme) ? rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "") : rest;

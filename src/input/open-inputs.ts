@@ -30,11 +30,11 @@ export interface OpenedInputs {
   readonly folders: ReadonlyMap<string, string>;
   /** Empty files of folders, which are skipped. */
   readonly emptyFiles: readonly string[];
-  /** Repeated names of files. */
+  /** The names that are dropped, because another name is the same file. */
   readonly repeated: readonly string[];
 }
 
-/** With more inputs, uncompressed files are opened when they are read, because descriptors are limited. */
+/** With more inputs, uncompressed files are opened for each read, because descriptors are limited. */
 const maxOpenFiles = 64;
 
 /**

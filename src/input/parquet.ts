@@ -213,7 +213,7 @@ const readRows = async (
   });
 };
 
-/** A row group can have 2 million values (about 100 bytes each in memory), or 16 for each of its bytes in the file. */
+/** A row group can have 2 million values (100 bytes each in memory) or 16 for each of its bytes, whichever is more. */
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
@@ -255,10 +255,10 @@ const readerOf = (bytes: Uint8Array, offset = 0): DataReader => ({
   offset,
 });
 
-/** Elements of all lists in a footer, each of which takes up to 200 bytes of memory. */
+/** Maximum of elements in all lists of a footer. Each element takes up to 200 bytes of memory. */
 const maxListElements = 2 ** 20;
 
-/** Walks over a Thrift struct as hyparquet does, which allocates lists before it reads their elements. */
+/** Limits the lists of a Thrift struct, because hyparquet allocates a list before it reads the elements. */
 const checkStruct = (reader: DataReader, lists = { left: maxListElements }): void => {
   while (reader.offset < reader.view.byteLength) {
     const field = reader.view.getUint8(reader.offset++);

@@ -46,7 +46,7 @@ export const isAllowed = (
 export const isSafeTarget = (from: URL, to: URL, context: Pick<RemoteContext, "insecureHttp">): boolean =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
-/** UTF-16 units after which rollcall stops to read the body of an error. */
+/** UTF-16 units after which rollcall stops reading the body of an error. */
 const maxErrorLength = 2 ** 16;
 
 /** Returns the message of an error: in XML from a bucket, in a header or JSON from the Hub. */

@@ -23,7 +23,7 @@ export interface FetchProgress {
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 
-/** Files that are requested ahead, so that small files do not wait for each other. */
+/** The opened file and the next files are requested together, so that small files do not wait for each other. */
 const maxFilesAhead = 8;
 
 /** Opens the URLs of a run, without a request. The caller closes them. */

@@ -24,10 +24,10 @@ export interface Position {
 }
 
 export interface Source {
-  /** As given; `-` for standard input. */
+  /** As given, but a URL without its secrets; `-` for standard input. */
   readonly name: string;
   readonly bytes: Bytes;
-  /** True if the file may have been rewritten, not only extended, since the last call. Absent if it cannot change. */
+  /** True if the file may have been rewritten, not only extended, since the last call. Absent if unknown. */
   touched?(): Promise<boolean>;
   /** True if another file has the name now. */
   isReplaced?(): boolean;

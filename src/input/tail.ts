@@ -51,7 +51,7 @@ export class Tail {
         get size() {
           return position();
         },
-        // The file does not contain the taken lines any more.
+        // A rewritten file does not contain the taken lines any more.
         read: (into, at) => (this.#wasRewritten ? 0 : this.#bytes.read(into, at)),
         close: async () => await file.close(),
       },

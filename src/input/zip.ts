@@ -51,7 +51,7 @@ export const openMembers = async (
   };
 };
 
-/** The facts of a member. An archive can have a million members, and yauzl's entries are large. */
+/** The facts of a member that stay in memory. yauzl's entries are too large for an archive of a million members. */
 type Member = Pick<
   Entry,
   "generalPurposeBitFlag" | "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"

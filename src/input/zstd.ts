@@ -64,7 +64,7 @@ const checkFrames = (compressed: Uint8Array, length: number): readonly Uint8Arra
 
 /** Returns undefined if this Node has no decoder. */
 const decodeNatively = (frame: Uint8Array, maxLength: number): Buffer | undefined => {
-  // Missing in the types of the oldest supported Node. It refuses a maximum of 0.
+  // The types of the oldest supported Node lack this function. It does not accept a maximum of 0.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;

@@ -124,7 +124,7 @@ export const tryParseRawJson = (text: string): RawJson | undefined => {
   return parseRawJson(text);
 };
 
-/** Returns the JSON of each value of an object by key; of the last value for a repeated key. */
+/** Maps the keys of an object to the JSON of their values. A repeated key has its last value. */
 export const sliceMembers = (json: string): ReadonlyMap<string, string> =>
   new Map(parseRawJson(json).members.map(({ key, value }) => [key, value.json]));
 
@@ -162,7 +162,7 @@ export const digitsAt = (value: RawJson | undefined, ...path: readonly string[])
 /** Levels of nesting that are indented. Deeper values are JSON on one line. */
 export const maxIndentedLevels = 45;
 
-/** Formats a value that is deeper than `maxIndentedLevels` on one line. Runs of blanks in its texts become one, too. */
+/** Formats a value below `maxIndentedLevels` on one line. White space becomes one blank, also in its texts. */
 export const formatDeep = ({ json }: RawJson): string => json.replaceAll(/\s+/g, " ");
 
 /** Formats a value on one line: texts as they are, other values as JSON. */
@@ -173,7 +173,7 @@ export const formatInline = (value: RawJson): string =>
 export const formatIndented = (value: RawJson): string =>
   value.kind === "text" ? value.text : formatJson(value, "\n");
 
-/** Formats JSON with a blank after commas and colons. `line` is a line end and the indent; undefined for one line. */
+/** Formats JSON with a blank after commas and colons. `line` is a line end and its indent; undefined for one line. */
 const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
   if (value.kind === "text") return JSON.stringify(value.text);
   if (value.kind !== "list" && value.kind !== "object") return value.json;

@@ -35,13 +35,13 @@ export const nodeSize = 4;
 /** The ids of keys in tables of JSON, from 1. Only `registerKey` adds ids. */
 export const keyIds = new Map<string, number>();
 
-/** Keys of formats and options get ids up to this number. The rest of the kernel's 256 ids is for `registerKey`. */
+/** `requestKeyId`, for keys of formats and options, adds ids up to this number. The kernel has 256 ids. */
 const maxRequestedKeys = 180;
 
 /** Keys that can have an id: in ASCII without escapes, of at most 60 characters. */
 const keyPattern = /^[ !#-[\]-~]{0,60}$/;
 
-/** Returns the id of a key in tables that are written from now on, and gives it one if possible; otherwise 0. */
+/** Returns the id of a key in all later tables; 0 if it has none and cannot get one. */
 export const requestKeyId = (key: string): number =>
   keyIds.get(key) ?? (keyIds.size >= maxRequestedKeys || !keyPattern.test(key) ? 0 : registerKey(key));
 
@@ -63,13 +63,13 @@ export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
 export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes) : undefined));
 
-/** Returns a function that calls `use` with a reader that it keeps. */
+/** Returns a function that calls `use` with a cached reader. */
 export const cacheReader = (uses?: KeyUses) => {
   let cached: JsonReader | undefined;
   return <Result>(use: (reader: JsonReader) => Result): Result => {
     cached ??= new JsonReader(uses);
     const result = use(cached);
-    // Memory of WebAssembly never shrinks.
+    // Memory of WebAssembly never shrinks, so a reader that became too large is dropped.
     if (cached.size > maxCachedBytes) cached = undefined;
     return result;
   };
@@ -119,7 +119,7 @@ const readAheadBytes = 128;
 export interface KeyUses {
   /** Keys whose values are one node each, without their content, unless `read` includes the content. */
   readonly leafKeys?: readonly string[];
-  /** For each key, values that become part of the shape of its object. A value that is no known text gives no shape. */
+  /** For each key, texts that become part of the shape of the object. With an unregistered text, it has no shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
 }
 
@@ -161,7 +161,7 @@ export class JsonReader {
     }
   }
 
-  /** Of the kernel's memory, in bytes. */
+  /** The size of the kernel's memory in bytes. */
   get size(): number {
     return this.#bytes.length;
   }
@@ -184,8 +184,8 @@ export class JsonReader {
 
   /**
    * Reads the elements that end in a piece of a list. The first piece begins after the bracket.
-   * @param options with `isTolerant`, an element that is not JSON gets two nodes, as such a line does, and does not end
-   * the list
+   * @param options with `isTolerant`, an element that is not JSON gets two nodes, as in `readLines`, and the list
+   * continues
    * @returns `length` the bytes that were read, after which the next piece begins; `isEnd` true if the closing bracket
    * is next; `fault` why the list cannot be read further
    */

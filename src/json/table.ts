@@ -95,7 +95,7 @@ export const readString = (text: JsonTable, node: number): string => {
   const cached = cachedTexts[slot];
   if (cached?.length === length && isTextAt(cached, bytes, start)) return cached;
   const decoded = decodeText(bytes, start, length);
-  // `isTextAt` can compare only ASCII with bytes.
+  // Only ASCII is cached, because `isTextAt` compares UTF-16 units with bytes.
   if (decoded.length === length) cachedTexts[slot] = decoded;
   return decoded;
 };

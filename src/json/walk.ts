@@ -63,7 +63,7 @@ export const endOfLine = (bytes: Uint8Array, from: number): number => {
   return end < 0 ? bytes.length : end;
 };
 
-/** Replaces newlines by blanks, in place. Strings of valid JSON contain no newlines. */
+/** Replaces newlines by blanks, in place. No value changes, because strings of valid JSON contain no newlines. */
 export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes): Bytes => {
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) bytes[at] = 0x20;
   return bytes;
@@ -126,7 +126,7 @@ export function* walkElements(bytes: Uint8Array, start: number): Generator<Span,
   }
 }
 
-/** Yields the members of an object, also of repeated keys. In truncated JSON, the last value can be incomplete. */
+/** Yields all members of an object, even if keys repeat. In truncated JSON, the last value can be incomplete. */
 export function* walkMembers(bytes: Uint8Array, start: number): Generator<MemberSpan, void> {
   if (bytes[start] !== openBrace) return;
   for (let at = start; at === start || bytes[at] === comma; ) {

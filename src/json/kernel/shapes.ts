@@ -82,7 +82,7 @@ export function expectedKey(shape: u32, at: usize): u32 {
   return expected(load<u16>(shapes + (usize(shape - emptyShape) << 3)), at);
 }
 
-/** The id of an object's first key, by the shape before the object. */
+/** The ids of expected first keys, by the lower bits of the shape before the object (`beginShape`). */
 const starts: usize = memory.data(2 * 4096, 8);
 const startMask: u32 = 4095;
 let start: usize = starts;

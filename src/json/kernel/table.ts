@@ -106,7 +106,7 @@ export function readText(length: usize, isSkipping: bool): u32 {
 }
 
 /**
- * Reads the lines of a block, one root after the other. A line that is not JSON has two nodes. The words of the first
+ * Reads the lines of a block to consecutive roots. A line that is not JSON has two nodes. The words of the first node
  * are its start, 0, the next root, and the kind of fault. The second has the offsets of the fault and the line's end.
  */
 export function readLines(length: usize): u32 {
@@ -159,7 +159,7 @@ export function beginElements(): void {
 }
 
 /**
- * Reads the elements that end in a piece of a list, one root after the other. The first piece begins after the bracket.
+ * Reads the elements that end in a piece of a list to consecutive roots. The first piece begins after the bracket.
  * If `isTolerant`, an element that is not JSON gets two nodes, as in `readLines`. Such an element ends at a comma or
  * bracket outside of its strings and brackets.
  */
@@ -355,7 +355,7 @@ function putNode(node: usize, end: u32, after: u32, detail: u32): void {
 /** The last known end of memory. */
 let memoryEnd: usize = 0;
 
-/** Ensures that memory reaches an address; false if it cannot. Grows it by a quarter if possible. */
+/** Ensures that memory reaches an address; false if it cannot. Memory grows by at least a quarter if possible. */
 function ensureMemory(end: usize): bool {
   const pages = usize(memory.size());
   const wanted = ((end + 0xffff) >> 16) - pages;
