@@ -46,7 +46,7 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Values whose content no rule reads, and strings that rules compare. */
+/** Keys of values whose content no rule reads, and of strings that rules compare. */
 export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], shapeTexts: { role: roles } };
 
 /** A request, and keys that distinguish it from a group and a trajectory. */
@@ -60,7 +60,7 @@ const requestType = defineObjectType(
     reward: anyValue,
   },
   ({ trajectory_groups: groups, split, trajectories, ...fieldKinds }) => {
-    // An object with only a split lacks its groups, not the fields of a trajectory.
+    // An object with only a split is a request without groups, not a trajectory without its fields.
     const hasOnlySplit =
       split !== Kind.absent &&
       trajectories === Kind.absent &&
@@ -251,7 +251,7 @@ export class Checker {
     const bytes = parts.hasDigests ? text.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
-        // Not a spread, because V8 would compile the code again for each layout of the spread objects.
+        // The fields are listed, because V8 compiles the code again for each layout of a spread object.
         kind,
         valid,
         trajectories: count,

@@ -21,7 +21,7 @@ const maxObjects = 16;
 
 const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** Finds group keys of a trajectory, of its metadata and of objects in both, named as for `--group-by`. */
+/** Finds group keys in a trajectory, its metadata and the objects in both. `--group-by` accepts their names. */
 export const findGroupKeys = (value: unknown): readonly { readonly name: string; readonly text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};
@@ -38,7 +38,7 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
   );
 };
 
-/** Returns the group key of a trajectory as text: of the requested name, else of a name in `groupKeyNames`. */
+/** Returns the group key of a trajectory as text: the value at `groupBy`, else at a name in `groupKeyNames`. */
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
   const values = groupBy === undefined ? [] : toPaths(groupBy).map((path) => getValue(trajectory, path));
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");

@@ -21,7 +21,7 @@ const areObjects = (value: unknown): value is readonly JsonObject[] =>
 
 const firstElement = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
 
-/** @param isElement true if the holder is in an array, so no format of other tools has it */
+/** @param isElement true if the holder is in an array, so that `convert` cannot read it as a record */
 export const hintForMissingField = (field: string, holder: unknown, isElement: boolean): string | undefined => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
@@ -86,7 +86,7 @@ const hintForMessages = (holder: JsonObject, alias: string | undefined, isElemen
 const hasAssistant = (value: unknown): value is readonly JsonObject[] =>
   areObjects(value) && value.some(({ role }) => role === "assistant");
 
-/** True for messages and an answer, also as JSON in a string. */
+/** True for several messages, one of them by the assistant. They may be JSON in a string. */
 const isConversation = (value: unknown): boolean => {
   const messages = typeof value === "string" && /^\s*\[/.test(value) ? parseJson(value)?.value : value;
   return hasAssistant(messages) && messages.length > 1;
@@ -95,7 +95,7 @@ const isConversation = (value: unknown): boolean => {
 const hasTurns = (holder: JsonObject, key: string): boolean =>
   typeof holder[key] === "string" || areObjects(holder[key]);
 
-/** Returns the options of `convert` that read a row of another tool; undefined if it is no such row. */
+/** Returns the options of `convert` for a row of another tool; undefined if the object is not such a row. */
 const findConvertOptions = (holder: JsonObject): string | undefined => {
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);

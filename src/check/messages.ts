@@ -16,8 +16,8 @@ export const newMessageFacts = () => ({
   /** True if a named tool is called. */
   callsTools: false,
   /**
-   * Three numbers for each call or result: its node, the node of its id, and the node of the tool's name. 0 replaces an
-   * id or name that is not a string and, in a call, an empty one. A result has the node of its id twice, then -1.
+   * Three numbers for each call: its node, the node of its id, and the node of the tool's name. 0 replaces an id or a
+   * name that is empty or not a string. A result has the node of its id, the same node (0 if not a string), and -1.
    */
   events: [0],
   /** The used length of `events`, which is never emptied, because that would free its memory. */
@@ -151,7 +151,7 @@ const addCalls = (text: JsonTable, list: number, facts: MessageFacts): void => {
 
 const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, node) > 0 ? node : 0);
 
-/** Maximum offered tools whose names are compared to suggest one. */
+/** With more offered tools, none is suggested, because all names would be compared. */
 const maxComparedTools = 200;
 
 /**
@@ -179,7 +179,7 @@ export const inspectCalls = (
     const [node = 0, , name = 0] = events.slice(at, at + eventSize);
     report("missing-tool-result", { name: name > 0 ? shortName(readString(text, name)) : undefined }, node);
   }
-  // The last message can end the trajectory, unless earlier calls of the tool have results.
+  // Calls in the last message may lack results, unless earlier calls of the tool have results.
   for (let at = last; at < eventCount; at += eventSize) {
     const [node = 0, , named = 0] = events.slice(at, at + eventSize);
     const name = named > 0 ? readString(text, named) : "";
@@ -187,7 +187,7 @@ export const inspectCalls = (
   }
 };
 
-/** True if each result has the id of the oldest waiting call, and no call waits at the end. This is usual. */
+/** True for the usual order: each result answers the oldest waiting call, and no call waits at the end. */
 const areAllAnswered = (text: JsonTable, { events, eventCount }: MessageFacts): boolean => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {

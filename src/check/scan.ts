@@ -76,7 +76,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.places.mark(start);
     const bytes = block.text.bytes.subarray(start, end);
-    // The origin has already reported records that it could not convert.
+    // The problem of a broken record is known from the conversion, or from before the selection.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) {
@@ -174,7 +174,6 @@ const reportFault = (
   const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
   /** The word at the fault, with its sign: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
-  /** The key of the value at the fault. */
   const key = /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1];
   if (fault === "more") {
     const [extra] = /^[\]}]+(?=\s*$)/m.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
@@ -189,7 +188,7 @@ const reportFault = (
 
 const maxWordLength = 40;
 
-/** Bytes before a fault that are searched for its key and the character before it. */
+/** Bytes before a fault that are searched for the key of the value and for the last character. */
 const maxBytesBefore = 2 ** 12;
 
 const formatCharacter = (bytes: Buffer, at: number): string => {
@@ -202,7 +201,7 @@ const findInvalidByte = (bytes: Buffer): number => {
   const decoded = Buffer.from(bytes.toString("utf8"));
   let end = 0;
   while (bytes[end] === decoded[end]) end++;
-  // The bytes can differ inside a character.
+  // The first difference can be inside a character, which starts before it.
   while (!isUtf8(bytes.subarray(0, end))) end--;
   return end;
 };
@@ -211,7 +210,7 @@ const findInvalidByte = (bytes: Buffer): number => {
 const maxAroundBytes = 2 ** 16;
 
 /**
- * Scans a long array with only a batch of elements in memory. Returns false, without a result, for any other text.
+ * Scans a long array with only some elements in memory. Returns false, and adds nothing, if the text is not an array.
  * @throws ShrunkSourceError; the signal's reason
  */
 const scanArray = async (
@@ -223,8 +222,8 @@ const scanArray = async (
   const bracket = skipWhite(head, 0);
   if (head[bracket] !== openBracket) return false;
   const { problems, parts } = result;
-  const found = newScanResult(problems.strictness, parts.hasDigests);
-  const checker = new Checker(name, { ...options, result: found });
+  const arrayResult = newScanResult(problems.strictness, parts.hasDigests);
+  const checker = new Checker(name, { ...options, result: arrayResult });
   const reader = new JsonReader(keyUses);
   const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);
   const range = { start: start + bracket + 1, end, line: firstLine };
@@ -239,7 +238,7 @@ const scanArray = async (
     if (end - after > maxAroundBytes) return false;
     const rest = await input.readRange(bytes, { start: after, length: end - after });
     if (skipWhite(rest, 0) < rest.length) return false;
-    mergeScanResult(result, found);
+    mergeScanResult(result, arrayResult);
     return true;
   }
   return false;

@@ -35,7 +35,6 @@ export const describeValue = (text: JsonTable, node: number): string => {
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };
 
-/** Kinds of the values of an object by key. */
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
 /** Computes facts from the shape of an object: its keys, the kinds of its values, and registered strings (roles). */

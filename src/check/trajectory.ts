@@ -21,7 +21,7 @@ import {
 
 const noMetrics: readonly string[] = [];
 
-/** Facts of an unread trajectory. Numbers start as NaN, because V8 compiles again if an integer becomes a double. */
+/** Returns empty facts. Doubles start as NaN, because V8 compiles again if an integer becomes a double. */
 export const newTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
@@ -57,7 +57,7 @@ const checkTools: Check = (text, list, report) => {
 
 const versionField = (field: string) => {
   const wanted = "a whole number";
-  // Integers of any size are valid, because rollcall sends the original digits.
+  // Integers above 2^53 are valid, because rollcall sends the original digits.
   const check: Check = (text, node, report) =>
     Number.isInteger(json.readNumber(text, node)) || reportWrongType(text, { node, field, wanted }, report);
   return { ...optional(Kind.number, check), expected: wanted };
@@ -72,10 +72,10 @@ const checkStartTime: Check = (text, node, report) => {
   return fits;
 };
 
-/** Keys that mark a failed trajectory, although only a group's exceptions are counted. */
+/** Keys of failed trajectories. `exception_rate` ignores them, because it counts the exceptions of groups. */
 const failureKeys = ["exception", "exceptions"] as const;
 
-/** Assumed: messages and reward are required. Other fields can be absent or null, as services differ about null. */
+/** Assumed: messages and reward are required. Other fields can be absent, or null with a warning. */
 const trajectoryType = defineObjectType(
   {
     messages_and_choices: required(Kind.array),
@@ -102,7 +102,7 @@ const { slots } = shape;
 export const isTrajectory = ({ text, node }: JsonValue): boolean =>
   kindAt(text, node) === Kind.object && trajectoryType.check(text, node, () => undefined);
 
-/** Lists keys of a trajectory outside of the interface, and keys of its metadata. */
+/** Lists the keys of a trajectory that the interface does not define, and the keys of its metadata. */
 export const listUnknownKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
   const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
@@ -110,7 +110,7 @@ export const listUnknownKeys = (value: unknown): readonly string[] => {
   return [...Object.keys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-/** Reports problems and sets facts of a trajectory. Returns false if it reports a missing field or a wrong type. */
+/** Reports problems of a trajectory and sets its facts. Returns false, and sets none, if a field is not valid. */
 export const inspectTrajectory = (text: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(text, node, report)) return false;
   facts.node = node;
@@ -162,7 +162,7 @@ const inspectExceptions = (text: JsonTable, report: Report): void => {
   }
 };
 
-/** True if a value describes a failure; null, "" and [] do not. */
+/** True if a value describes a failure: true, an object, a nonempty string or a nonempty array. */
 const isException = (value: unknown): boolean =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 

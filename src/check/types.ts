@@ -1,4 +1,4 @@
-/** Checks the types of an object's fields against tables. */
+/** Defines types of objects by their fields, and checks values against them. */
 import { nodeSize } from "../json/reader.ts";
 import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../json/table.ts";
 import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
@@ -13,7 +13,7 @@ import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape
  */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
-/** Reports problems of a value; true if it has none. */
+/** Reports problems of a value; true if the value is valid, perhaps with warnings. */
 export type Check = (text: JsonTable, node: number, report: Report) => boolean;
 
 /** A field: accepted kinds, their description, and a further check of values that are not null. */
@@ -60,7 +60,7 @@ export const defineObjectType = <Name extends string, More>(
     if ((kind & takes & ~absentOrNull) !== 0) further?.(text, node, report);
     if ((kind & takes) !== 0) return;
     if (node > 0) return void reportWrongType(text, { node, field, wanted }, report);
-    // An object that is not a trajectory lacks more than the reward.
+    // For an object that is not a trajectory, only the missing messages are reported.
     if (field === "reward" && shape.at(text, 1) === 0 && isNotTrajectory(parseNode(text, object))) return;
     const instead = () => hintForMissingField(field, parseNode(text, object), isElement(text, startOf(text, object)));
     report("missing-field", { field, instead }, object, field);
@@ -101,7 +101,7 @@ interface ElementType {
 /** Reports elements of another kind; true if there are none. */
 export const checkElements = (text: JsonTable, list: number, type: ElementType, report: Report): boolean => {
   const { kind, rule } = type;
-  // A list of numbers is one node.
+  // A list of numbers is one node, and numbers never fit.
   let fits = countNumbers(text, list) === 0;
   const end = nodeAfter(text, list);
   for (let node = list + nodeSize; node < end && fits; node = nodeAfter(text, node)) fits = kindAt(text, node) === kind;

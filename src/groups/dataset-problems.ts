@@ -1,4 +1,4 @@
-/** Reports problems that only the whole input shows: zero variance, stale versions, outliers, duplicates. */
+/** Reports problems that no value shows alone: zero variance, stale versions, outliers, duplicates. */
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
@@ -30,7 +30,7 @@ export const reportDatasetProblems = async (
   await reportDuplicates(dataset, signal);
 };
 
-/** Opens a reporter of the problems that a valid group has alone. An error makes the group invalid. */
+/** Opens a reporter of problems that a valid group shows without other groups. An error makes the group invalid. */
 export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
   const { groups } = dataset;
   let shared: { readonly key: string | undefined } | undefined;
@@ -42,7 +42,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
       reportGroup(dataset, "single-trajectory-group", { data: { isBare, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
-    // The checker compares the versions of other groups.
+    // The checker has compared the versions of a group on one line.
     const { least, most } = findBounds(groups.isBare(group) ? listVersions(dataset, group) : []);
     if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
   };
@@ -104,7 +104,7 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if a group has no sampled turn, but another group has one. Otherwise `no-sampled-turns` is reported. */
+/** True if a group has no sampled turn, but the input has one. Without any, `no-sampled-turns` is about the input. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
@@ -222,7 +222,7 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature): 
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
     const isOfFile = !filesWithFeature.has(file);
-    // With --strict, every file has an error, because none of its groups is valid.
+    // With --strict, each such file gets an error, because none of its groups is valid.
     if (!isOfFile || reportedFile === undefined || ((strict || !isOfAll) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
       reportPart(dataset, rule, { data: { all: isOfFile }, part: at, path });
@@ -262,7 +262,6 @@ const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => 
   }
 };
 
-/** Maximum bytes that are read again to find duplicates. */
 const maxRereadBytes = 2 ** 26;
 
 /** Reports trajectories with equal fingerprints and equal bytes. @throws the signal's reason */

@@ -6,8 +6,8 @@ import { median, rangeStep, sketchDeviation, toWeights } from "./metrics/sketch.
 import type { IndexedGroups } from "./positions.ts";
 
 /**
- * Adds a valid group to the metrics, unless it is on one line and was added when read. Subtracts the trajectories of an
- * invalid group. @throws Failure `input-changed`
+ * Adds a valid group of separate trajectories to the metrics. A group on one line was added when it was read. Subtracts
+ * the trajectories of an invalid group. @throws Failure `input-changed`
  */
 export const finalizeGroup = async (dataset: IndexedGroups, group: number): Promise<void> => {
   if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);

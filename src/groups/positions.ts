@@ -124,7 +124,7 @@ export const locatePart = (dataset: IndexedGroups, at: number) => {
 export const locateGroup = (dataset: IndexedGroups, group: number) =>
   locatePart(dataset, dataset.groups.firstOf(group));
 
-/** Returns the index of the last part of a source that starts at or before `offset`, or else `line`. */
+/** Returns the index of the last part of a source that starts at or before `offset`, or `line` without `offset`. */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,
@@ -138,7 +138,7 @@ const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-/** Finds the group of a problem, and its trajectory and message as indexes; undefined if it is about none. */
+/** Finds the indexes of a problem's group, trajectory and message; undefined if no group has the problem. */
 export const findProblemSubject = ({ sources, found, groups }: IndexedGroups, problem: Problem) => {
   const { file, line, offset, readAt } = problem;
   // For converted input, `readAt` is `file:line`, and `readPath` is the path in the converted group.

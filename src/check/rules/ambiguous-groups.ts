@@ -5,7 +5,7 @@ export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
 interface Membership {
-  /** Groups do not cross scopes. */
+  /** The file, or other range of the input, that no group crosses. */
   readonly scope: number;
   /** Undefined for a record that is a whole group. */
   readonly group: number | undefined;
@@ -14,8 +14,8 @@ interface Membership {
 }
 
 /**
- * Finds the groups that an unreadable record can belong to: adjacent groups, or all groups of its scope. Returns the
- * position of that record for each of these groups.
+ * Finds the groups that unreadable records may belong to: adjacent groups if members of groups are adjacent, otherwise
+ * all groups of the record's scope. Returns the position of the first such record for each group.
  * @param needsProof true if the members of groups count as adjacent only if some group has two adjacent members
  */
 export const findAmbiguousGroups = (

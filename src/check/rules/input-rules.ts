@@ -12,10 +12,10 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Divides a reason into the fault and its fix. If the fault names an option, the fix is to correct that option. */
-const splitFix = (wrong: string, other = "fix the record"): { readonly fault: string; readonly fix: string } => {
+/** Divides a reason into the fault and the fix in parentheses. Default: correct the named option, or `defaultFix`. */
+const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {
   const [, fault = wrong, fix] = /^(.*) \(((?:pass --|add ).*)\)$/s.exec(wrong) ?? [];
-  return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option" : other) };
+  return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option" : defaultFix) };
 };
 
 /** Rules of the whole input: its format, its groups, and the requests that it becomes. */

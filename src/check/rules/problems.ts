@@ -79,7 +79,7 @@ export class Problems {
     this.#inputRules.add(name);
   }
 
-  /** True if an error concerns the whole input, so that no group can be sent without the others. */
+  /** True if an error concerns the whole input, so that rejecting groups cannot fix it. */
   get isInputBroken(): boolean {
     const isOfInput = (rule: string): boolean => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
@@ -124,7 +124,7 @@ export class Problems {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 
-  /** Returns stored problems in the order of `files`, then by name of other files, line and column. */
+  /** Returns stored problems by file, line and column: first `files` in their order, then other files by name. */
   sorted(files: readonly string[]): readonly Problem[] {
     const order = new Map(files.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem): number => order.get(file) ?? files.length;

@@ -10,7 +10,6 @@ export interface Rule<Data> {
   /** The message without content of the file; undefined if the message has none. */
   readonly redactedMessage?: string;
   readonly advice: RuleText<Data>;
-  /** The reason, in one or two sentences. */
   readonly why: string;
   /** `whole`: a group or trajectory, shown without an excerpt. `input`: rejecting groups cannot fix the problem. */
   readonly about: "value" | "whole" | "input";

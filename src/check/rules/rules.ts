@@ -1,4 +1,4 @@
-/** All rules by name, which is public, and how strictly a run applies them. */
+/** All rules by their public names, and how strictly a run applies them. */
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { fileRules, jsonRules } from "./file-rules.ts";

@@ -32,7 +32,6 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
 /** Minimum length of a run, and the length of its beginning that is matched. */
 const [minRun, maxRun] = [20, 400];
 
-/** Key characters: letters, digits, `_`, `-` and `.`. */
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
 const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(String.fromCharCode(byte)) ? 1 : 0));
@@ -72,18 +71,18 @@ const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefin
   return undefined;
 };
 
-/** Other keys of Weights & Biases look like a commit id, so only the name before the key identifies them. */
+/** Without `wandb_v1_`, keys of Weights & Biases look like commit ids, so a name before the key must identify them. */
 const namedKey = /(?<!\w)[0-9a-f]{40}(?!\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\W{1,8}[0-9a-f]{40})/;
 const namedKeyLength = 40;
 
-/** Maximum length of the name and of the characters between it and the key. */
-const maxNameLength = 24;
+/** Maximum bytes before a named key: its name, and the characters between them. */
+const maxBytesBeforeKey = 24;
 
 const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {
   const end = start + namedKeyLength;
   for (let at = start; at < end; at++) if (isHexByte[bytes[at] ?? 0] === 0) return undefined;
   if (isKeyByte[bytes[end] ?? 0] === 1) return undefined;
-  const [key] = namedKey.exec(bytes.toString("latin1", Math.max(0, start - maxNameLength), end)) ?? [];
+  const [key] = namedKey.exec(bytes.toString("latin1", Math.max(0, start - maxBytesBeforeKey), end)) ?? [];
   return key === undefined || isPlaceholder(key) ? undefined : { start, end, kind: "an API key of Weights & Biases" };
 };
 
@@ -115,7 +114,7 @@ const anyKeyFormat = new RegExp(
 
 export const redactText = (text: string): string => text.replace(anyKeyFormat, redaction);
 
-/** Redacts secrets in a text, and returns the range that covers the same characters as before. */
+/** Redacts secrets in a text, and moves the range `from` to `to` with its characters. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {
   let [start, end] = [from, to];
   let removedLength = 0;

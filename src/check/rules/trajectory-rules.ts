@@ -14,7 +14,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** The advice, or a name that the advice suggests, computed only for displayed problems; undefined if there is none. */
+/** Returns advice, or a name to suggest; undefined if there is none. Called only for stored problems. */
 type LazyText = () => string | undefined;
 
 const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';
@@ -73,7 +73,7 @@ export const typeRules = {
 
 const leaveOutAdvice = "leave the key out (in Pydantic: model_dump(exclude_none=True))";
 
-/** Values that the interface leaves open, but services or metrics do not accept. */
+/** Rules of input that is valid, but that some services refuse or metrics exclude. */
 export const fieldRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,
@@ -202,7 +202,7 @@ export const tools = (name: string): string => `,"tools":[{"type":"function","fu
 
 export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
 
-/** Thirty trajectories with the rewards 0 and 1, except for the last. */
+/** Thirty trajectories: the last has the reward `last`, the others have 0 and 1 in turn. */
 export const rewards = (last: number): string =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 

@@ -105,7 +105,7 @@ export class Tally {
     this.sampled.of += of;
   }
 
-  /** Returns the metrics by name, with the split as prefix. Means without values are absent; `reward_std_dev` is 0. */
+  /** Returns the metrics by name, with the split as prefix. A mean of nothing is absent, but `reward_std_dev` is 0. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
     const rollouts = this.trajectories + this.exceptions;

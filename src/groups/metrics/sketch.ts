@@ -59,7 +59,7 @@ const roundValue = (value: number): number => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Returns the smallest power of two whose multiples divide no range of rounded values; 0 if values are exact. */
+/** Returns the width of the widest range of rounded values; 0 if they are exact. Its multiples divide no range. */
 export const rangeStep = ({ isRounded, least, most }: Sketch): number =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 
@@ -81,7 +81,7 @@ interface Weight {
   readonly count: number;
 }
 
-/** Returns the values of a sketch, rounded within its bounds, and their counts, in ascending order. */
+/** Returns the values of a sketch, possibly rounded but within its bounds, and their counts, in ascending order. */
 export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
   Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
     (a, b) => a.value - b.value,

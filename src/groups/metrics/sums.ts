@@ -4,14 +4,14 @@
 const limbCount = 66;
 const lowestExponent = -1074;
 
-/** Maximum additions before the limbs are emptied into `units`, while each limb is still exact. */
+/** Maximum additions before the limbs are emptied into `units`, so that each limb stays exact. */
 const maxAdded = 2 ** 20;
 
 /** Starts an exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015). */
 export const newSum = () => ({
-  /** A multiple of 2^-1074, as every double is. */
+  /** The sum in units of 2^-1074, of which every double is a multiple. */
   units: 0n,
-  /** The doubles that `units` does not include yet, the lowest limb first. */
+  /** The sum of the doubles that `units` does not include yet, the lowest limb first. */
   limbs: new Float64Array(limbCount),
   added: 0,
 });

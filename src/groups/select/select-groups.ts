@@ -36,7 +36,6 @@ export interface SelectedGroups {
   readonly kept: readonly number[];
   /** Indexes of the selected trajectories by group. Groups that are selected whole are absent. */
   readonly partial: ReadonlyMap<number, readonly number[]>;
-  /** Counts by option. */
   readonly filteredOut: FilteredOut;
 }
 

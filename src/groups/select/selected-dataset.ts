@@ -137,7 +137,7 @@ const createOrigin = (
       const positions = partial.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // A digest of the original's digest and the selected positions.
+      // The digest of a cut group depends on its record or its own digest, and on the selected positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??
