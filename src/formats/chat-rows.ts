@@ -60,10 +60,10 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
   const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], own });
   noteOtherRewards(run, row);
-  return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...valuesOf(row, rows) })];
+  return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...membersOf(row, rows) })];
 };
 
-/** Notes the numbers next to the reward, which have no field in a trajectory. A receipt lists them. */
+/** Tells the user which numbers next to the reward are dropped, unless a receipt lists them. */
 const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value): void => {
   const parent = rewardFrom.slice(0, -1);
   if (hasReceipt || parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
@@ -88,7 +88,7 @@ const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
 /** The members of a trajectory that do not depend on its turns. @param completionMembers metadata of a completion */
-const valuesOf = (row: Value, { usedKeys, isDataset }: ChatRows, completionMembers: Members = []) => {
+const membersOf = (row: Value, { usedKeys, isDataset }: ChatRows, completionMembers: Members = []) => {
   const top = row.members().filter(([key]) => !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
   const tools = isDataset ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
@@ -203,7 +203,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
     const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const turns = readCompletion(run, row, [`completions[${at}]`, completion]);
-    return buildTrajectory({ reward, turns, ...valuesOf(row, trlRows, itemMembers) });
+    return buildTrajectory({ reward, turns, ...membersOf(row, trlRows, itemMembers) });
   });
 };
 

@@ -1,4 +1,4 @@
-/** Converts files of other tools to groups. It is loaded only if a file may have the format of another tool. */
+/** Converts files of other tools to groups. Loads the converters only if a file may have the format of another tool. */
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { invalidRewards } from "../input/failures.ts";
@@ -16,7 +16,6 @@ export type { ReceiptData } from "./receipt.ts";
 /** Converts inputs that are in other formats. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
-  // Other formats are not loaded if all inputs begin as rollcall's format usually does.
   const isOwn = ({ bytes }: Source) => isLikelyOwnFormat(bytes);
   if (options.from === "auto" && sources.every(isOwn)) return { sources, others: [] };
   return await (await import("./convert.ts")).convertInputs(options, inputs);

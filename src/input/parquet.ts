@@ -57,7 +57,7 @@ export const openRows = async (
   const metadataOrReason = await readMetadata(bytes);
   const metadata = typeof metadataOrReason === "string" ? noRows : metadataOrReason;
   const { row_groups: groups, schema } = metadata;
-  // hyparquet parses only the older type.
+  // hyparquet recognizes JSON only by the older `converted_type`.
   for (const element of schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
@@ -199,7 +199,7 @@ const readRows = async (
       file: { byteLength: bytes.size, slice },
       metadata,
       compressors: createDecompressors(),
-      // Keep the spelling of numbers in JSON columns.
+      // Keeps the spelling of numbers in JSON columns.
       parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeJson },
       geoparquet: false,
       ...(columns === undefined ? {} : { columns: [...columns] }),

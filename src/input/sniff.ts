@@ -147,7 +147,7 @@ const textKind = (text: string): string | undefined => {
 /** Bytes that `isLikelyOwnFormat` needs. */
 export const ownHeadBytes = 32;
 
-/** True if a file begins as rollcall's format usually does. Other formats are then not loaded. */
+/** True if a file begins as rollcall's format usually does. If all inputs do, other formats are not loaded. */
 export const isLikelyOwnFormat = (bytes: Bytes): boolean =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 

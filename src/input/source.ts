@@ -47,7 +47,7 @@ export interface OriginRecord extends FileLine {
 
 /** The files that lines were converted or selected from. Lines start at 1. */
 export interface Origin {
-  /** As given. */
+  /** As in `Source.name`. */
   readonly files: readonly string[];
   /** True if a line represents an invalid group, or records that could not be converted. They are reported already. */
   isBroken(line: number): boolean;
@@ -71,7 +71,7 @@ export const findText = (sources: readonly Source[], file: string): Bytes | unde
   sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((text) => text !== undefined);
 
-/** The first file of a source, as given. */
+/** The name of the first file of a source. */
 export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;
 
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>

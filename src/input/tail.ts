@@ -16,7 +16,7 @@ interface Identity {
   readonly ino: bigint;
 }
 
-/** Returns the identity of a file; undefined if it does not exist. */
+/** Returns the identity of a file; undefined if it does not exist or its folder cannot be read. */
 export const readIdentity = async (path: string): Promise<Identity | undefined> =>
   await stat(path, { bigint: true }).catch(() => undefined);
 

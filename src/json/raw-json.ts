@@ -162,7 +162,7 @@ export const digitsAt = (value: RawJson | undefined, ...path: readonly string[])
 /** Levels of nesting that are indented. Deeper values are JSON on one line. */
 export const maxIndentedLevels = 45;
 
-/** Formats a value below `maxIndentedLevels` on one line. White space becomes one blank, also in its texts. */
+/** Formats a value deeper than `maxIndentedLevels` on one line. White space becomes one blank, also in its texts. */
 export const formatDeep = ({ json }: RawJson): string => json.replaceAll(/\s+/g, " ");
 
 /** Formats a value on one line: texts as they are, other values as JSON. */

@@ -32,20 +32,20 @@ export interface SyntaxFault {
 /** 32-bit words per node. */
 export const nodeSize = 4;
 
-/** The ids of keys in tables of JSON, from 1. Only `registerKey` adds ids. */
+/** The ids of registered keys, from 1. Only `registerKey` adds keys. */
 export const keyIds = new Map<string, number>();
 
 /** `requestKeyId`, for keys of formats and options, adds ids up to this number. The kernel has 256 ids. */
 const maxRequestedKeys = 180;
 
-/** Keys that can have an id: in ASCII without escapes, of at most 60 characters. */
+/** Keys that can be registered on request: in ASCII without escapes, of at most 60 characters. */
 const keyPattern = /^[ !#-[\]-~]{0,60}$/;
 
-/** Returns the id of a key in all later tables; 0 if it has none and cannot get one. */
+/** Registers a key if possible. Returns its id in all later tables; 0 if it is not registered. */
 export const requestKeyId = (key: string): number =>
   keyIds.get(key) ?? (keyIds.size >= maxRequestedKeys || !keyPattern.test(key) ? 0 : registerKey(key));
 
-/** Gives a key an id in all later tables, and returns the id. */
+/** Registers a key, and returns its id in all later tables. */
 export const registerKey = (key: string): number => {
   const id = keyIds.get(key) ?? keyIds.size + 1;
   keyIds.set(key, id);
@@ -134,7 +134,7 @@ export class JsonReader {
   #bytes: Buffer;
   #words: Int32Array;
   /** The number of keys that the kernel has. */
-  #keys = 0;
+  #keyCount = 0;
   /** Bytes of the last text. */
   #length = 0;
   /** `JsonTable.shapes`: replaced when the kernel's numbers of shapes get other meanings. */
@@ -212,7 +212,7 @@ export class JsonReader {
     const table = this.#result("table") / wordBytes;
     const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
     const bytes = this.#bytes.subarray(this.#input, this.#input + this.#length);
-    return { bytes, words, maxKeyId: this.#keys, shapes: this.#shapes };
+    return { bytes, words, maxKeyId: this.#keyCount, shapes: this.#shapes };
   }
 
   /** Returns the start of the first run of `length` (16 or more) letters, digits, `_`, `-` or `.`; `end` if none. */
@@ -228,7 +228,7 @@ export class JsonReader {
   /** Returns a copy of the last table. @param bytes the text that was read, which the caller must not overwrite */
   copyTable(bytes: Uint8Array): JsonTable {
     const { words } = this.viewTable();
-    return { bytes: toBuffer(bytes), words: words.slice(), maxKeyId: this.#keys, shapes: this.#shapes };
+    return { bytes: toBuffer(bytes), words: words.slice(), maxKeyId: this.#keyCount, shapes: this.#shapes };
   }
 
   /** Returns the fault of the last text, which is not JSON. */
@@ -250,11 +250,11 @@ export class JsonReader {
     const memory = this.reserve(bytes.length);
     this.#length = bytes.length;
     if (bytes.buffer !== memory.buffer || bytes.byteOffset !== memory.byteOffset) memory.set(bytes);
-    if (this.#keys < keyIds.size) {
-      for (const key of [...keyIds.keys()].slice(this.#keys)) {
+    if (this.#keyCount < keyIds.size) {
+      for (const key of [...keyIds.keys()].slice(this.#keyCount)) {
         this.#exports.addKey(this.#bytes.write(key, this.#exports.keyAddress(), "latin1"));
       }
-      this.#keys = keyIds.size;
+      this.#keyCount = keyIds.size;
     }
   }
 

@@ -22,7 +22,7 @@ export interface JsonTable {
    * Objects of one shape have the same keys and kinds of values, in the same order.
    */
   readonly words: Int32Array;
-  /** The largest id that a key can have. */
+  /** The largest id of a key that was registered before. A key that was not registered has a larger id, or 0. */
   readonly maxKeyId: number;
   /** Shapes of two tables are comparable only if this is the same object. If undefined, shapes have no meaning. */
   readonly shapes?: object | undefined;

@@ -39,7 +39,7 @@ export function forgetShapes(): void {
   count = 1;
   memory.fill(shapes, 0, 8 * usize(maxShapes));
   memory.fill(slots, 0, 16 << slotBits);
-  memory.fill(starts, 0, 2 * 4096);
+  memory.fill(firstKeys, 0, 2 * 4096);
   forgetKeys();
 }
 
@@ -83,22 +83,22 @@ export function expectedKey(shape: u32, at: usize): u32 {
 }
 
 /** The ids of expected first keys, by the lower bits of the shape before the object (`beginShape`). */
-const starts: usize = memory.data(2 * 4096, 8);
-const startMask: u32 = 4095;
-let start: usize = starts;
+const firstKeys: usize = memory.data(2 * 4096, 8);
+const firstKeyMask: u32 = 4095;
+let firstKeySlot: usize = firstKeys;
 
 /** Begins an object. `before` is the shape of the open object, or of the last element of the open array. */
 export function beginShape(before: u32): void {
-  start = starts + (usize(before & startMask) << 1);
+  firstKeySlot = firstKeys + (usize(before & firstKeyMask) << 1);
 }
 
 /** Returns the id of the expected first key, if that key is at `at`; 0 if not. */
-export function expectedStart(at: usize): u32 {
-  return expected(load<u16>(start), at);
+export function expectedFirstKey(at: usize): u32 {
+  return expected(load<u16>(firstKeySlot), at);
 }
 
-export function setStart(id: u32): void {
-  store<u16>(start, u16(id));
+export function setFirstKey(id: u32): void {
+  store<u16>(firstKeySlot, u16(id));
 }
 
 function expected(id: u32, at: usize): u32 {

@@ -22,15 +22,15 @@ import {
   beginShape,
   booleanShape,
   emptyShape,
+  expectedFirstKey,
   expectedKey,
-  expectedStart,
   forgetShapes,
   leafShape,
   nextShape,
   noShape,
   nullShape,
   numberShape,
-  setStart,
+  setFirstKey,
   stringShape,
   textShape,
 } from "./shapes";
@@ -370,7 +370,7 @@ function readKey(at: usize): usize {
   if (byteAt(at) !== quote) return stopAt(at, keyNext);
   const node = newNode(at);
   const shape = load<u32>(open, 12);
-  let id = shape === noShape ? 0 : shape === emptyShape ? expectedStart(at + 1) : expectedKey(shape, at + 1);
+  let id = shape === noShape ? 0 : shape === emptyShape ? expectedFirstKey(at + 1) : expectedKey(shape, at + 1);
   let end = at + 1;
   if (id !== 0) end += lengthOf(id);
   else {
@@ -380,7 +380,7 @@ function readKey(at: usize): usize {
     // A key in ASCII without escapes has as many UTF-16 units as bytes.
     if (usize(unitCount) !== length) id = encodedKey;
     else id = shape === noShape ? idOf(at + 1, length) : learnedIdOf(at + 1, length);
-    if (shape === emptyShape) setStart(id === encodedKey ? 0 : id);
+    if (shape === emptyShape) setFirstKey(id === encodedKey ? 0 : id);
   }
   putNode(node, u32(end + 1 - input()), 0, id);
   const separator = skipWhite(end + 1);
