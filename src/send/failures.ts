@@ -128,7 +128,7 @@ interface UnknownFacts extends LogCounts {
 const toCheckServiceHint = (id?: string): string => {
   const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged\``;
   const source = id === undefined ? " with the id that `rollcall ledger status` shows" : "";
-  return `look for these groups in the service; if it has them, run ${resolve}${source}, otherwise rerun this command with the same files and --on-unknown resend`;
+  return `check in the service itself whether it has these groups: if so, run ${resolve}${source}; if not, rerun this command with the same files and --on-unknown resend`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failure => {

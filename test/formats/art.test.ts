@@ -127,7 +127,7 @@ describe("a Parquet file of ART", () => {
     expect(code).toBe(0);
     expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
     expect(notes[0]).toBe(
-      "read the input as ART's Parquet (--from art): group: group_index; reward: reward; choices: the recorded choices",
+      "the input was read as ART's Parquet (--from art), with group: group_index; reward: reward; choices: the recorded choices",
     );
   });
 

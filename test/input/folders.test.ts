@@ -63,7 +63,7 @@ describe("a folder as input", () => {
     });
     symlinkSync("a.jsonl", join(cwd, "r/latest.jsonl"));
     const { code, stdout, stderr } = await runRollcall(["convert", "r", "r/a.jsonl"], { cwd });
-    expect(stderr).toContain("read 3 files as results of verifiers v0");
+    expect(stderr).toContain("3 files were read as results of verifiers v0");
     expect(rewardsOf(stdout)).toEqual([2, 3, 1]);
     expect(code).toBe(0);
   });
@@ -132,7 +132,7 @@ describe("a folder as input", () => {
     const all = await runRollcall(["convert", "r", "--receipt", receipt], { cwd });
     expect([all.code, rewardsOf(all.stdout)]).toEqual([0, [5, 7, 1]]);
     expect(all.stderr.replaceAll(/\s+/g, " ")).toMatch(
-      /read 1 file as rows of chat messages.* read 1 file as results of verifiers v0/,
+      /1 file was read as rows of chat messages.* 1 file was read as results of verifiers v0/,
     );
     const { format, records } = JSON.parse(readFileSync(receipt, "utf8"));
     expect([format, records.map((one: { group: number }) => one.group)]).toEqual(["openai-chat, verifiers-v0", [1, 2]]);

@@ -168,7 +168,7 @@ const syntaxFaults: Readonly<
   Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
 > = {
   word: [
-    ({ word, before }) => (before === "{" ? `the key ${word} has no quotes` : `${word} is not JSON`),
+    ({ word, before }) => (before === "{" ? `the key ${word} has no quotes` : `the word ${word} is not JSON`),
     "write true, false, null, or a string in double quotes",
   ],
   comma: [

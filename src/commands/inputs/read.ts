@@ -130,9 +130,9 @@ export const printInputNotes = ({ screen }: Context, reading: Dataset, typed: In
     const { formats, rewardFrom, notes } = conversion;
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
-      const what = sources.length === 1 && files === 1 ? "the input" : pluralize(files, "file");
+      const what = sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
       const keys = `group: ${group}; reward: ${rewardFrom ?? reward}; choices: ${sampled}`;
-      screen.notice(`read ${what} as ${format.title} (--from ${format.name}): ${keys}`);
+      screen.notice(`${what} read as ${format.title} (--from ${format.name}), with ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
