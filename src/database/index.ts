@@ -11,14 +11,14 @@ export { type DatabaseReport, examineFile } from "./sqlite.ts";
 /** A value of a statement or a column. SQLite cuts a text at a NUL and loses lone surrogates, but JSON escapes them. */
 export type SqlValue = string | number | Uint8Array | null;
 
-/** A statement. `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */
+/** `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */
 export interface Statement {
   readonly sql: string;
   readonly values?: readonly SqlValue[];
 }
 
 export interface TransactionOptions {
-  /** Called before a transaction is repeated whose COMMIT may have succeeded. */
+  /** Called if COMMIT fails or has no answer, so that it may have succeeded. The transaction may be repeated. */
   readonly onUnknownCommit?: () => void;
   /** False undoes the statements. Default: true. */
   readonly shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;

@@ -23,7 +23,7 @@ const sqliteFailures = new Map([
   ["FULL", failures.diskFull],
 ]);
 
-/** Converts an error of SQLite or of the system to a failure; returns other failures and defects unchanged. */
+/** Converts an error of SQLite or of the system to a failure; returns failures and defects unchanged. */
 export const toFileFailure = (thrown: unknown, about: failures.TitledFile): unknown => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if the file cannot be opened.
@@ -44,7 +44,7 @@ export const requireOwnFile = (path: string): void => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
-/** Creates a file and its folder, private to the owner, because SQLite uses the umask. @throws Failure `storage` */
+/** Creates a file and its folder, private to the owner. SQLite would use the umask. @throws Failure `storage` */
 export const createFile = (about: failures.TitledFile): void => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {

@@ -145,7 +145,7 @@ const defaultMaxConnections = 3;
 /** PostgreSQL's id of the type of 8-byte integers. */
 const bigintType = 20;
 
-/** Opens a pool of connections. `passwordCommand` may prompt, so it runs only if the database asks. */
+/** `passwordCommand` may prompt, so it runs only if the database asks. */
 const openPool = ({ path, passwordCommand, ...location }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
   let password = Promise.resolve(location.password ?? "");

@@ -2,7 +2,7 @@
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import { databaseCorrupt, type TitledFile } from "./failures.ts";
 
-/** A row. Its methods throw Failure `database-corrupt`. */
+/** Each method throws Failure `database-corrupt`. */
 export type Row = ReturnType<typeof toRow>;
 
 export const toRow = (row: unknown, about: TitledFile) => {

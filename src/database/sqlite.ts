@@ -43,11 +43,11 @@ export const openFile = (
       const file = folder === undefined ? resolve(path) : copyDatabase(folder, path);
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
-      // Moves the log of a copy into the file, which needs no name from then on.
+      // Moves the log of a copy into its file, which can then be deleted while it is open.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
-      const isDelayed = !isCopy && schema.file.checkpointTime === "after answers";
-      if (isDelayed) connection.exec("PRAGMA wal_autocheckpoint = 0");
-      return { database: createDatabase({ connection, about }, isDelayed), isNew, isCopy };
+      const delaysCheckpoint = !isCopy && schema.file.checkpointTime === "after answers";
+      if (delaysCheckpoint) connection.exec("PRAGMA wal_autocheckpoint = 0");
+      return { database: createDatabase({ connection, about }, delaysCheckpoint), isNew, isCopy };
     } catch (thrown) {
       connection?.close();
       throw thrown;
@@ -140,7 +140,7 @@ const transaction = <Result>(
   }
 };
 
-const createDatabase = ({ connection, about }: OpenFile, isDelayed: boolean): Database => {
+const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boolean): Database => {
   const identity = (): string => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const identityAtOpen = identity();
   const runStatement = ({ sql, values = [] }: Statement): readonly Row[] => {
@@ -163,14 +163,14 @@ const createDatabase = ({ connection, about }: OpenFile, isDelayed: boolean): Da
     transact: async (statements, { shouldCommit } = {}) =>
       withFileFailures(about, () => {
         const answers = transaction(connection, () => statements.map(runStatement), shouldCommit);
-        if (isDelayed) checkpoint ??= setTimeout(checkpointLog, checkpointDelayMs).unref();
+        if (delaysCheckpoint) checkpoint ??= setTimeout(checkpointLog, checkpointDelayMs).unref();
         return answers;
       }),
     isUnchanged: () => identity() === identityAtOpen,
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
-      // libsql closes the file only after the collection of its statements, which a long process delays.
+      // libsql closes the file, which moves the log, only after V8 collects the statements. A long process delays that.
       checkpointLog();
       connection.close();
     },

@@ -34,7 +34,7 @@ export const formatState = (state: EntryState): string =>
 
 export const isLogged = (state: EntryState): boolean => state === "logged" || state === "assumed_logged";
 
-/** True for unknown requests. `trying` is unknown to all runs except the run that holds the scope. */
+/** True for unknown requests. `trying` is unknown to all runs except the run that sends the request. */
 export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
 
 /** A request in the ledger. Times are milliseconds since 1970. */
@@ -173,5 +173,5 @@ export const findGroups = (
 
 export const formatId = (row: number): string => `r${row}`;
 
-/** Returns the row of an id; 0 for other text, which no row has, because rows count from 1. */
+/** Returns the row of an id; for other text 0, which is never a row. */
 export const parseId = (id: string): number => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

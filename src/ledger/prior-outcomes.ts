@@ -35,14 +35,14 @@ export class PriorOutcomes {
   readonly #facts = new Column("u8");
   /** Requests with an unknown outcome, oldest first. */
   unknownEntries: readonly Entry[] = [];
-  /** When a group was last logged from an input with another name, in milliseconds since 1970; 0 if none. */
+  /** The last time that a group was logged from an input with another name, in milliseconds since 1970; 0 if none. */
   loggedElsewhereAt = 0;
 
   constructor(options: PriorOutcomesOptions) {
     this.#options = options;
   }
 
-  /** Adds requests that are new or may have changed, which must include all unknown requests. */
+  /** Adds requests. They must include all that are unknown, new, or possibly changed since the last call. */
   async addEntries(entries: AsyncIterable<Entry>): Promise<void> {
     const { numberOf, input: ownInput } = this.#options;
     for (const { dedupKeys } of this.unknownEntries) {

@@ -124,7 +124,7 @@ export const openRunLedger = async (
       for await (const entry of scopeLedger?.entries(changedFrom) ?? []) {
         last = parseId(entry.id);
         if (ownRequests.has(entry.id)) continue;
-        // Another run that holds the ledger may retry a request that was not sent.
+        // Another run may retry a request that was not sent, unless this run holds the scope alone.
         if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
         // For requests in flight of another run, `recordRequest` reports their groups as taken.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
@@ -150,7 +150,7 @@ export const openRunLedger = async (
     },
     /** Must be called before each piece of a body. @throws Failure `lease-lost` */
     requireLease,
-    /** Records another attempt; false if a person resolved the request in the meantime. */
+    /** Records another attempt; false if somebody resolved the request, or another run retries or logged it. */
     async recordRetry({ id }: RecordedRequest): Promise<boolean> {
       requireIntact();
       return id === undefined || scopeLedger === undefined || (await scopeLedger.recordRetry(id, now()));

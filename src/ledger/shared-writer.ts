@@ -58,7 +58,7 @@ export const beginRun = async (
   };
 };
 
-/** Makes requests in flight of dead runs unknown, and releases groups that these runs did not send. */
+/** Makes requests in flight of dead runs unknown, and releases unsent and refused groups of all runs that ended. */
 const expireDeadRuns = async (database: Database): Promise<void> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -162,8 +162,8 @@ const releasedRequestsSql = (run: string): string =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**
- * Returns the number of groups that other runs have; if any are `missing`, the statement must be undone. The token makes
- * it repeatable. Runs claim keys in the same order, so that they cannot deadlock.
+ * Records a request and claims its groups. If other requests claim some, which `missing` counts, the statement must be
+ * undone. The token makes it repeatable. All runs claim keys in the same order, so that they cannot deadlock.
  */
 const beginSql = `
   WITH given AS (SELECT ?::bytea AS marks),
@@ -198,7 +198,7 @@ const retrySql = `
     AND state NOT IN ('logged', 'assumed_logged', 'released')
   RETURNING request.id`;
 
-/** Conditions for an outcome that is recorded after the lease expired. `not_sent` and `refused` concern only this run's attempt. */
+/** Conditions for an outcome after the lease expired. `not_sent` and `refused` concern only this run's attempt. */
 const lateOutcomeConditions = {
   logged: "state <> 'logged'",
   unknown: "(run = ? OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')",

@@ -63,7 +63,7 @@ export interface Writer {
   readLeaseMs(): Promise<number | undefined>;
   /** Reads a number that differs after another process changed the ledger. */
   readRevision(): Promise<number>;
-  /** Returns statements that delete the claims of those of the requests that are released or deleted by then. */
+  /** Returns statements that delete the claims of each request that is released or deleted when they run. */
   releaseClaims(requests: readonly number[]): readonly Statement[];
   recoverAll(): Promise<void>;
   end(): Promise<void>;

@@ -13,7 +13,7 @@ const chunkBytes = 2 ** 19;
 /** Parts that are at most this far apart are read together, which is faster than two reads. */
 const maxGapBytes = 2 ** 14;
 
-/** After this many bytes, signals, replies and the socket get a turn. Each read counts as additional bytes. */
+/** After this many bytes, signals, replies and the socket get a turn. Each read counts as `readCostBytes` more. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 
@@ -23,7 +23,7 @@ interface BodyContents {
   readonly maxChunkBytes?: number;
 }
 
-/** Yields chunks, each valid until the next; the end of a part only after its check. @throws Failure `input-changed` */
+/** Yields chunks, each valid until the next. Checks a part before its last bytes. @throws Failure `input-changed` */
 export async function* readBody(
   dataset: Dataset,
   { envelope, request, maxChunkBytes = chunkBytes }: BodyContents,

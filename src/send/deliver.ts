@@ -67,7 +67,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
   const requests = planRequests(dataset, {
     envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
-    // The service may accept a size now that it refused before, so one request is sent anyway.
+    // The service may now accept a size that it refused before, so `--one-request` tries it.
     limit: { ...delivery.limit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
@@ -124,7 +124,7 @@ const writeBody = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Pr
 /** The longest wait before the next query for groups that other runs have. */
 const maxPauseMs = 2000;
 
-/** Sends all jobs, waits for other runs that have groups of them, and sends groups that those runs did not send. */
+/** Sends all jobs. If other runs have groups of the jobs, waits for these runs, and sends what they did not send. */
 const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise<SendResult> => {
   const { host, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
@@ -146,7 +146,7 @@ const send = async (dataset: Dataset, { delivery, jobs }: DeliveryJobs): Promise
       const requests = cutRequests(dataset, { envelope: delivery.envelope(), groups, limit: delivery.limit().bytes });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       takenGroups = sender.removeTakenGroups();
-      // Progress starts the wait again.
+      // If other runs have fewer of the groups, the wait starts again.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;

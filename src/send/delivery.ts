@@ -96,7 +96,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       return { unsent, unknown };
     },
 
-    /** Returns a job for each unknown request that may be resent; for those without a job, the obstacle by id. */
+    /** Returns jobs that resend unknown requests. For a request that cannot be repeated, returns the obstacle by id. */
     planResends() {
       const jobs: Job[] = [];
       const obstacles = new Map<string, "groups" | "envelope">();

@@ -113,7 +113,6 @@ export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDe
 interface UnknownFacts extends LogCounts {
   /** The number of the request in the run, from 1; 0 if unknown. */
   readonly request: number;
-  /** The id of the request in the ledger. */
   readonly id: string | undefined;
   readonly positions: string;
   /** True if groups of earlier requests are unknown too. */

@@ -27,7 +27,7 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   readonly attempt: Attempt;
 }
 
-/** Handles a 413: cuts the request at half its size or a larger size that passed, refuses its only group, or fails. */
+/** Handles a 413: cuts the request at half its size or a larger size that passed, rejects its only group, or fails. */
 export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly knownLimit: number }): NextStep => {
   const { envelope, attempt, oneRequest, onRefused, knownLimit } = refused;
   const { groups, bytes } = refused.request;
@@ -124,15 +124,15 @@ const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
   return async ({ position, path }: RefusalItem) => {
     const group = request.groups[position ?? -1];
     if (group === undefined) return undefined;
-    // Each trajectory of a group that rollcall made is a part.
-    const isMade = dataset.groups.isBare(group);
+    // Each trajectory of a bare group is a part.
+    const isBare = dataset.groups.isBare(group);
     const [list, step, ...inside] = path;
-    const trajectory = isMade && list === "trajectories" ? parsePosition(step) : undefined;
-    const found = listParts(dataset, group)[trajectory ?? 0];
-    if (found === undefined) return undefined;
-    const key = `${found.part.source}:${found.part.start}`;
-    if (!values.has(key)) values.set(key, readPartValue(found));
-    return await locateValue(found, matchPath(values.get(key), isMade ? inside : path));
+    const trajectory = isBare && list === "trajectories" ? parsePosition(step) : undefined;
+    const groupPart = listParts(dataset, group)[trajectory ?? 0];
+    if (groupPart === undefined) return undefined;
+    const key = `${groupPart.part.source}:${groupPart.part.start}`;
+    if (!values.has(key)) values.set(key, readPartValue(groupPart));
+    return await locateValue(groupPart, matchPath(values.get(key), isBare ? inside : path));
   };
 };
 

@@ -121,7 +121,7 @@ const cutAtLimit = ({ count, bytesOf }: ReturnType<typeof measureBodies>, limit:
   return cuts;
 };
 
-/** Returns the smallest limit with at most `cuts` cuts, which makes the requests as equal as possible. */
+/** Returns the smallest limit with at most `cuts` cuts, 0 and the end included. It makes requests nearly equal. */
 const findSmallestLimit = (sizes: Parameters<typeof cutAtLimit>[0], limit: number, cuts: number): number => {
   let low = 1;
   let high = limit;

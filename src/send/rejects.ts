@@ -31,7 +31,7 @@ export const openRejects = (dataset: grouping.Dataset, { path, written, redact }
   // It is unknown who may read the data of a pipe, so its rejects are private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records files with exactly these groups as written by rollcall, because `convert` has no ledger. */
+  /** Records files with exactly these groups as written by rollcall, because `convert` could not record them. */
   const adopt = async (rejected: readonly RejectedGroup[]): Promise<void> => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -80,7 +80,7 @@ const pendingName = (path: string): string => `${path}.new`;
 
 const requireReplaceable = async (file: string, written: WrittenFiles): Promise<void> => {
   const digest = await hashFile(file);
-  // A killed run may have recorded a digest of a file that it did not write.
+  // A killed run recorded the pending digest, and may or may not have replaced the file.
   const known = [await written.readDigest(file), await written.readDigest(pendingName(file))];
   if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
@@ -193,7 +193,7 @@ interface CopiedPiece {
   readonly record?: OriginRecord;
 }
 
-/** Yields a group: its lines, or all parts joined on one line. `part` is the part that begins with the bytes. */
+/** Yields a group: its lines, or all parts joined on one line. `part` is the part that begins in the bytes. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { readonly isJoined: boolean; readonly window: grouping.ReadWindow },

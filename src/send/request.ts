@@ -19,7 +19,7 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
   const { status, isBodySent, retryAfterMs } = attempt;
   if (status >= 200 && status < 300) return "logged";
   if (status === 413) return "too-large";
-  // Assumed: a 503 with Retry-After is from a proxy in front of the service.
+  // Assumed: a 503 with Retry-After says that the request was not processed.
   if (status === 429 || status === 408 || (status === 503 && retryAfterMs !== undefined)) return "not-processed";
   if (status >= 500) return isBodySent ? "unknown" : "not-processed";
   return status === 409 ? "unknown" : "refused";

@@ -66,7 +66,7 @@ export interface Reply {
 
 export const emptyCallList = "[]";
 
-/** Longest call id in JSON, in bytes. */
+/** Maximum bytes of a call id in JSON, without its quotes. */
 const maxCallIdBytes = 200;
 
 export interface CallListLimits {
@@ -75,7 +75,7 @@ export interface CallListLimits {
   readonly redact: (json: string) => string;
 }
 
-/** Returns the call ids as JSON; `[]` if they are missing, invalid, or too many or long. Assumed: as in `serve`. */
+/** Returns the call ids as JSON; `[]` if they are missing, invalid, too many or too long. Assumed: in `call_ids`. */
 export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLimits): string => {
   const list = memberAt(readRoot(body), "call_ids");
   if (list === undefined || firstByteOf(list) !== openBracket) return emptyCallList;

@@ -28,8 +28,8 @@ export const foreignRequestReason = (
   if (origin !== undefined && !ownOrigins.includes(origin.toLowerCase())) {
     return `requests from the origin ${JSON.stringify(origin)} are refused`;
   }
-  const isSameSite = site === undefined || site === "same-origin" || site === "none";
-  return isSameSite ? undefined : "requests from other sites are refused";
+  const isSameOrigin = site === undefined || site === "same-origin" || site === "none";
+  return isSameOrigin ? undefined : "requests from other sites are refused";
 };
 
 const hostName = (host: string): string => {

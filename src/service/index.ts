@@ -54,7 +54,7 @@ export const openService = async (options: ServiceOptions) => {
   const key = ownKey?.key ?? options.key ?? "";
   const looseMode = checkDatabaseMode(storePath(options));
   if (looseMode !== undefined) warn(looseMode);
-  // Requests in flight when the service is stopped are still stored. The answer reports a failure of the store.
+  // After a stop, requests in flight are still stored, unless it is urgent. Answers report an unavailable store.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
   let closed: Promise<boolean> | undefined;

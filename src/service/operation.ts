@@ -1,4 +1,4 @@
-/** An operation of the interface: a request is validated before it is answered. Errors have the shapes of section 7. */
+/** An operation of the interface: validates a request, then answers it. Each operation has a format of errors. */
 
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
@@ -9,7 +9,6 @@ import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { countNested, getValue, sliceText } from "../json/walk.ts";
 import type { Caller } from "./access.ts";
 
-/** The JSON of an answer. */
 type Body = string | Uint8Array;
 
 export class Refusal extends Error {
@@ -141,7 +140,7 @@ const validationItems = (issue: Issue, value: unknown, above: Loc): readonly Val
   return [{ loc, ...describeFault(issue), input: shownInput(input) }];
 };
 
-/** An answer repeats an invalid value with up to this many characters of JSON, and null for a longer value. */
+/** An answer repeats an invalid value of up to this many characters of JSON. It has null for a longer value. */
 const maxShownInput = 5000;
 
 const shownInput = (input: unknown = null): unknown => {

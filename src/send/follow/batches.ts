@@ -6,7 +6,7 @@ import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
-/** `isAfterError`: the group was complete after an error that stops the run, so it is not sent. */
+/** `isAfterError`: the group became complete after an error that stops the run, so it is not sent. */
 export interface CompletedGroup {
   readonly group: number;
   readonly isAfterError: boolean;

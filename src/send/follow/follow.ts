@@ -49,13 +49,13 @@ export const followFile = async (options: FollowOptions): Promise<FollowedResult
   return await run().finally(async () => await runLedger.close());
 };
 
-/** Polls, because not every file system reports changes. */
+/** Maximum time between polls. Not every file system reports changes. */
 const pollIntervalMs = 250;
 
 /** How long a renamed file must be quiet, because writers switch to the new file late. */
 const quietMs = 1000;
 
-/** Numbers dedup keys, because the keys of earlier runs are read before the groups are known. */
+/** Gives each dedup key a number, because keys of earlier runs are read before the groups are known. */
 const openKeyNumbers = () => {
   const keys = new grouping.Digests();
   const table = new grouping.DigestTable(keys);

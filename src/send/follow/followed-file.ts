@@ -32,7 +32,7 @@ export interface FollowedFile {
   readonly tail: inputs.Tail;
   readonly growing: grouping.GroupAssembler;
   readonly scan: Scan;
-  /** When lines were last read, or the file was found to be moved, in monotonic milliseconds. */
+  /** The last time that lines were read, or that the file was found to be moved, in monotonic milliseconds. */
   changedAt: number;
   /** True if another file has the name and this file was quiet, so that all groups of this file are complete. */
   isFinished: boolean;

@@ -35,7 +35,7 @@ export const storeQueries = (database: Database) => ({
     return row && toLoggedRequest(row, false);
   },
 
-  /** Finds a trajectory as a call, with the keys of its request and its group. */
+  /** Finds a trajectory as a call, with the other members of its request and its group. */
   async findCall(project: string, id: string) {
     const uuid = ids.parseId(id);
     if (uuid === undefined) return undefined;

@@ -43,7 +43,7 @@ const createTableStatements = (identity: string, modelIndexExpression: string): 
 ];
 
 /** Each change of the tables raises the version. */
-const storePart: DatabaseSchema = {
+const storeSchema: DatabaseSchema = {
   name: "store",
   title: "the store of the local service",
   file: {
@@ -69,7 +69,7 @@ export interface StoreLocation {
   readonly store: DatabaseLocation | undefined;
 }
 
-/** Time to wait for an unavailable database. Clients of the service retry. */
+/** Maximum wait for an unavailable database. It is short, because clients of the service retry. */
 const maxServerWaitMs = 5000;
 
 /** Maximum wait for other processes that use the file, enough for commits of 50 processes at once. */
@@ -84,7 +84,7 @@ export const openStore = async (
 ) => {
   const path = storePath(location);
   const serverMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
-  const opened = await openDatabase(storePart, {
+  const opened = await openDatabase(storeSchema, {
     ...location.store,
     ...waiting,
     path,
@@ -93,7 +93,7 @@ export const openStore = async (
   });
   if (opened === undefined) throw new Error("openDatabase did not create the store");
   const { database } = opened;
-  const file = { path, title: storePart.title };
+  const file = { path, title: storeSchema.title };
   try {
     const [newest] = await database.query("SELECT id, calls FROM rollcall.logged ORDER BY id DESC LIMIT 1");
     const newestMs = newest === undefined ? 0 : lastIdMs(idTimeMs(newest.bytes("id")), newest.integer("calls"));
@@ -122,7 +122,7 @@ export const storeIdentity = async (
   { host }: Pick<DatabaseWaitOptions, "host">,
 ): Promise<string | undefined> => {
   const path = storePath(location);
-  const opened = await openDatabase(storePart, {
+  const opened = await openDatabase(storeSchema, {
     ...location.store,
     path,
     host,
@@ -146,7 +146,7 @@ export const examineStore = async (
   if (isDatabaseUrl(path)) {
     return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true };
   }
-  const examined = await examineFile(storePart, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
+  const examined = await examineFile(storeSchema, path, "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged");
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, path, calls: rows[0]?.integer("calls") };
