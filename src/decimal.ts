@@ -10,7 +10,7 @@ export interface Decimal {
 const maxExponent = 40;
 const maxSpellingChars = 100;
 
-/** Parses a number like `12`, `0.3`, `-1` or `3e-7`; undefined for other text and for numbers out of these bounds. */
+/** Parses a number like `12`, `0.3`, `-1` or `3e-7`; undefined for other text and for numbers over these limits. */
 export const parseDecimal = (text: string): Decimal | undefined => {
   if (text.length > maxSpellingChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);

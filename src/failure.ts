@@ -35,7 +35,7 @@ export interface Problem {
   readonly from?: "service";
   /** Bytes from the start of the file, from 0. */
   readonly offset?: number;
-  /** `file:line` in the converted input. `file` and `line` then have the position in the original file. */
+  /** `file:line` in the converted input. `file` and `line` are then the position in the original file. */
   readonly readAt?: string;
   /** The path in the converted group. */
   readonly readPath?: readonly (string | number)[];
@@ -106,7 +106,7 @@ export interface FailureDetails {
   readonly cause?: unknown;
 }
 
-/** The end of a run that did not succeed. `output` prints it, and `main` returns its exit code. */
+/** The end of a run that did not succeed. `output` prints it, and `run` returns its exit code. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;

@@ -105,7 +105,7 @@ export interface Draft {
   discard(): void;
 }
 
-/** Opens a draft with `mode`. A pipe or a device is written directly. If root replaces a file, its owner stays. */
+/** Opens a draft with `mode`. A pipe or a device is written directly. If root replaces a file, it keeps its owner. */
 export const openDraft = (path: string, mode = 0o600): Draft => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const isReplaced = before?.isFile() !== false;
@@ -152,7 +152,7 @@ const ignoreErrors = (work: () => void): void => {
   } catch {}
 };
 
-/** Writes all of a file, or leaves the old file unchanged. @param mode of the written file @throws as `node:fs` */
+/** Writes a whole file, or leaves the old file unchanged. @param mode of the written file @throws as `node:fs` */
 export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number): void => {
   const draft = openDraft(path, mode);
   try {

@@ -23,7 +23,7 @@ export interface Host {
   readonly random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /** Aborts at the second of these signals, which abandons requests in flight. The third ends the process. */
+  /** Aborts at the second of these signals, to abandon requests in flight. One more of its name ends the process. */
   readonly urgent: AbortSignal;
   /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
   readonly lendTerminal: () => () => void;
@@ -54,7 +54,7 @@ export const decodePercent = (text: string): string => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** Returns the secrets of rollcall and PostgreSQL in an environment, and of W&B, whose key looks like a commit id. */
+/** Returns the secrets of rollcall and PostgreSQL, and the key of W&B, which only the variable identifies. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
@@ -63,7 +63,7 @@ export const listSecrets = (env: Host["env"]): readonly string[] =>
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** Returns an environment for other programs: without secrets, and without URLs of databases. */
+/** Returns an environment for other programs: without secrets of rollcall and PostgreSQL, and URLs of databases. */
 export const removeSecrets = (env: Host["env"]): Host["env"] =>
   Object.fromEntries(
     Object.entries(env).filter(
@@ -105,7 +105,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
         abort.abort(interrupted({ signal: name }));
         return;
       }
-      // Without the listener, the system's default action ends the process at the third signal.
+      // Without the listener, the system's default action ends the process at the next signal of this name.
       process.off(name, listener);
       urgentAbort.abort(abort.signal.reason);
     };

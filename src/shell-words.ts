@@ -1,4 +1,4 @@
-/** Splits and quotes words as a shell does; nothing is expanded or run. */
+/** Splits and quotes words as a shell does, but expands and runs nothing. */
 
 interface TypedWord {
   /** The word as typed, with quotes and backslashes; `text` is without them. */

@@ -11,7 +11,7 @@ import {
 } from "../json/raw-json.ts";
 
 export interface Turn {
-  /** Index in the converted items, from 0. */
+  /** Index in the messages and choices, from 0. */
   readonly at: number;
   readonly role: string | undefined;
   readonly isSampled: boolean;
@@ -91,7 +91,7 @@ export const toObject = (members: readonly RawMember[]): RawJson =>
 export const composeMessage = (role: string, content: RawJson): RawJson =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
-/** Returns a message itself, and the message of a choice. Assumed: a choice has no `role`. */
+/** Returns the item itself if it is a message, or the message of a choice. Assumed: a choice has no `role`. */
 export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 

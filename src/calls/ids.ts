@@ -2,7 +2,7 @@
 import { isObject, parseJson } from "../json/walk.ts";
 import { callIdsMissing, invalidCallId } from "./failures.ts";
 
-/** UTF-16 units, as below. */
+/** In UTF-16 units. */
 const maxIdLength = 1024;
 
 /** A line can be a whole call from `call read -o jsonl`. */

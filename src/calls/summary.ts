@@ -17,7 +17,7 @@ import {
   type Usage,
 } from "./facts.ts";
 
-/** Counts and sums for one operation and model. An unknown `op` or `model` is empty, as are both for all calls. */
+/** Counts and sums for one operation and model, or for all calls. `op` and `model` are empty if unknown or all. */
 export interface CallGroup {
   readonly op: string;
   readonly model: string;

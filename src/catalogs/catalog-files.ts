@@ -1,4 +1,4 @@
-/** Catalogs in files: the history of replies of services, and files that people name. */
+/** Catalogs in files: the history of the services' replies, and files that users name. */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { requireFault } from "../json/reader.ts";
 import { bomLength, locateOffset, openBracket, skipWhite } from "../json/walk.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
-/** The kinds of catalog (interface 4.4 and 4.5) in the order they are shown. */
+/** The kinds of catalog (interface 4.4 and 4.5) in the order in which they are shown. */
 export const catalogNames = ["analysis", "router"] as const;
 
 export type CatalogName = (typeof catalogNames)[number];
@@ -31,7 +31,7 @@ const maxReplyBytes = 2 ** 29;
 
 const digestDigits = 24;
 
-/** The time and digest of a reply. In the time, `-` replaces `:`, which Windows does not allow. */
+/** Name of a reply's file: its time and digest. In the time, `-` replaces `:`, which Windows does not allow. */
 const fileName = new RegExp(`^(\\d{4}-\\d\\d-\\d\\dT)([\\d-]{8})(\\.\\d{3}Z)-([0-9a-f]{${digestDigits}})\\.json\\.gz$`);
 
 const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex").slice(0, digestDigits);
@@ -67,7 +67,7 @@ const readReply = ({ path, digest }: { path: string; digest: string }): Uint8Arr
   }
 };
 
-/** Saves a reply. If the latest reply has the same bytes, only its time changes. @throws an error of the file system */
+/** Saves a reply. If the latest file has the same bytes, only its mtime changes. @throws as `node:fs` */
 export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date): void => {
   const [history, digest] = [historyFolder(folder, id), digestOf(bytes)];
   const files = listFiles(history);
@@ -83,7 +83,7 @@ export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, ti
   for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
 };
 
-/** Returns a catalog as it was at a time, or its first reply. `checkedAt` is the time of the last equal reply. */
+/** Returns the last reply up to a time, or else the first one. `checkedAt` is the time of the last equal reply. */
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);

@@ -8,7 +8,7 @@ import { readPrice } from "./fields.ts";
 export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 export type Usage = Readonly<typeof noUsage>;
 
-/** Returns the usage in the summary of a call, over all models and child calls, otherwise the usage in its output. */
+/** Returns the sum over all models (and child calls) in the summary of a call, or else the usage in its output. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
   const inOutput = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);
@@ -77,7 +77,7 @@ export const computeCost = (
   return { items, total: not_stated.length === 0 ? at_least : null, at_least, not_stated };
 };
 
-/** Compares costs. An unknown total comes last. */
+/** An unknown total comes last. */
 export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a): number => {
   if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
   return decimals.compareDecimals(

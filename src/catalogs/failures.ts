@@ -4,7 +4,6 @@ import { explainUnwritable } from "../files.ts";
 import { describeSystemCode, formatInputName } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 
-/** Returns the command that writes a lock file again. */
 export const lockCommand = (file: string): string =>
   `rollcall catalog lock${file === "rollcall.lock.json" ? "" : ` --file ${formatCommandLine([file])}`}`;
 

@@ -1,4 +1,4 @@
-/** The fields of models in lists, each with its column and how it is compared, and patterns of ids. */
+/** The fields of models: their columns, and their kinds of change in `catalog diff`. Patterns of model ids. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import type { InferenceModel } from "../contract/models.ts";
 import { MistypedValue, typedValue } from "../contract/replies.ts";
@@ -20,7 +20,7 @@ export interface FieldColumn {
   /** `spelled` returns the value as the reply spells it. */
   readonly cell: (row: FieldRow, spelled: () => string) => string;
   readonly value: (row: FieldRow) => unknown;
-  /** The `change` of `catalog diff` for another value; undefined if the field is not compared. */
+  /** The `change` that `catalog diff` prints if values differ; undefined if the field is not compared. */
   readonly change?: string;
 }
 
@@ -86,7 +86,7 @@ export const priceNames = ["prompt", "completion", "image", "request", "input_ca
 
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
-/** Prices per token, also outside the interface. Assumed: on the wire, all of them are in US dollars. */
+/** Prices per token, inside and outside the interface. Assumed: on the wire, all are in US dollars. */
 export const tokenPrices: ReadonlySet<string> = new Set([
   ...["prompt", "completion", "input_cache_read", "input_cache_reads"],
   ...["input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -109,7 +109,7 @@ export const statedPrices = (pricing: Pricing): ReadonlyMap<string, unknown> =>
 export const parseAmount = (value: unknown): Decimal | undefined =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
-/** Parses an amount that is not negative. A JSON number that may have lost digits in a double is invalid. */
+/** Parses an amount that is not negative. A JSON number of 2^53 or more is invalid, because it may have lost digits. */
 export const parsePrice = (value: unknown): Decimal | undefined => {
   const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
@@ -121,14 +121,14 @@ export const readPrice = (pricing: Pricing, name: string): Decimal | undefined =
 
 const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDigits(price, priceExponent(name)));
 
-/** Formats a price of the wire with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
+/** Formats a price on the wire with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
 export const formatPrice = (name: string, value: unknown): string => {
   const price = parsePrice(value);
   const unit = tokenPrices.has(name) ? "$/M" : "$";
   return price === undefined ? formatPlain(value) : `${formatAmount(name, price)} ${unit}`;
 };
 
-/** Formats a change in percent: `-33.3`. @param roundUp so that a rise over a limit is not shown as the limit */
+/** Formats a change in percent: `-33.3`. @param roundUp true if a rise just above a limit must not look equal to it */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
   const places = Math.max(from.places, to.places);
   const [was, is] = [shiftDigits(from, places).digits, shiftDigits(to, places).digits];
@@ -138,7 +138,7 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${compareDecimals(to, from) < 0 ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-/** Creates the column of a price. Prices outside the interface come last, those per token first. */
+/** Creates the column of a price. By default, a narrow table omits it before all prices of the interface. */
 export const priceField = (
   name: string,
   { rank, title = name }: { rank?: number; title?: string } = {},
@@ -192,7 +192,7 @@ export const catalogFields: readonly FieldColumn[] = [
   field("created", { ...unixTime, rank: 15 }),
 ];
 
-/** Assumed: a date is, or begins with, `YYYY-MM-DD`. Returns null for no date, undefined for another text. */
+/** Returns the day at the start of a date (assumed: `YYYY-MM-DD`); null for no date, undefined for another value. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
   const day = date instanceof MistypedValue ? undefined : /^\d{4}-\d\d-\d\d(?!\d)/.exec(date)?.[0];
@@ -205,7 +205,7 @@ interface ModelNames {
   readonly name: string;
 }
 
-/** Compiles a pattern. Each word must be in the id or name, in any case. With `*` or `?` it is a glob over the id. */
+/** Each word of a pattern must be in the id or name, in any case, or be a glob (`*`, `?`) that fits the id. */
 export const compilePattern = (pattern: string): ((names: ModelNames) => boolean) => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
   const globs = words.map((word) => (/[*?]/.test(word) ? Array.from(word) : undefined));
@@ -234,7 +234,7 @@ const matchesGlob = (text: readonly string[], glob: readonly string[]): boolean 
 /** Compares texts in an order that does not depend on the language. */
 export const compareCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Finds a similar id: with the same part after the slash, with few mistakes, or the only id that contains it. */
+/** Finds a similar id: with the same part after the slash, with few typos, or else the only one that contains `id`. */
 export const findNearestId = (id: string, ids: readonly string[]): string | undefined => {
   if (id === "") return undefined;
   const suffixOf = (one: string): string => one.slice(one.lastIndexOf("/") + 1).toLowerCase();

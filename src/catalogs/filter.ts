@@ -109,7 +109,7 @@ const listWords = (filter: Filter, name: WordsOption["name"]): Strings | undefin
 
 const normalizeWord = (word: string): string => word.trim().toLowerCase();
 
-/** Returns the given options, each with the columns that show the tested values. @param now milliseconds since 1970 */
+/** Returns the test of each given option, with the columns of the tested values. @param now milliseconds since 1970 */
 const listCriteria = (filter: Filter, now: number) => {
   const { pattern, minContext, minOutput, maxPrice, free, deprecated, notDeprecated, deprecatedWithin } = filter;
   const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];

@@ -1,4 +1,4 @@
-/** Lock files: the facts of models at one time, each on its own line. The same facts give the same text. */
+/** Lock files: the facts of models at one time, one fact per line. The same facts give the same text. */
 import { statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";

@@ -46,7 +46,7 @@ export const joinById = (
   });
 };
 
-/** A model without an entry has nothing but its id, so it matches only patterns. */
+/** A model without an entry has only an id, so it matches no filter but a pattern. */
 export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow) => boolean) => {
   const matches = createMatcher(filter, now);
   const matchesId = hasFilters(filter) ? () => false : compilePattern(filter.pattern ?? "");

@@ -8,7 +8,7 @@ import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.t
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 
 interface LockPolicy {
-  /** Percent that a price may rise. */
+  /** Maximum rise of a price in percent. */
   readonly maxRise: decimals.Decimal;
   /** A deprecation within this time is an error. */
   readonly withinMs: number;
@@ -92,7 +92,7 @@ interface Regression {
   readonly rule: RuleName;
   /** Relative to the model in the lock file. */
   readonly path: LockPath;
-  /** The values for a person; empty if not stated. */
+  /** The values as texts for a person; empty if not stated. */
   readonly locked: string;
   readonly now: string;
   /** A clause after the model's id. */
@@ -190,7 +190,7 @@ export const isAcceptable = (rule: RuleName): boolean => rule !== "model-removed
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
-/** Compares a lock file with the catalogs. The result has the order of the lock file. */
+/** The result has the order of the lock file. */
 export const verifyLock = (
   lock: LockFile,
   catalogs: ReadonlyMap<CatalogName, readonly CatalogModel[]>,
@@ -232,7 +232,7 @@ export const verifyLock = (
 const countChanges = (regressions: readonly Regression[]): number =>
   regressions.filter(({ rule }) => !deprecationRules.includes(rule)).length;
 
-/** Finds the cheapest model that breaks only tolerated rules. Its prices are in US dollars per million tokens. */
+/** Finds the cheapest other model that breaks only tolerated rules. Its prices are in US dollars per million tokens. */
 const findReplacement = (
   locked: LockedModel,
   models: readonly LockedModel[],

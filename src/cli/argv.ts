@@ -79,7 +79,7 @@ const createParser = (command: Command, given: Map<string, readonly string[]>): 
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
-        // Of `--color` and `--no-color`, the last option counts.
+        // The last of `--color` and `--no-color` counts.
         given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
         given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
       });
@@ -119,7 +119,7 @@ const validateArgv = (parsed: ParsedWords, parser: Parser, parseError: Commander
   } catch (thrown) {
     throw thrown instanceof CommanderError ? toArgumentsFailure(parsed, thrown) : thrown;
   }
-  // commander accepts all options of the nouns above a verb.
+  // commander accepts all options of the nouns above a verb, not only those in `above`.
   const accepted = { ...command.options, ...command.above };
   for (const parent of ancestors.slice(1)) {
     const unknownOption = Object.keys(parent.options).find((name) => given.has(name) && !Object.hasOwn(accepted, name));

@@ -53,7 +53,7 @@ export const shortHelp = (command: Command, terminalColumns = screenColumns): st
     ];
     const texts = parts.map((lines) => lines.filter((line) => line !== "").join("\n")).filter((text) => text !== "");
     const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
-    // Omits empty lines before headings if the screen is too small.
+    // Omits the empty lines between parts if the help would not fit one screen.
     return countLines(spaced) <= screenLines ? spaced : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
   };
   while (groups.length > 0 && countLines(laidOut()) > screenLines) groups.pop();
@@ -82,7 +82,7 @@ const verbTerm = (command: Command): string => {
   if (only === undefined) {
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
   }
-  // Such a command is mainly used without its verbs: `serve`, not `serve keys`.
+  // A command with only groups of verbs is mainly used without them: `serve`, not `serve keys`.
   if (verbs.every((verb) => verb.verbs.length > 0)) return name;
   if (others.length === 0) return `${name} ${verbTerm(only)}`;
   const listed = verbs.map(commands.lastWord).join("|");
@@ -112,7 +112,7 @@ const groupOptions = (options: Kinds): ReadonlyMap<string | undefined, readonly 
   return groups;
 };
 
-/** Lists the options of each group without descriptions, so that they fit the screen. */
+/** Lists the options of each group without descriptions, so that the help fits one screen. */
 const groupLines = ({ options }: Command, columns: number): string[] => {
   const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name === undefined ? [] : [{ name, kinds }]));
   const width = Math.max(0, ...groups.map(({ name }) => name.length));

@@ -18,7 +18,7 @@ export interface Kind<Value> {
   readonly group?: string;
   /** Another option, without dashes, that must be given too. */
   readonly needs?: string;
-  /** Other options, without dashes, that cannot be given too, and why. */
+  /** Options, without dashes, that conflict with this one, and the reasons. */
   readonly conflicts?: Readonly<Record<string, string>>;
   /** Parses the typed values. `words` is empty if nothing was typed. @param name used in failures @throws Failure */
   readonly parse: (words: readonly string[], name: string) => Value;

@@ -46,7 +46,7 @@ const login = command({
   },
 });
 
-/** Tests a key. If the key cannot be tested, warns and returns false. @throws Failure `login-refused` */
+/** True if the service accepts a key. If it cannot be tested, warns and returns false. @throws `login-refused` */
 const isKeyAccepted = async (context: Context, { settings, targets }: config.LoginPlan): Promise<boolean> => {
   const uses = targets.map((target) => target.use);
   const { state, use, failure } = await testCredential(context, settings, uses);

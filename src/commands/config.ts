@@ -65,7 +65,7 @@ const set = command({
     await saveChange(context, typed, (sources, confirm) => saved.setSetting(sources, typed, confirm)),
 });
 
-/** Saves settings. A new profile needs confirmation, because its name may be mistyped. */
+/** A new profile needs confirmation, because its name may be mistyped. */
 const saveChange = async (
   context: Context,
   typed: { readonly create: boolean },

@@ -28,7 +28,7 @@ const options = {
 
 type ServeOptions = cli.Values<typeof options>;
 
-/** Serves until a signal, then answers requests in flight. @throws Failure `interrupted` if it cannot answer them */
+/** Serves until a signal, then answers requests in flight. @throws Failure `interrupted` if a request was aborted */
 const runService = async (context: Context, typed: ServeOptions): Promise<void> => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;

@@ -72,7 +72,7 @@ interface ServeOptions {
   readonly notice: (sentence: string) => void;
 }
 
-/** Maximum size of a message in bytes. A call has a few hundred. */
+/** Maximum size of a message in bytes. A call of a tool has a few hundred. */
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
@@ -95,7 +95,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // The text is JSON, so it is sanitized before it becomes a string in the JSON of a message.
+    // Sanitized here, because the text is JSON. In the message, it is only a string.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {
@@ -121,7 +121,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if ((await ended) === "stdin") {
-    // The SDK starts the last call in the turn in which stdin ends, and answers in the turn in which the call ends.
+    // The SDK starts the last tool in the turn of the event loop that ends stdin, and answers in the turn of its end.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

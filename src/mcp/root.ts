@@ -10,7 +10,7 @@ export interface RootFile {
   readonly path: string;
   /** The path from the root, without links, for the client. */
   readonly name: string;
-  /** @throws Failure `input-changed` if `path` is not the path of the descriptor, and the file there was replaced */
+  /** @throws Failure `input-changed` if the file was replaced and `path` is not the path of the descriptor */
   close(): void;
 }
 

@@ -31,7 +31,7 @@ const startBrowser = ({ env, platform }: Host, url: string): OpenedBrowser => {
   const close = () => rmSync(folder, { recursive: true, force: true });
   const file = join(folder, "view.html");
   writeFileSync(file, redirectPage(url), { mode: 0o600 });
-  // `start` is a command of cmd, which would interpret `&` in a path.
+  // Not `start`, because cmd, whose command it is, would interpret `&` in a path.
   const windows = ["rundll32", "url.dll,FileProtocolHandler"] as const;
   const [command, ...args] =
     platform === "darwin" ? (["open"] as const) : platform === "win32" ? windows : (["xdg-open"] as const);

@@ -1,4 +1,4 @@
-/** Prints failures and problems: position, message, the line with the value marked, and advice, or JSON. */
+/** Prints failures and problems as JSON, or as text: position, message, excerpt with the value marked, advice. */
 import { type Excerpt, Failure, type FailureLocation, type Problem, toProblemDocument } from "../failure.ts";
 import { formatInputName, positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
@@ -143,7 +143,7 @@ const removeRepeatedAdvice = (problems: readonly Problem[]): readonly Problem[] 
     return isRepeated ? { ...problem, advice: undefined } : problem;
   });
 
-/** @param isInMessage true if the failure's message has the problem's message and position already */
+/** @param isInMessage true if the failure's message already contains the problem's message and position */
 const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false): readonly string[] => {
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
@@ -168,7 +168,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
 
 const onOneLine = (text: string): string => toOneLine(text).replace(/\s/g, " ");
 
-/** Adds the path if there is no column, and for a service, whose message may contain only the expected value. */
+/** Adds the path if there is no column, and if a service sent the message, which may have only the expected value. */
 const formatMessage = ({ path = [], from, column, message }: Problem): string =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
@@ -221,11 +221,11 @@ const maxMarkedShare = 0.6;
 
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean, glyphs: { ellipsis } }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
-  // White space becomes single spaces, because the width of a tab depends on its position.
+  // Each white-space character becomes a space, because the width of a tab depends on its position.
   const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
   const whole = safe(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
-  // A secret that crosses the edge of the value is found only in the whole line.
+  // A secret across an edge of the value is found only in the whole text, which is then marked at its start.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? ellipsis : "") + before;
   const back = after + (isCutAfter ? ellipsis : "");

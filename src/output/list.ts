@@ -69,7 +69,7 @@ const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): Sh
   const text = (row: Row, position: number) =>
     wireText(rows, position, path, isFreeForm ? formatValuesAsJson : formatValues) ??
     fallbackText(column.value(row), position);
-  /** Returns the text of a value that is absent on the wire. For `a.b`, a value at `a` has priority. */
+  /** Returns the text if the wire has no value at `a.b`: that of the value at `a`, or else that of `value`. */
   const fallbackText = (value: unknown, position: number): string => {
     if (value === undefined || value === null || value === "") return "";
     const dot = path.lastIndexOf(".");
@@ -109,7 +109,7 @@ function* linePieces<Row>(
   }
 }
 
-/** Prints a document that rollcall makes as JSON. `member` names the array that `jsonl` and `--fields` apply to. */
+/** Prints a document of rollcall. `member` is the key of the array that `jsonl` and `--fields` apply to. */
 export const printDocument = async (screen: Screen, value: unknown, member?: string): Promise<void> =>
   await printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 

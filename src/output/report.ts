@@ -24,7 +24,7 @@ export interface Report {
 export const printReport = async (screen: Screen, report: Report): Promise<void> => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
-  // Texts must not contain commands of a build system. The report itself may.
+  // Only the report itself may contain commands of a build system.
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
   const text = safe.verbatim(form === "github" ? githubText(problems, clean) : junitText(report, clean));
   if (file === undefined) return await screen.print([text], { kind: "verbatim", isPaged: false });
@@ -34,13 +34,13 @@ export const printReport = async (screen: Screen, report: Report): Promise<void>
   await writeForReader(file, screen.host, write);
 };
 
-/** Returns the last line of a report in a file, by which rollcall knows later that nobody changed the report. */
+/** Returns the last line of a report in a file, with which a later run detects changes of the report. */
 const checksumLine = (form: ReportFormat, text: string): string => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
-/** Refuses a file with other content than an unchanged report. @throws Failure `report-exists`, `report-unwritable` */
+/** Refuses a file with any content but an unchanged report. @throws Failure `report-exists`, `report-unwritable` */
 export const requireReportFile = (file: string): void =>
   wrapWriteErrors(file, () => {
     const stats = statSync(file, { throwIfNoEntry: false });
@@ -87,7 +87,7 @@ const problemText = ({ message, advice, others }: Problem): string =>
 
 const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
 
-/** A suite for each input, and one for other problems. Problems are tests. An input without errors is a passed test. */
+/** A suite for each input, and one for other problems. Problems are tests. A suite without errors has a passed test. */
 const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
   const names = [...new Set(inputs)];
   const others = problems.filter(({ file }) => file === undefined || !names.includes(file));

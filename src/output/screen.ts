@@ -59,7 +59,7 @@ export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => 
   };
 };
 
-/** `lines` and `json` are cleaned text. `verbatim` is text that is only redacted. */
+/** `lines` must be clean already. `json` is cleaned when it is printed. `verbatim` is only redacted. */
 interface PrintOptions {
   readonly kind: "lines" | "json" | "verbatim";
   readonly isPaged?: boolean;
@@ -113,7 +113,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     const lines = drawsFrames ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
     return `${paint("faint", "note:")}${lines.join("\n").slice("note:".length)}\n`;
   };
-  /** Prints a note for a person; omitted with `--json` and `--quiet`. */
+  /** Prints a note for a person. Omitted with `--quiet`, and if the result is JSON. */
   const notice = (sentence: string): void => {
     if (isForProgram || options.quiet) return;
     if (printsEvents) writeEvent({ event: "notice", message: sentence });
@@ -141,7 +141,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
   const startSpinner = (label: string): ProgressIndicator => {
     spinner?.stop();
     const clean = (text: string) => safe.line(text).slice(0, labelColumns());
-    // Without a size, the spinner could not clear its lines.
+    // On a terminal of unknown size, the spinner could not clear its lines.
     spinner = terminal.isSizeUnknown ? noProgress : openSpinner({ host, label, color: errorColor, clean });
     return spinner;
   };
@@ -196,7 +196,7 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
 
-    /** Prints a warning; omitted with `--quiet`, and with `--json`, because the result contains it. */
+    /** Prints a warning. Omitted with `--quiet`, and if the result is JSON, which may have a key for warnings. */
     warn: (problem: Problem): void => {
       if (isForProgram || options.quiet) return;
       if (printsEvents) writeEvent({ event: "warning", ...toProblemDocument(problem) });

@@ -15,7 +15,7 @@ const minLengthInNames = 8;
 /** A shorter piece of base64 occurs by chance, because the search ignores case. */
 const minBase64Length = 6;
 
-/** Letters of a secret in its search pattern. The other letters are compared after a match. */
+/** Number of letters of a secret in its search pattern. The other letters are compared after a match. */
 const headLength = 4;
 
 interface SecretSpelling {
@@ -124,7 +124,7 @@ const matchEnd = (pattern: RegExp, text: string, from: number): number | undefin
 /** The end of truncated text, possibly inside an escape. The start of a secret may precede it. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** All possible ends of the letters, because a backslash can be a letter or an escape. A truncation is also an end. */
+/** Returns all possible ends, because a backslash can be a letter or an escape. A truncation is also an end. */
 const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {

@@ -28,7 +28,7 @@ interface MeasuredColumn extends TableColumn {
   readonly min: number;
 }
 
-/** Share of cells that the preferred width shows completely, so that one long id omits no other column. */
+/** Share of cells that the preferred width shows completely, so that one long id does not displace a column. */
 const minWholeShare = 0.9;
 
 const minTextWidth = 12;
@@ -150,7 +150,7 @@ const widenNames = (columns: readonly MeasuredColumn[]): readonly MeasuredColumn
   });
 };
 
-/** The width at which the cells differ: their longest common start, the next letter, and the ellipsis. */
+/** The width at which truncated cells still differ: their longest common start, the next letter, and the ellipsis. */
 const distinctWidth = (cells: readonly string[]): number => {
   const sorted = [...new Set(cells)].sort();
   return sorted.slice(1).reduce((most, cell, at) => {

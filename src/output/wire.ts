@@ -160,7 +160,7 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   return exact ?? spellings.map(findBy).find((column) => column !== undefined);
 };
 
-/** Resolves a field to its name in the document: by a column, then by a key, then by a part of a column's name. */
+/** Resolves a field to its name in the document: by a column's name, then by a key, then by `findColumn`. */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<RawJson>): string => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named !== undefined) return (named.path ?? named.name) + name.slice(named.name.length);
@@ -171,7 +171,7 @@ export const resolveField = (name: string, columns: readonly NamedColumn[], rows
   }
   const meant = findColumn(name, columns);
   if (meant !== undefined) return meant.path ?? meant.name;
-  // Without a column or an object, the names are unknown.
+  // Without columns and objects, any name may be valid.
   if (columns.length === 0 && isEmpty) return name;
   const known = columns.map((column) => column.name);
   throw invalidOptionValue({

@@ -100,7 +100,7 @@ const checkSetting = (
   return makeProblem("setting-invalid", message, didYouMean(parsed.suggestion).hint);
 };
 
-/** Returns the problem of a setting in an imported file. It does not show a value that may be secret. */
+/** Returns the problem of a setting in an imported file. The message does not quote secrets of a URL. */
 export const findSettingProblem: typeof checkSetting = (name, value, layers) => {
   const found = checkSetting(name, value, layers);
   return found && { ...found, advice: found.advice ?? "correct the value in the file" };
@@ -254,7 +254,7 @@ export const renameProfile = async (
   const taken = otherProfiles.find(({ name }) => name === to);
   const isUnused = to === lookup.defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
   if (taken !== undefined && !isUnused) throw failures.profileExists(to);
-  // Keys first, so a killed run leaves no key without a profile.
+  // A run that is killed between the changes leaves the keys under the new name, the settings under the old name.
   if (keys.length > 0) {
     await changeSaved(host, "credentials", (profiles) => {
       profiles.set(to, profiles.get(from) ?? {});

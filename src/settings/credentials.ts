@@ -1,4 +1,4 @@
-/** Finds the credential of a request in the environment, in a login or a command. A named profile comes first. */
+/** Finds the credential of a request: in a named profile, the environment, a login, or the output of a command. */
 import { spawn } from "node:child_process";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
@@ -14,7 +14,7 @@ import { toVariableName, urlSettingName } from "./values.ts";
 
 type SecretVariable = "ROLLCALL_API_KEY" | "ROLLCALL_TOKEN" | "ROLLCALL_PASSWORD";
 
-/** The host of each use (interface 5), and the variables of its secret in their order. */
+/** The host of each use (interface 5), and the variables of its secret by precedence. */
 export const useTargets: Readonly<
   Record<CredentialUse, { readonly host: EndpointHost; readonly variables: readonly SecretVariable[] }>
 > = {
@@ -25,7 +25,7 @@ export const useTargets: Readonly<
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the set variables that contain a secret of the uses, or the path of its file. */
+/** Returns the variables that contain a secret for the uses, or the path of a file with such a secret. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
   const names = uses.flatMap((use) => useTargets[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
   return [...new Set(names)].filter((name) => env[name]);
@@ -110,7 +110,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
-  /** `refused` runs a `credential_command` again, once per use and origin. @throws Failure `auth`, `usage` */
+  /** A refused key's `credential_command` runs again, once per use and origin. @throws Failure `auth`, `usage` */
   const credential = async (
     use: CredentialUse,
     { origin, refused }: { readonly origin: string; readonly refused: boolean },
@@ -130,7 +130,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   return { credential, credentialSource: find };
 };
 
-/** Checks a user name, which ends at the first colon in Basic (interface 5). @throws Failure `setting-invalid` */
+/** Checks a user name, which a colon ends in Basic authentication (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation): string => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without colons and control characters";
@@ -146,12 +146,12 @@ interface Secret {
   readonly where: FailureLocation;
 }
 
-/** A larger file is not a secret. */
+/** Larger content is not a secret. */
 export const maxSecretBytes = 64 * 1024;
 
 export type VariableReader = ReturnType<typeof openVariables>;
 
-/** Reads variables once each, because a file in `…_FILE` may be a pipe. */
+/** Reads each variable once, because a file in `…_FILE` may be a pipe. */
 export const openVariables = (host: Host) => {
   const secrets = new Map<string, Promise<Secret | undefined>>();
   return async (variable: string): Promise<Secret | undefined> => {
@@ -161,7 +161,7 @@ export const openVariables = (host: Host) => {
   };
 };
 
-/** Reads a variable, or the file in its `…_FILE`, unchecked; undefined if both are empty. @throws Failure `usage` */
+/** Reads a variable or the file in its `…_FILE`, without checks; undefined if neither is set. @throws `usage` */
 const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
   const fileVariable = `${variable}_FILE`;
   const { [variable]: value, [fileVariable]: file } = host.env;
@@ -186,7 +186,7 @@ export const checkSecret = ({ text, from, where }: Secret, uses: readonly Creden
   if (fault !== undefined) throw failures.invalidCredential(from, fault, where);
 };
 
-/** A key is visible ASCII in one piece. A password (`call read`, a database) has any characters but line ends. */
+/** A key is visible ASCII without spaces. A password (`call read`, a database) is any text on one line. */
 const findSecretFault = (text: string, uses: readonly string[]): keyof typeof failures.secretFaults | undefined => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
@@ -216,7 +216,7 @@ export const runCredentialCommand = async (
   host.signal.throwIfAborted();
   const ended = new AbortController();
   const child = spawn(program, args, {
-    // Standard input may have trajectories, and standard error may have secrets.
+    // Standard input may have rollcall's trajectories. The command may print secrets to standard error.
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...removeSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
     windowsHide: true,

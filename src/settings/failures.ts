@@ -62,9 +62,9 @@ interface UnknownProfile {
   readonly known: readonly string[];
   /** The source of the name. */
   readonly where: FailureLocation;
-  /** Default: to create the profile, or for a saved name, to return to the default. */
+  /** Default: create the profile; for a name in the settings file, return to the default profile. */
   readonly hint?: string;
-  /** How to create the profile. */
+  /** How to create the profile. Default: a login. */
   readonly create?: string;
 }
 
@@ -128,7 +128,7 @@ interface CredentialTarget {
   origin: string;
   profile: string;
   url: string | undefined;
-  /** True if a login must be told the URL, because it is not saved. */
+  /** True if the URL is from an option, so the login command needs the option too. */
   isTyped: boolean;
 }
 
@@ -182,7 +182,6 @@ export const settingsLocked = (file: string): Failure =>
     retryable: true,
   });
 
-/** The package conf cannot be loaded without a home folder. */
 export const homeMissing = (cause: unknown): Failure =>
   new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", {
     hint: "set HOME to your home folder",

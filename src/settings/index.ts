@@ -1,4 +1,4 @@
-/** Settings and credentials: command line > environment > profile > default, resolved in one function. */
+/** Settings, profiles and credentials: the values of a run, and the commands that change them. */
 
 export * from "./changes.ts";
 export { credentialUses } from "./credentials.ts";

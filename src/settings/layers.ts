@@ -36,7 +36,7 @@ export const defaultProfile = "default";
 
 const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
 
-/** Names are keys of a JSON object and words of a command line. */
+/** Names are keys of a JSON object and arguments of commands. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 export const checkProfileName = (name: string, where: FailureLocation): string => {
@@ -49,7 +49,7 @@ export const knownProfiles = (...files: readonly SavedFile[]): readonly string[]
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
 
-/** Returns the names of the profiles, or the texts of a setting in all profiles, for completion. */
+/** Returns the names of the profiles, or the values of a setting in all profiles, for completion. */
 export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile"): readonly string[] => {
   try {
     const file = readSaved(host, "settings");
@@ -57,7 +57,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
     const texts = [...file.profiles.values()].map((members) => members[name]);
     return [...new Set(texts.filter((text) => typeof text === "string"))];
   } catch {
-    // A run reports the broken file.
+    // Completion must not fail. Other commands report the broken file.
     return name === "profile" ? builtInProfiles : [];
   }
 };
@@ -146,7 +146,7 @@ export const findValue = <Name extends values.SettingName>(
   if (resolved === undefined) return undefined;
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
-  // A derived default is invalid only if the setting behind it is invalid. The failure then names that setting.
+  // A derived default is invalid only if the setting that it derives from is. The failure then names that setting.
   if (source === "default" && derivedFrom !== undefined) findValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;

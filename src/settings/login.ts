@@ -1,4 +1,4 @@
-/** Prompts, and plans and saves a login: takes a key, and asks for missing settings. */
+/** Prompts, and logins: reads a key, asks for missing settings, and saves both. */
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { conflictingOptions, interrupted } from "../failures.ts";
@@ -17,7 +17,7 @@ export const canAsk = (host: Host): boolean => host.terminal.stdin;
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await readLines(host, label, { isHidden: false }))?.[0]?.trim();
 
-/** Prompts for a line, which is returned with lines pasted after it; undefined at the end of the input. */
+/** Prompts for a line. Returns it and all lines that were pasted after it; undefined at the end of the input. */
 const readLines = async (
   { stdin, stderr, signal, terminal }: Host,
   label: string,
@@ -29,14 +29,14 @@ const readLines = async (
     if (stdin.readableEnded) return undefined;
     const { createInterface } = await import("node:readline");
     const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-    // The terminal is silent before the label appears, even for the first key of a fast typist.
+    // Echo is off before the label appears, even for the first character of a fast typist.
     const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
     stderr.write(foldPrompt(label, terminal.columns));
     try {
       await new Promise<void>((resolve, reject) => {
         reader.on("line", (line) => {
           lines.push(line);
-          // Pasted lines arrive in the same turn.
+          // Pasted lines arrive in the same turn of the event loop.
           setImmediate(resolve);
         });
         reader.on("close", resolve);
@@ -49,7 +49,7 @@ const readLines = async (
     const [first, ...others] = lines;
     return first === undefined ? undefined : [first, ...[...others, reader.line].filter((line) => line.trim() !== "")];
   } finally {
-    // The terminal has not shown a line end, and the next output starts on its own line.
+    // The terminal has not shown a line end, which the next output needs.
     if (isHidden || lines.length === 0) stderr.write("\n");
   }
 };
@@ -76,7 +76,7 @@ type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
 /** @param only default: all uses that have a URL */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
-/** Plans a login. It takes the key as soon as one URL is known. @throws Failure `setting-missing`, `usage` */
+/** Plans a login. Reads the key when one URL is known, then asks for the rest. @throws `setting-missing`, `usage` */
 export const planLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
@@ -122,7 +122,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   if (known.length === 0) settings.address(credentials.useTargets[only ?? "log"].host);
   const key = await readKey(sources, known, withToken);
   await ask(key);
-  // A URL that was answered can need other settings.
+  // With a URL from an answer, other settings may be missing.
   await ask(key);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
@@ -132,7 +132,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     key,
     username,
     targets,
-    /** Typed URLs, project and providers, which are saved with the key. */
+    /** URLs, project and providers from options and answers. They are saved with the key. */
     given: Object.fromEntries(given.map((name) => [name, flags[name]])),
     overriding: credentials.findSecretVariables(
       host,
@@ -170,7 +170,7 @@ const readKey = async (
   targets: readonly LoginTarget[],
   withToken: boolean,
 ): Promise<string> => {
-  // A terminal would show a key that is typed to standard input, so even `--with-token` prompts there.
+  // On a terminal, even `--with-token` prompts, because only a prompt hides the typed key.
   const isTyped = canAsk(host);
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
@@ -191,7 +191,7 @@ const readKey = async (
       return key;
     }
     if (!isTyped) throw invalidCredential(from, mistake);
-    // The terminal shows what is typed until the next prompt, so the notice is part of the prompt.
+    // Between prompts, the terminal shows typed text, so the notice is part of the prompt.
     notice = `this is not a key: ${secretFaults[mistake]}\n`;
   }
 };

@@ -52,7 +52,7 @@ export const readSettings = async (given: SettingsSources) => {
       return url.replace(/\/v1$/, "");
     },
     ...credentials.openCredentials(sources, layers, readVariable),
-    /** Returns the folder of rollcall's files; undefined if there is none. @throws Failure `unsafe-ownership` */
+    /** Returns the folder of the ledger and the local service. @throws Failure `unsafe-ownership` */
     dataFolder(): string | undefined {
       const folder = findDataFolder(host);
       if (folder !== undefined) requireSafeOwnership(folder);
@@ -97,7 +97,7 @@ export const setCommand = (name: values.SettingName, profile: string): string =>
   inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "…"}`, profile);
 
 export const settingMissing = (missing: values.SettingName, profile: string = defaultProfile): Failure => {
-  // The log URL is by default the main URL.
+  // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { example = "…", hasOption, local } = values.settings[name];
   const ways = [
@@ -143,7 +143,7 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
       throw invalidDatabaseUrl({ path: scheme === undefined ? undefined : `${scheme}//…`, title, ...fault, wanted });
     }
     const path = parsed.url.href;
-    // A typed URL has no password, but the same URL in the environment may have one.
+    // Only the environment's URL may contain a password, which also counts for the same typed URL.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText(variable)) ?? "");
     for (const { secret } of fromEnvironment === undefined ? [parsed] : [parsed, fromEnvironment])
       for (const part of [secret, encodeURIComponent(secret)]) hide(part);
@@ -189,7 +189,7 @@ const parseDatabaseUrl = (text: string): { readonly url: URL; readonly secret: s
   return { url, secret };
 };
 
-/** Finds the password in PostgreSQL's password file. PostgreSQL's programs ignore it if others can read it. */
+/** Finds the password in PostgreSQL's password file. PostgreSQL's programs ignore a file that others can read. */
 const findInPasswordFile = ({ env }: Host, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (file === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The folders of rollcall's files, and the two files with settings and credentials: one reader and one writer. */
+/** Finds the folders of rollcall's files. Reads and changes the files of settings and credentials. */
 import { isUtf8 } from "node:buffer";
 import { accessSync, constants, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -27,7 +27,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): 
   const { variable, xdg, home, mac, windows } = folders[kind];
   const [chosen, base] = [env[variable], env[xdg]];
   if (chosen) return resolve(chosen);
-  // The base directory specification ignores relative paths.
+  // The XDG specification says to ignore relative paths.
   if (base && isAbsolute(base)) return join(base, "rollcall");
   if (platform !== "win32")
     return env.HOME ? join(env.HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
@@ -35,7 +35,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders): 
   return folder ? join(folder, "rollcall", windows.name) : undefined;
 };
 
-/** Finds the folder of the ledger and of the local service; undefined without `ROLLCALL_DATA_DIR` and a home. */
+/** Finds the folder of the ledger and the local service; undefined if no variable names it or the home folder. */
 export const findDataFolder = (host: FolderHost): string | undefined => findFolder(host, "data");
 
 /** True if a file can be created: its nearest existing folder is writable. */
@@ -98,7 +98,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   const content = Buffer.from(bytes.subarray(bomLength(bytes)));
   const text = content.toString("utf8");
   const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
-  // JSON.parse would quote the text in its message, which may have keys.
+  // JSON.parse quotes the text in its message, and the text may contain secrets.
   const fault = findFault(content);
   if (fault !== undefined) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
@@ -139,7 +139,7 @@ export const changeSaved = async (host: Host, kind: SavedKind, change: SavedChan
       const { members, profiles } = readSaved(host, kind);
       const [changed, { profiles: _, ...otherMembers }] = [new Map(profiles), members];
       change(changed, otherMembers);
-      // A profile without settings exists, but a profile without credentials has nothing to log in with.
+      // A profile may have no settings, but a profile without credentials needs no entry.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
       writeSaved(Conf, file, { ...otherMembers, profiles: Object.fromEntries(kept) });
     } finally {

@@ -126,7 +126,7 @@ interface Setting<Value> {
   readonly example?: string;
   /** True if the commands that need the setting have an option for it. */
   readonly hasOption?: true;
-  /** True for a setting of a deployed service. A named profile overrides the environment. `local` ignores both. */
+  /** True for a setting of a deployed service: `local` ignores it, and a named profile overrides the environment. */
   readonly isOfService?: true;
 }
 

@@ -15,7 +15,7 @@ export interface ReadCall extends CallReply {
   readonly id: string;
 }
 
-/** The calls that the filter selects, in the order in which their ids were given. Iterating reads them. */
+/** The calls that the filter selects, in the order of the given ids. Iterating reads the calls. */
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
   /** Numbers of calls so far; `filteredOut` is undefined without a filter. */

@@ -42,14 +42,14 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   const showProgress = (detail = "") => progress.update(`reading calls: ${counts.requested} done${detail}`);
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
   let isKeyRefused = false;
-  /** Reads a call; with `--wait`, until it ended or the time of all calls is over. Undefined after a refused key. */
-  const readEnded = async (id: string): Promise<Outcome | undefined> => {
+  /** Reads a call, with `--wait` until it ended or the run's `--max-wait` passed. Undefined after a refused key. */
+  const readEnded = async (id: string): Promise<ReadResult | undefined> => {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxReadWaitMs, waitMs * waitGrowth)) {
       if (isKeyRefused) return undefined;
-      const outcome = await read(id);
-      isKeyRefused ||= "failure" in outcome && outcome.failure.details.http?.status === 401;
+      const result = await read(id);
+      isKeyRefused ||= "failure" in result && result.failure.details.http?.status === 401;
       const leftMs = pollEndMs - host.elapsed();
-      if (leftMs <= 0 || !("call" in outcome && isRunning(outcome.call))) return outcome;
+      if (leftMs <= 0 || !("call" in result && isRunning(result.call))) return result;
       showProgress(`, ${id} is still running`);
       await host.sleep(Math.min(leftMs, waitMs), host.signal);
     }
@@ -59,13 +59,13 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
     try {
       const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
       const idsToRead = typed.summary ? distinctIds(ids) : ids;
-      for await (const outcome of Readable.from(idsToRead).map(readEnded, { concurrency })) {
-        if (outcome === undefined) counts.stopped = "at-once";
-        else countOutcome(counts, outcome);
-        if (outcome === undefined || counts.stopped !== undefined) return;
+      for await (const result of Readable.from(idsToRead).map(readEnded, { concurrency })) {
+        if (result === undefined) counts.stopped = "at-once";
+        else countResult(counts, result);
+        if (result === undefined || counts.stopped !== undefined) return;
         showProgress();
-        if ("call" in outcome && isSelected?.(outcome.call) !== false) yield outcome;
-        else if ("call" in outcome) counts.filteredOut++;
+        if ("call" in result && isSelected?.(result.call) !== false) yield result;
+        else if ("call" in result) counts.filteredOut++;
         if (screen.isReaderGone) return;
       }
     } finally {
@@ -133,7 +133,7 @@ async function* distinctIds(ids: AsyncIterable<string>): AsyncGenerator<string, 
   }
 }
 
-type Outcome = ReadCall | UnreadableCall;
+type ReadResult = ReadCall | UnreadableCall;
 
 type UnreadableCall = { readonly id: string; readonly failure: Failure };
 
@@ -146,7 +146,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
     include_storage_size: typed.storageSize,
     include_total_storage_size: typed.totalStorageSize,
   };
-  return async (id: string): Promise<Outcome> => {
+  return async (id: string): Promise<ReadResult> => {
     try {
       const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
       if (value === null) return { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
@@ -170,15 +170,15 @@ interface Counts {
   readonly running: string[];
 }
 
-const countOutcome = (counts: Counts, outcome: Outcome): void => {
+const countResult = (counts: Counts, result: ReadResult): void => {
   counts.requested++;
-  if ("call" in outcome) {
+  if ("call" in result) {
     counts.failedInARow = 0;
-    if (isRunning(outcome.call)) counts.running.push(outcome.id);
+    if (isRunning(result.call)) counts.running.push(result.id);
     return;
   }
-  counts.failed.push(outcome);
-  const { code, kind } = outcome.failure;
+  counts.failed.push(result);
+  const { code, kind } = result.failure;
   const isServiceFailure = code !== "not_found" && kind !== "request-refused";
   counts.failedInARow = isServiceFailure ? counts.failedInARow + 1 : 0;
   if (counts.failedInARow >= maxFailedInARow) counts.stopped = "in-a-row";

@@ -128,7 +128,7 @@ export const changeColumns = (names: readonly string[] | undefined, hasCatalogs:
   };
 };
 
-/** Returns the part of a field that the kind of change does not have, such as `prompt` of `pricing.prompt`. */
+/** Returns the part of a field that the kind of change does not name, such as `prompt` of `pricing.prompt`. */
 const formatField = ({ field }: ChangeRow): string =>
   /^pricing\.(.*)$/s.exec(field ?? "")?.[1] ?? /^(input|output)_modalities$/.exec(field ?? "")?.[1] ?? "";
 

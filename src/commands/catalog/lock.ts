@@ -32,7 +32,7 @@ const selectLockedModels = async (context: Context, typed: TypedLock): Promise<r
   // Locked models of catalogs that are not read stay as they are.
   const locked = oldModels?.filter((model) => !isRead(model)) ?? [];
   const namesToRefresh = oldModels?.filter(isRead).map(({ id, catalog }) => ({ text: id, catalog }));
-  // `selectNamed` selects all candidates if there are no names.
+  // Without names, `selectNamed` would select all candidates.
   const candidates = namesToRefresh?.length === 0 ? [] : listed;
   const { selected, missing } = source.selectNamed(candidates, namesToRefresh ?? typed.model.map((text) => ({ text })));
   if (missing.length > 0) throw modelsMissing(missing, names);
@@ -103,6 +103,6 @@ export const factColumns: KeyColumns<catalogs.LockDifference> = {
   catalog: { rank: 5, text: ({ locked }) => locked.catalog },
 };
 
-/** Returns the part of a field that the name of its rule does not have, such as `prompt` of `pricing.prompt`. */
+/** Returns the part of a field that the name of the rule does not contain, such as `prompt` of `pricing.prompt`. */
 const formatLockedField = ([field, name]: catalogs.LockDifference["regression"]["path"]): string =>
   field === "pricing" ? String(name) : (/^(input|output)_modalities$/.exec(String(field))?.[1] ?? "");

@@ -53,7 +53,7 @@ export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): 
 
 type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: Partial<TypedSource> }>;
 
-/** Reads a catalog from the cache, or from the service and caches it after the run. @throws `catalog-not-cached` */
+/** Reads a catalog from the cache or the service. Caches a new reply after the run. @throws `catalog-not-cached` */
 export const readCatalog = async (
   context: Context,
   { settings, catalog, typed: { maxAge: maxAgeMs, offline = false } }: CatalogRequest,
@@ -65,7 +65,7 @@ export const readCatalog = async (
   const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
   const ageMs = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
-  // With a negative age, the clock was ahead then, so the real age is unknown.
+  // If the age is negative, the clock was or is wrong, so the real age is unknown.
   if (cached !== undefined && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
     const models = catalogs.parseCatalog(cached.bytes);
     if (models === undefined) throw catalogNotCached(id);

@@ -34,24 +34,24 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   ): Promise<Dataset> => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
-      // If an input is unreadable, nothing is known about the other inputs.
+      // If an input is unreadable, the reports omit the other inputs, because nothing is known about them.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
         await printReports([], thrown.details.problems ?? []);
       throw thrown;
     });
   };
-  const reading = await read({ files: typed.file, split: settings.get("split"), continuesAfterErrors: true });
-  closeAtEnd(context, reading);
-  printInputNotes(context, reading, typed);
+  const dataset = await read({ files: typed.file, split: settings.get("split"), continuesAfterErrors: true });
+  closeAtEnd(context, dataset);
+  printInputNotes(context, dataset, typed);
   if (against.length > 0) {
     const otherSplit = await read({ files: against });
-    await reportSplitLeaks(reading, otherSplit).finally(otherSplit.close);
+    await reportSplitLeaks(dataset, otherSplit).finally(otherSplit.close);
   }
-  const result = checkResult(reading);
-  await printWarnings(context, reading, result.problems);
-  await printReports(reading.sources, result.problems, reading.problems.counts);
+  const result = checkResult(dataset);
+  await printWarnings(context, dataset, result.problems);
+  await printReports(dataset.sources, result.problems, dataset.problems.counts);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
-  if (shouldPrint && reading.found.parts.count > 0) await printResult(context, reading, result);
+  if (shouldPrint && dataset.found.parts.count > 0) await printResult(context, dataset, result);
   if (result.failure !== undefined) throw result.failure;
 };
 
@@ -64,7 +64,7 @@ const foldWarnings = async (problems: readonly Problem[], counts: Counts): Promi
   return [...(errors ?? []), ...shown];
 };
 
-const printResult = async ({ screen }: Context, reading: Dataset, result: CheckResult): Promise<void> => {
+const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult): Promise<void> => {
   const { status, split, groups, trajectories, unreadable, metrics, problems, omittedProblemCount } = result;
   if (screen.isForProgram) {
     return await printDocument(screen, {
@@ -79,7 +79,7 @@ const printResult = async ({ screen }: Context, reading: Dataset, result: CheckR
   const groupsText = `${formatRejected(groups)}${formatUnreadable(unreadable)}`;
   const facts = toFacts({ status, split, groups: groupsText, trajectories: formatRejected(trajectories) });
   await printFacts(screen, { facts, metrics });
-  await printDistributions(screen, () => collectDistributions(reading));
+  await printDistributions(screen, () => collectDistributions(dataset));
 };
 
 const formatRejected = ({ read, rejected }: CheckResult["groups"]): string =>

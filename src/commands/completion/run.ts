@@ -14,9 +14,9 @@ interface CompletionRequest {
   readonly program: cli.Program;
   readonly shell: string;
   /**
-   * bash: the line up to the cursor, and the part of it that bash will replace. zsh, fish: the current word after a
-   * colon, which keeps it from being empty, then the words before it. powershell: the same words in base64, separated
-   * by NUL, because it loses quotes and empty words.
+   * bash: the line up to the cursor, and the end of the line that bash will replace. zsh, fish: the current word after
+   * a colon (so that the argument is not empty), then the words before the current word. powershell: the same words in
+   * base64, separated by NUL, because PowerShell loses quotes and empty words.
    */
   readonly typed: readonly string[];
 }
@@ -27,8 +27,8 @@ export const printCandidates = async (context: Context, request: CompletionReque
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   // The shell passes operators of redirections, such as `<` and `2>`, as words.
   const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
-  const finding = isAfterRedirection ? "files" : findCandidates(context, program, { before, current });
-  const found = await Promise.resolve(finding).catch(() => undefined);
+  const candidates = isAfterRedirection ? "files" : findCandidates(context, program, { before, current });
+  const found = await Promise.resolve(candidates).catch(() => undefined);
   if (found === undefined) return;
   // Control characters cannot be typed.
   const canType = ({ text }: Candidate): boolean => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text);
@@ -37,14 +37,14 @@ export const printCandidates = async (context: Context, request: CompletionReque
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
 
-/** The words of a line. `format` returns the line of a candidate; undefined if it does not continue `current`. */
+/** The words that are typed. `format` returns a candidate's output; undefined if it does not continue `current`. */
 interface ShellLine {
   readonly before: readonly string[];
   readonly current: string;
   readonly format: (word: Candidate) => string | undefined;
 }
 
-/** bash replaces only the part after its last word break (`=`, `:`), so the answer is the rest in the open quotes. */
+/** bash replaces only the part after its last word break (`=`, `:`), so only the rest of a candidate is printed. */
 const parseBashLine = ([line = "", replaced = ""]: readonly string[]): ShellLine => {
   const words = splitWords(line);
   const last = words.at(-1) ?? { raw: "", text: "", open: { quote: "", at: 0 } as const };

@@ -30,20 +30,20 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   for (const file of [out, typed.receipt]) if (file !== undefined && file !== "-") requireUnusedFile(file);
   const settings = await effectiveSettings(context);
   const request = { settings, typed, receipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
-  const reading = await readInputs(context, request);
-  closeAtEnd(context, reading);
-  printInputNotes(context, reading, typed);
-  const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(reading, true);
-  await printWarnings(context, reading, problems);
+  const dataset = await readInputs(context, request);
+  closeAtEnd(context, dataset);
+  printInputNotes(context, dataset, typed);
+  const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(dataset, true);
+  await printWarnings(context, dataset, problems);
   if (failure !== undefined && !skipsInvalid) throw failure;
-  const receipt = reading.conversion?.receipt?.data();
+  const receipt = dataset.conversion?.receipt?.data();
   const { leaves = null, left_out = [], format = null } = receipt ?? {};
-  if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, reading);
+  if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset);
   if (typed.exact && leaves !== null && leaves.left_out > 0)
     throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
   const redact = screen.safe.verbatimJson;
-  const rejectsFile = failure === undefined ? null : await writeRejected(reading, { rejects, redact });
-  await writeGroups(context, reading, out);
+  const rejectsFile = failure === undefined ? null : await writeRejected(dataset, { rejects, redact });
+  await writeGroups(context, dataset, out);
   const written = groups.read - groups.rejected;
   if (screen.isForProgram) {
     const files = { out, rejects_file: rejectsFile };
@@ -66,15 +66,15 @@ export const convert = async (context: Context, typed: ConvertOptions): Promise<
   throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, details);
 };
 
-const writeGroups = async ({ host, screen }: Context, reading: Dataset, file: string): Promise<void> => {
+const writeGroups = async ({ host, screen }: Context, dataset: Dataset, file: string): Promise<void> => {
   if (file === "-") {
-    for await (const piece of readGroupLines(reading)) await screen.printBytes(piece);
+    for await (const piece of readGroupLines(dataset)) await screen.printBytes(piece);
     return;
   }
   await writeForReader(file, host, async () => {
-    const draft = writeUserFile(file, () => openDraft(file, combineModes(reading.sources)));
+    const draft = writeUserFile(file, () => openDraft(file, combineModes(dataset.sources)));
     try {
-      for await (const piece of readGroupLines(reading)) writeUserFile(file, () => draft.write(piece));
+      for await (const piece of readGroupLines(dataset)) writeUserFile(file, () => draft.write(piece));
       writeUserFile(file, () => draft.commit());
     } finally {
       draft.discard();

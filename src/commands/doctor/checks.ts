@@ -49,7 +49,6 @@ const error = (check: string, code: FailureCode, message: string, fix: string | 
 
 const settingsUnreadable = "the settings are unreadable";
 
-/** Returns the error of a check as a finding. */
 export const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
   if (thrown instanceof Failure) {
     const { message, code, details } = thrown;

@@ -54,12 +54,12 @@ export const exampleProblem = async (name: RuleName): Promise<Problem> => {
   const { example } = getRule(name);
   if ("data" in example) return createProblem(name, example.data, example.location);
   const { files, against, ...readOptions } = example;
-  const reading = await readExampleFiles(files, readOptions);
+  const dataset = await readExampleFiles(files, readOptions);
   if (against !== undefined)
-    await reportSplitLeaks(reading, await readExampleFiles({ "val.jsonl": against }, readOptions));
-  const problems = reading.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);
+    await reportSplitLeaks(dataset, await readExampleFiles({ "val.jsonl": against }, readOptions));
+  const problems = dataset.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);
   const max = Number.POSITIVE_INFINITY;
-  const [problem] = (await selectProblems(reading.sources, { problems, counts: [], max })).shown;
+  const [problem] = (await selectProblems(dataset.sources, { problems, counts: [], max })).shown;
   if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
   return problem;
 };

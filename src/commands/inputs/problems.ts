@@ -32,7 +32,7 @@ export const printWarnings = async (
   screen.notice(`more warnings: ${rules}; list them with \`rollcall check --json ${files}\``);
 };
 
-/** Replaces the problems of a failure by the problems that people see. `counts` includes uncollected problems. */
+/** Selects the problems of a failure that people see. `counts` includes problems that the failure does not have. */
 export const withExcerpts = async (
   { screen }: Context,
   sources: readonly Source[],
@@ -51,7 +51,7 @@ export const selectProblems = async (
   { problems, counts, max }: { problems: readonly Problem[]; counts: readonly RuleCount[]; max: number },
 ): Promise<{ readonly shown: readonly Problem[]; readonly hidden: readonly RuleCount[] }> => {
   const kinds = new Map<string, Problem[]>();
-  /** Counted, but uncollected problems by rule. They are counted with the first kind of the rule. */
+  /** Counts of problems that are not in `problems`, by rule. The first kind of a rule includes them. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const problem of problems) {
     const kind = foldingKey(problem);
@@ -72,7 +72,7 @@ export const selectProblems = async (
     const representatives = sameKind.filter((problem) => chosen.has(problem));
     const last = representatives.at(-1);
     if (last === undefined) hidden.push({ rule, severity, count: sameKind.length + uncollectedCount });
-    // A representative counts the problems with its message, and the last one also all problems with other messages.
+    // Problems count for the representative with their message, or else for the last representative.
     const representativeOf = ({ message }: Problem) => representatives.find((one) => one.message === message) ?? last;
     for (const shown of representatives) {
       const others = sameKind.filter((other) => other !== shown && representativeOf(other) === shown);
@@ -89,7 +89,7 @@ export const selectProblems = async (
   return { shown: await Promise.all(reading), hidden };
 };
 
-/** Returns the kind of a problem: its rule, for an error also the message, and for one of a service also the field. */
+/** Returns the kind of a problem: the rule. For an error, also the message, and if a service reports it, the field. */
 const foldingKey = ({ severity, rule, message, from, path = [] }: Problem): string => {
   if (severity !== "error") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];

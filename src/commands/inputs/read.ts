@@ -49,13 +49,13 @@ export const prepareInputs = async (
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
   return async () => {
-    const reading = await readDataset(options);
-    const { repeatedFiles = [] } = reading;
+    const dataset = await readDataset(options);
+    const { repeatedFiles = [] } = dataset;
     const files = pluralize(repeatedFiles.length, "repeated file");
     if (repeatedFiles.length > 0) screen.notice(`read ${files} only once: ${formatList(repeatedFiles, maxNames)}`);
-    if (!isFiltered) return reading;
+    if (!isFiltered) return dataset;
     try {
-      const filtered = await selectDataset(reading, { ...options, choosing: { where, best, sample, seed, shard } });
+      const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });
       for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
         if (trajectories + groups === 0) continue;
         const whole = groups === 0 ? "" : ` (${pluralize(groups, "group")} completely)`;
@@ -63,7 +63,7 @@ export const prepareInputs = async (
       }
       return filtered;
     } catch (thrown) {
-      await reading.close();
+      await dataset.close();
       throw thrown;
     }
   };
@@ -90,10 +90,10 @@ export const readInputs = async (
 export const formatPercent = (label: string, bytes: number, of: number): string =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
-/** Closes a dataset at the end of the run. Problems of a failure get excerpts of the dataset's sources. */
-export const closeAtEnd = (context: Context, reading: Dataset): void => {
-  context.closeAtEnd(reading);
-  context.explain = async (thrown) => await withExcerpts(context, reading.sources, thrown);
+/** Closes a dataset at the end of the run. A failure of the run shows its problems with excerpts of the sources. */
+export const closeAtEnd = (context: Context, dataset: Dataset): void => {
+  context.closeAtEnd(dataset);
+  context.explain = async (thrown) => await withExcerpts(context, dataset.sources, thrown);
 };
 
 const chatFormat = "openai-chat";
@@ -123,8 +123,8 @@ const parseFormatOptions = async (
 const maxNames = 3;
 
 /** Prints the recognized format, the notes of its conversion, skipped files, and options without effect. */
-export const printInputNotes = ({ screen }: Context, reading: Dataset, typed: InputOptions): void => {
-  const { conversion, skippedFiles = [], found, sources, problems } = reading;
+export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions): void => {
+  const { conversion, skippedFiles = [], found, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion !== undefined) {
     const { formats, rewardFrom, notes } = conversion;
@@ -165,7 +165,7 @@ interface ResultPage {
 
 const factColumns = keyColumns<Fact>({ name: 0, value: 0 });
 
-/** Refuses names in `--fields` that are not columns of the result, before anything is sent. @throws Failure `invalid-option-value` */
+/** Refuses names in `--fields` that are not columns, before anything is sent. @throws Failure `invalid-option-value` */
 export const checkFactFields = ({ fields = [], format, isForProgram }: Screen): void => {
   if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, factColumns);
 };

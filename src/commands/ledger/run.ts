@@ -76,18 +76,18 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
   throw failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
 };
 
-const resolvedStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
+const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
 
 /** Maximum number of requests or files in notices, each on a line. */
 const maxListed = 10;
 
-/** Deletes resolved requests after confirmation. @throws Failure `ledger-filter-missing`, `not-confirmed` */
+/** Deletes requests with a known outcome, if confirmed. @throws Failure `ledger-filter-missing`, `not-confirmed` */
 export const forgetRequests = async (context: Context, typed: ForgetOptions): Promise<void> => {
   const { screen } = context;
   const { model, batch, before, yes } = typed;
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
   const { ledger, entriesOf, filter } = await openLedger(context, typed, { toRead: false });
-  const affected = yes ? [] : await entriesOf({ ...filter, states: resolvedStates });
+  const affected = yes ? [] : await entriesOf({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxListed)) {
     const target = `${scope.model}, ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
     const end = `${ledgers.formatState(state)} ${toIsoTime(lastTried)}`;
@@ -147,7 +147,6 @@ const printEntries = async (
     others: { groups },
     member: "entries",
     rows,
-    // A narrow table omits columns of a high rank first.
     columns: {
       id: 0,
       state: {
@@ -159,7 +158,7 @@ const printEntries = async (
       last_tried: {
         heading: "last tried\nUTC",
         rank: 1,
-        // Right-aligned columns are never cut.
+        // Right-aligned, because such columns are never truncated.
         align: "right",
         text: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
       },
@@ -175,7 +174,7 @@ const printEntries = async (
       destination: {
         rank: allDestinations ? 0 : 8,
         hasNames: allDestinations,
-        // On a terminal, the path of log only repeats the model.
+        // In a table, the path of the log endpoint would only repeat the model.
         text: ({ destination }) =>
           screen.format === "table" ? destination.replace(/\/v1\/preview\/models\/[^/]+\/log$/, "") : destination,
       },
@@ -237,10 +236,10 @@ const compareFiles = async (
   scopes: Parameters<typeof ledgers.verifyDataset>[2],
 ): Promise<ledgers.Verification> => {
   const settings = await effectiveSettings(context);
-  const reading = await readInputs(context, { settings, typed, split: typed.split });
-  closeAtEnd(context, reading);
-  const { failure } = checkResult(reading);
-  if (reading.groups.count === 0 && failure !== undefined) throw failure;
+  const dataset = await readInputs(context, { settings, typed, split: typed.split });
+  closeAtEnd(context, dataset);
+  const { failure } = checkResult(dataset);
+  if (dataset.groups.count === 0 && failure !== undefined) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { toRead: true, settings });
-  return await ledgers.verifyDataset(reading, ledger?.entries(filter) ?? [], scopes);
+  return await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], scopes);
 };

@@ -23,7 +23,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     throw invalidOptionValue({ option: "--sort", value, wanted, suggestion });
   });
 
-/** Ranks columns for a narrow terminal: filtered columns always stay, sorted columns are omitted last. */
+/** Ranks columns for a narrow terminal: columns of filters always stay, columns of `--sort` are omitted last. */
 export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
@@ -48,7 +48,7 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     })
     .map(({ row }) => row);
 
-/** In both directions, numbers come first, then texts, then empty texts, which absent values have. */
+/** In both directions, numbers come first, then texts, then absent values, as empty texts. */
 type Key = { readonly value: number; readonly exact: Decimal | undefined } | string;
 
 const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key => {
@@ -63,7 +63,7 @@ const toKey = (value: unknown, align: Column<unknown>["align"] = "left"): Key =>
 
 const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/** JSON for objects, because an object of a reply may have a key such as `toString`. */
+/** Formats objects as JSON, because `String` would use a key such as `toString`, which a reply may have. */
 const formatValue = (value: unknown): string =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
 

@@ -15,7 +15,7 @@ import type { LogRun, PlanTarget } from "./run.ts";
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget): Promise<void> => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
-  // With --follow, groups that are not sent can be invalid.
+  // With --follow, invalid groups can count as not sent, but the metrics count only valid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const coversAll = status === "planned" || measured.logged >= measured.groups || Object.keys(metrics).length === 0;
   if (screen.isForProgram)
@@ -122,7 +122,7 @@ export const withNextCommand = ({ context, typed, ledger: place }: LogRun, resul
   const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
-    // Groups with another batch or grouping would have other dedup keys.
+    // With another split, batch or grouping, the groups would have other dedup keys.
     const identity = toOptions({ "--split": split, "--batch": batch, "--group-by": typed.groupBy });
     return next("log", modelId, rejectsFile, ...identity);
   }
@@ -141,7 +141,7 @@ const serviceArgs = (flags: GlobalFlags): readonly string[] => [
 const toOptions = (options: Readonly<Record<string, string | boolean | undefined>>): readonly string[] =>
   Object.entries(options).flatMap(([name, value]) => (typeof value === "string" ? [name, value] : []));
 
-/** Reports outcomes and retries of requests. @param printsEvents true if the meter prints retries, so no notice does */
+/** Reports outcomes and retries of requests. @param printsEvents true if the meter, not a notice, prints retries */
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
   ({ requests, of, change }: SendProgress): void => {

@@ -65,21 +65,21 @@ const logFiles = async (run: LogRun): Promise<void> => {
   const { context, typed, meter } = run;
   const { screen, host } = context;
   const { receipt, body: number } = typed;
-  const reading = await readFiles(run);
-  closeAtEnd(context, reading);
-  printInputNotes(context, reading, typed);
-  if (receipt !== undefined) await writeReceipt(context, receipt, reading);
+  const dataset = await readFiles(run);
+  closeAtEnd(context, dataset);
+  printInputNotes(context, dataset, typed);
+  if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   if (number !== undefined && host.terminal.stdout)
     throw refusedOnTerminal("--body does not print", "redirect stdout, such as > body.json");
   const body = number === undefined ? undefined : { number, write: screen.printBytes };
-  const options = { ...deliveryOptions(run), split: reading.split ?? "", body };
-  const delivering = send.deliverGroups(reading, options).finally(meter.stop);
+  const options = { ...deliveryOptions(run), split: dataset.split ?? "", body };
+  const delivering = send.deliverGroups(dataset, options).finally(meter.stop);
   const result = await delivering.catch(async (thrown: unknown) => {
-    const names = reading.sources.map(({ name }) => name);
-    if (isFailure(thrown, "invalid-input")) await printWarnings(context, reading, reading.problems.sorted(names));
+    const names = dataset.sources.map(({ name }) => name);
+    if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted(names));
     throw thrown;
   });
-  await finishRun(run, reading, result);
+  await finishRun(run, dataset, result);
 };
 
 const readFiles = async (run: LogRun): Promise<Dataset> => {
@@ -91,7 +91,7 @@ const readFiles = async (run: LogRun): Promise<Dataset> => {
       ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
       onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
       onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
-      // A missing URL throws before a large input is checked.
+      // A missing URL is a failure before a large input is checked.
       onOpened: () => void (dryRun || settings.local || settings.address("log")),
     });
   } catch (thrown) {
@@ -113,7 +113,7 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
   if (!settings.local) settings.address("log");
   const delivery = deliveryOptions(run);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
-  const { dataset: reading, result } = await send
+  const { dataset, result } = await send
     .followFile({
       ...{ ...delivery, ...follow, split, groupBy },
       strictness: { ...parseStrictness({ strict, allow }), writesRejects: typed.onInvalid === "skip" },
@@ -134,20 +134,20 @@ const logFollowed = async (run: LogRun, follow: FollowSettings): Promise<void> =
       },
     })
     .finally(meter.stop);
-  closeAtEnd(context, reading);
-  await finishRun(run, reading, result);
+  closeAtEnd(context, dataset);
+  await finishRun(run, dataset, result);
 };
 
-const finishRun = async (run: LogRun, reading: Dataset, result: send.LogResult): Promise<void> => {
+const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult): Promise<void> => {
   const { context, typed } = run;
-  await printWarnings(context, reading, result.warnings);
+  await printWarnings(context, dataset, result.warnings);
   if (typed.body === undefined) {
     await printOutcome(run, result).catch((thrown: unknown) => {
       // The failure of the run overrides the failure of the output.
       if (!isFailure(thrown, "output-failed")) throw thrown;
       if (result.failure === undefined) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
     });
-    if (typed.dryRun) await printDistributions(context.screen, () => collectDistributions(reading));
+    if (typed.dryRun) await printDistributions(context.screen, () => collectDistributions(dataset));
   }
   const failure = withNextCommand(run, result);
   if (failure !== undefined) throw failure;

@@ -16,7 +16,7 @@ export const serve = async (given: Context, { root, content }: McpOptions, progr
   await runInContext(given, async (context) => {
     const { host, screen } = context;
     if (host.terminal.stdin) screen.notice("this command expects an agent on stdin; end it with Ctrl-D");
-    // Prints warnings about settings at the start. Errors are in the answers.
+    // Prints warnings about settings at the start. Tools return the errors.
     await effectiveSettings(context).catch(() => undefined);
     const server = { context, program, openFile, hasContent: content };
     const offered = offers.filter(({ words }) => words !== "check" || openFile !== undefined);
@@ -170,7 +170,7 @@ const createTool = async (offer: ToolOffer, server: Server): Promise<mcp.Tool> =
   const toSchemas = (kinds: typeof args, isArgument: boolean): Schemas =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, toToolText, isArgument)]));
   const choice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
-  // Stdin is the client's, so arguments cannot default to it.
+  // The protocol uses stdin, so arguments cannot default to stdin.
   const needed = args.filter(([, { required, repeatable }]) => required || repeatable);
   const parameters = { ...choice, ...toSchemas(args, true), ...toSchemas(options, false) };
   const inputSchema: mcp.Tool["inputSchema"] = {
@@ -222,10 +222,10 @@ const runVerb = async (
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void printed.push(chunk)) });
   // A separate stream, because a screen never removes its listeners.
   const stderr = new Writable({ write: (chunk, _, done) => void given.host.stderr.write(chunk, done) });
-  // Stdin is the client's, so no verb reads it.
+  // The protocol uses stdin, so no verb may read it.
   const host = { ...withSignal(given.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };
   const screen = openScreen({ host, options: parseScreenOptions({ json: true }) });
-  // A tool only reads, so it runs nothing at the end.
+  // A tool changes nothing, so it caches no catalog at the end.
   const context = { ...openContext({ host, screen, flags: given.flags }), runAtEnd: () => undefined, defaults };
   const failure = await parseArgv(program, argv)
     .then(async (typed) => await runCommand(program, typed, () => context))

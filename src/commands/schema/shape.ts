@@ -9,7 +9,7 @@ export type Outputs = Readonly<Record<string, readonly [about: string, schema: S
 
 export const about = <Of extends Schema>(sentence: string, schema: Of): Of => describe(schema, sentence);
 
-/** A schema in `$defs`. */
+/** Returns a schema that the JSON Schema has once, in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
 
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) => z.optional(about(sentence, schema));
@@ -72,7 +72,7 @@ export const toJsonSchema = (schema: Schema): JsonObject => {
     io: "input",
     unrepresentable: "any",
     override({ jsonSchema }) {
-      // A format makes its pattern redundant, which has 300 characters for date-time.
+      // With a format, a pattern is redundant. The pattern of date-time has 300 characters.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
       delete jsonSchema.readOnly;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

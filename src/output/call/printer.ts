@@ -16,7 +16,7 @@ export interface CallReply {
 
 interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last call. `hasSeveral` makes the JSON `{"calls":[…]}`, and `canBeEmpty` even an empty list. */
+  /** Called after the last call. With `hasSeveral`, JSON is `{"calls":[…]}`. With `canBeEmpty`, it can be empty. */
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
@@ -79,7 +79,7 @@ const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions)
   return fieldSections(call, names);
 };
 
-/** The reward of a logged trajectory, and the default for `--as trajectory`. The last column if a call has a reward. */
+/** The reward of a logged trajectory, which `--as trajectory` takes by default. The last column if a call has one. */
 const rewardField = "attributes.reward";
 
 const freeForm = ["attributes", "inputs", "output", "summary"];
