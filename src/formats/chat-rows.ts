@@ -237,20 +237,20 @@ export const shareGpt = chatRows({
 });
 
 const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
-  const open: string[] = [];
+  const unansweredIds: string[] = [];
   return requireList(row, "conversations").map((turn, at) => {
     const from = turn.require("from");
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");
     if (knownRole === undefined) throw new ConversionError(`from is not one of ${[...roles.keys()].join(", ")}`, from);
-    const id = knownRole === "tool" ? open.shift() : undefined;
+    const id = knownRole === "tool" ? unansweredIds.shift() : undefined;
     // Without an open call, the call was written in the text of a turn.
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results without a recorded call to user messages");
     if (from.text === "function_call") {
       if (value.embeddedJson?.get("name") === undefined)
         throw new ConversionError("value is not a call with a function name", value);
-      open.push(`call_${at}`);
+      unansweredIds.push(`call_${at}`);
       run.note("matched tool results without ids to the calls in their order");
       const tool_calls = [toToolCall(value, `call_${at}`)];
       const calling = { role: literal("assistant", from), content: null, tool_calls };

@@ -29,7 +29,7 @@ export interface Run {
 }
 
 interface BrokenRecord {
-  /** Undefined if the record is not JSON. */
+  /** Undefined if the record is not JSON, unless the reason is known. */
   readonly wrong: string | undefined;
   readonly location: ProblemLocation;
   /** The keys of the record; undefined if it is not JSON. */

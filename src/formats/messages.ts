@@ -50,21 +50,20 @@ export const toTurns = (
   const unknown = messages[roles.indexOf(undefined)];
   if (unknown !== undefined) throw new ConversionError(`a message of ${name} has no role`, unknown);
   const last = roles.lastIndexOf("assistant");
-  /** Ids of the calls without a result. */
-  let open: readonly string[] = [];
+  let unansweredIds: readonly string[] = [];
   return messages.map((message, at) => {
     if (roles[at] === "tool") {
       const recordedId = message.textAt("tool_call_id");
-      const id = recordedId ?? open[0];
+      const id = recordedId ?? unansweredIds[0];
       if (id === undefined) throw new ConversionError("tool_call_id is missing, and no call is unanswered", message);
-      open = open.filter((openId) => openId !== id);
+      unansweredIds = unansweredIds.filter((callId) => callId !== id);
       if (recordedId !== undefined) return toChatMessage(message, false);
       run.note("assigned results without tool_call_id to the calls in order");
       const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
       return replaceMembers(message, { tool_call_id: id, ...nullCalls });
     }
     if (roles[at] !== "assistant") return toChatMessage(message, false);
-    open = message.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []);
+    unansweredIds = message.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []);
     const turn = toChatMessage(message, isSampled);
     if (!isSampled) return turn;
     return choice(turn, (at === last ? lastFinish : undefined) ?? deriveFinish(run, hasCalls(message)));

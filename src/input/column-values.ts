@@ -2,7 +2,6 @@
 import { findFault } from "../json/reader.ts";
 import { isObject } from "../json/walk.ts";
 
-/** The values of columns by their names. */
 export type Columns = Readonly<Record<string, unknown>>;
 
 /** A text of a column, which is decoded on demand. */

@@ -4,7 +4,6 @@ import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { describeSystemCode } from "../sentences.ts";
 
-/** An input that cannot be used. */
 export class UnusableInput<Name extends RuleName = RuleName> extends Error {
   readonly rule: Name;
   readonly data: RuleData<Name>;

@@ -81,7 +81,6 @@ async function* decodeChunks(
   }
 }
 
-/** Storage for the chunks of a stream. */
 export interface Spool {
   write(chunk: Uint8Array): Promise<void>;
   /** Returns the bytes that were written. The caller closes them. */

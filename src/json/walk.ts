@@ -1,6 +1,5 @@
 /** Finds the spans of values in JSON without a table, also in truncated JSON. Has helpers for parsed values. */
 
-/** An object of parsed JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is JsonObject =>

@@ -81,8 +81,7 @@ export function learnedIdOf(at: usize, length: usize): u32 {
   return learned;
 }
 
-/** Forgets the learned keys. */
-export function forgetKeys(): void {
+export function forgetLearnedKeys(): void {
   isStale = false;
   learned = maxRegistered;
   learnedBytes = 0;

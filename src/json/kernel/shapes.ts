@@ -4,7 +4,7 @@
  */
 
 import { isEqual } from "./bytes";
-import { addressOf, forgetKeys, isStale, lengthOf } from "./keys";
+import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 
 /** Kinds of values in shapes. A text with an id is `textShape` plus its id. */
 export const noShape: u32 = 0;
@@ -40,7 +40,7 @@ export function forgetShapes(): void {
   memory.fill(shapes, 0, 8 * usize(maxShapes));
   memory.fill(slots, 0, 16 << slotBits);
   memory.fill(firstKeys, 0, 2 * 4096);
-  forgetKeys();
+  forgetLearnedKeys();
 }
 
 let isFull: bool = false;

@@ -58,8 +58,7 @@ export function input(): usize {
 export let table: usize = 0;
 export let tableEnd: usize = 0;
 
-/** True if there was not enough memory. */
-let isFull: bool = false;
+let isOutOfMemory: bool = false;
 
 /** True if each value of a leaf key (`leafUse`) becomes one node, without its content. */
 let skipsLeaves: bool = false;
@@ -84,13 +83,12 @@ function begin(end: usize, terminator: u32): void {
   tableEnd = table;
   open = 0;
   next = valueNext;
-  isFull = false;
+  isOutOfMemory = false;
   forgetShapes();
   skipsLeaves = false;
   setNewlineEnd(terminator === newline);
 }
 
-/** The results of reading. */
 const faultyResult: u32 = 0;
 const jsonResult: u32 = 1;
 const outOfMemoryResult: u32 = 2;
@@ -175,7 +173,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
     next = valueNext;
     open = 0;
     let after = readValue(rest);
-    if (isFull) return outOfMemoryResult;
+    if (isOutOfMemory) return outOfMemoryResult;
     if (after === 0 || (byteAt(after) !== comma && byteAt(after) !== closeBracket)) {
       if (after === 0) findStop(0, end);
       else findFault(after, end, commaNext);
@@ -212,7 +210,7 @@ function endOfElement(from: usize, end: usize): usize {
 
 /** Sets the fault of a text: after its value, or where the pass stopped if `after` is 0. Returns the result. */
 function findStop(after: usize, end: usize): u32 {
-  if (isFull) return outOfMemoryResult;
+  if (isOutOfMemory) return outOfMemoryResult;
   findFault(min(end, after === 0 ? stop : after), end, after === 0 ? next : endNext);
   return faultyResult;
 }
@@ -234,7 +232,7 @@ function readValue(from: usize): usize {
     const byte = byteAt(at);
     // Two nodes, because a key may follow the value.
     if (tableEnd + 2 * nodeBytes > memoryEnd && !ensureMemory(tableEnd + 2 * nodeBytes)) {
-      isFull = true;
+      isOutOfMemory = true;
       return 0;
     }
     const node = newNode(at);
