@@ -216,7 +216,7 @@ export class Checker {
     return areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
-  /** Returns the object of a position in a group, which the next group overwrites. */
+  /** Returns the facts for a position in a group. The next group overwrites them. */
   #factsAt(position: number): TrajectoryFacts {
     this.#facts[position] ??= newTrajectoryFacts();
     return this.#facts[position];

@@ -121,7 +121,7 @@ export class Scan {
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
     const isJson = isClean && reader.read(content, { skipsLeaves: true });
-    // The reader has moved the text to the start of its memory, which can have grown.
+    // `content` may be invalid now, because the reader has moved the text, and may have replaced its memory.
     const text = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
     const block = { text, reader, start: origin.start, places: new PositionCounter({ ...origin, bytes: text.bytes }) };

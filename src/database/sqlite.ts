@@ -107,7 +107,7 @@ const enableWriteAheadLog = (connection: Connection.Database): void => {
   }
 };
 
-/** One statement, which sees the tables of another process together with its application id. */
+/** A single statement, because another process may create the tables between two statements. */
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 

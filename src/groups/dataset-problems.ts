@@ -143,7 +143,7 @@ const minRewards = 10;
 /** Minimum distance of an outlier from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
-/** Maximum share of outliers; one more is allowed. If more rewards are far from the median, none is an outlier. */
+/** Maximum outliers are this share plus one. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
 /** Returns the median of rewards, and the distance from it that outliers exceed; undefined without outliers. */

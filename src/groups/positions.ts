@@ -91,7 +91,7 @@ interface PartProblem<Name extends RuleName> {
   readonly locate?: Locate;
 }
 
-/** Reports a problem at a path of a part, which is read only if the problem is stored. */
+/** Reports a problem at a path of a part. Reads the part only if the problem is stored. */
 export const reportPart = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,

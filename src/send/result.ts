@@ -24,7 +24,7 @@ export interface LogResult extends DatasetFacts {
   readonly modelId: string;
   readonly split: string | undefined;
   readonly batch: string | undefined;
-  /** Attempted requests and the bytes of their bodies; in a dry run, planned ones. */
+  /** Attempted requests, or planned requests in a dry run, and the bytes of their bodies. */
   readonly requests: number;
   readonly bytes: number;
   readonly planned: readonly DryRunRequest[];

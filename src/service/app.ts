@@ -12,7 +12,7 @@ import { isStoreFailure } from "./store/store.ts";
 
 /** A request and its answer, as `--log json` prints it. */
 export interface EndedExchange {
-  /** The id from the client or a proxy, or a new one. */
+  /** The id from the client or a proxy, or a new id. */
   readonly id: string;
   readonly operation: string;
   readonly method: string;

@@ -130,7 +130,7 @@ export class Groups {
   };
 }
 
-/** Starts the digest of a bare group, which is updated with the digest of each trajectory. */
+/** Starts the digest of a bare group. The caller adds the digest of each trajectory. */
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
 /** A part whose group had ended before, and the first part of that group. */

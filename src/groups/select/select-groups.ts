@@ -255,8 +255,8 @@ const toVariables = (trajectory: JsonObject): JsonObject => {
 };
 
 /**
- * Opens a filter of valid groups, which resolves with the rewards of all trajectories, and the indexes of those that
- * match. A missing reward is minus infinity. By default, all trajectories match. @throws Failure `invalid-filter`
+ * Opens a filter of valid groups. It resolves with the rewards of all trajectories and the indexes of matching
+ * trajectories. A missing reward is minus infinity. Default: all trajectories match. @throws Failure `invalid-filter`
  */
 const openFilter = (dataset: IndexedGroups, where = "true") => {
   const isTrue = parseFilter(where);

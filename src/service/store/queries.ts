@@ -11,7 +11,7 @@ export interface StoredKey {
   /** Empty for all projects. */
   readonly projects: readonly string[];
   readonly uses: readonly string[];
-  /** Milliseconds since 1970, as `revoked`, which is undefined while the key is valid. */
+  /** Both in milliseconds since 1970. `revoked` is undefined while the key is valid. */
   readonly created: number;
   readonly revoked: number | undefined;
 }
