@@ -2,7 +2,7 @@
 import { inputChanged } from "../input/index.ts";
 import { hasZeroVariance } from "./dataset-problems.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
-import { median, rangeStep, sketchDeviation, toWeights } from "./metrics/sketch.ts";
+import { median, rangeStep, sketchDeviation, toWeights, weightedValueAt } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
 /**
@@ -59,6 +59,11 @@ export const collectDistributions = (dataset: IndexedGroups) => {
       mean,
       spread,
       median: median(weights),
+      /** The bounds without the lowest and the highest 1%, but without at least one reward each. */
+      middle: [
+        weightedValueAt(weights, Math.max(2, count / 100)),
+        weightedValueAt(weights, count - Math.max(1, count / 100)),
+      ] as const,
       weights,
       rangeStep: rangeStep(found.rewards),
     },

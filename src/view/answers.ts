@@ -37,10 +37,12 @@ export interface Summary {
   readonly trajectories: { readonly read: number; readonly rejected: number };
   readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
   readonly trainable: number;
-  /** `spread`: standard deviation. */
-  readonly reward: { readonly mean: number; readonly spread: number; readonly least: number; readonly most: number };
+  /** `spread`: standard deviation. `scale`: the bounds of colors and charts, without outliers. */
+  readonly reward: { readonly mean: number; readonly spread: number; readonly scale: RewardScale };
   readonly leftOut: readonly { readonly by: string; readonly trajectories: number; readonly groups: number }[];
 }
+
+export type RewardScale = readonly [from: number, to: number];
 
 export interface Charts {
   readonly files: readonly FileSummary[];
@@ -137,7 +139,7 @@ export interface TrajectorySummary {
   readonly reward: number | null;
   /** Reward minus mean reward of the group, in standard deviations; null without a reward, and if all are equal. */
   readonly advantage: number | null;
-  readonly metrics: Readonly<Record<string, number>>;
+  readonly metrics: Readonly<Record<string, number | boolean>>;
   readonly messages: number;
 }
 

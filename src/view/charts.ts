@@ -1,7 +1,7 @@
 /** The charts: rewards as bars, groups by mean and spread as dots, and the means of files. */
 import { computeMoments, findBounds } from "../groups/index.ts";
 import { relativePosition } from "./answer-queries.ts";
-import type { Charts, Dot, FileSummary, GroupFacts, RewardCount } from "./answers.ts";
+import type { Charts, Dot, FileSummary, GroupFacts, RewardCount, RewardScale } from "./answers.ts";
 
 /** Bars for ranges of rewards, maximum bars for distinct rewards, and cells of the plot in each direction. */
 const barCount = 24;
@@ -10,32 +10,34 @@ const cells = { mean: 36, spread: 16 };
 
 const maxFiles = 1000;
 
-export const drawCharts = (groups: readonly GroupFacts[]): Charts => ({
-  files: summarizeFiles(groups),
-  rewards: countRewards(groups.flatMap(({ rewards }) => rewards)),
-  dots: computeDots(groups),
-});
+export const drawCharts = (groups: readonly GroupFacts[], scale: RewardScale): Charts => {
+  const rewards = groups.flatMap((group) => group.rewards);
+  return { files: summarizeFiles(groups), rewards: countRewards(rewards, scale), dots: computeDots(groups, scale) };
+};
 
-/** Counts rewards, by value or in ranges of equal width, in ascending order. */
-const countRewards = (rewards: readonly number[]): readonly RewardCount[] => {
+/** Counts rewards, by value or in ranges of equal width, in ascending order. The outer ranges have the outliers. */
+const countRewards = (rewards: readonly number[], scale: RewardScale): readonly RewardCount[] => {
   const values = new Map<number, number>();
   for (const reward of rewards) {
     values.set(reward, (values.get(reward) ?? 0) + 1);
-    if (values.size > maxValues) return countInRanges(rewards);
+    if (values.size > maxValues) return countInRanges(rewards, scale);
   }
   const sorted = [...values].sort(([a], [b]) => a - b);
   return sorted.map(([value, count]) => ({ range: [value, value], count }));
 };
 
-const countInRanges = (rewards: readonly number[]): readonly RewardCount[] => {
+const countInRanges = (rewards: readonly number[], scale: RewardScale): readonly RewardCount[] => {
   const { least, most } = findBounds(rewards);
   // Divided by 64, because a wide range times `barCount` exceeds a double.
-  const [from, to] = [least / 64, most / 64];
-  const edge = (at: number) => (at === barCount ? most : 64 * (from + ((to - from) * at) / barCount));
+  const [from, to] = [Math.max(least, scale[0]) / 64, Math.min(most, scale[1]) / 64];
+  const edge = (at: number) => (at === 0 ? least : 64 * (from + ((to - from) * at) / barCount));
   const edges = Array.from({ length: barCount }, (_, at) => edge(at));
   const counts = edges.map(() => 0);
   for (const reward of rewards) {
-    const at = edges.findLastIndex((start) => reward >= start);
+    const at = Math.max(
+      0,
+      edges.findLastIndex((start) => reward >= start),
+    );
     counts[at] = (counts[at] ?? 0) + 1;
   }
   return counts.map((count, at) => ({
@@ -44,17 +46,20 @@ const countInRanges = (rewards: readonly number[]): readonly RewardCount[] => {
   }));
 };
 
-const computeDots = (groups: readonly GroupFacts[]): readonly Dot[] => {
+const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardScale): readonly Dot[] => {
+  const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
+  const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
   const axes = {
-    mean: findBounds(groups.flatMap(({ mean }) => mean ?? [])),
-    spread: findBounds(groups.flatMap(({ spread }) => spread ?? [])),
-  };
+    mean: [Math.max(means.least, from), Math.min(means.most, to)],
+    spread: [spreads.least, Math.min(spreads.most, to / 2 - from / 2)],
+  } as const;
   const cellOf = (value: number, axis: "mean" | "spread"): number =>
-    Math.min(cells[axis] - 1, Math.floor(relativePosition(value, axes[axis].least, axes[axis].most) * cells[axis]));
-  const dots = new Map<number, Dot>();
+    Math.min(cells[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cells[axis]));
+  const dots = new Map<string, Dot>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
-    const key = cellOf(x, "mean") * cells.spread + cellOf(y, "spread");
+    // Groups of equal rewards are separate, because their dots are hollow.
+    const key = `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
     const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {
       mean: [Math.min(mean[0], x), Math.max(mean[1], x)],

@@ -5,6 +5,7 @@ import {
   collectDistributions,
   computeMoments,
   type Dataset,
+  type Distributions,
   findProblemSubject,
   hasNoSampledTurn,
   hasZeroVariance,
@@ -16,7 +17,7 @@ import {
 } from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
 import { createAnswers, type GroupStore } from "./answer-queries.ts";
-import type { Finding, GroupFacts, Summary, UntrainableReason } from "./answers.ts";
+import type { Finding, GroupFacts, RewardScale, Summary, UntrainableReason } from "./answers.ts";
 import { drawCharts } from "./charts.ts";
 import { readGroupContent, readGroupHead, type ViewInput } from "./detail.ts";
 
@@ -40,7 +41,7 @@ export const openSession = (input: ViewInput) => {
     groups,
     findings: { findings, others: problems.counts.reduce((sum, rule) => sum + rule.count, 0) - findings.length },
     state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
-    charts: () => drawCharts(groups),
+    charts: () => drawCharts(groups, summary.reward.scale),
     search: searches.search,
     readRow: async ({ group, file, size, untrainable, rules, rewards, mean, spread }) => {
       const facts = { group, file, size, untrainable, rules, rewards, mean, spread };
@@ -146,7 +147,8 @@ const findUntrainableReason = (dataset: Dataset, group: number): UntrainableReas
 
 const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summary => {
   const { groups, trajectories } = checkResult(dataset);
-  const { mean, spread, least, most } = collectDistributions(dataset).rewards;
+  const { rewards } = collectDistributions(dataset);
+  const { mean, spread } = rewards;
   const inputNames = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
   return {
@@ -156,11 +158,19 @@ const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summa
     trajectories,
     rules: dataset.problems.counts,
     trainable: facts.filter(({ untrainable }) => untrainable === null).length,
-    reward: { mean, spread, least, most },
+    reward: { mean, spread, scale: findScale(rewards) },
     leftOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, left]) =>
       left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],
     ),
   };
+};
+
+/** Finds the bounds of rewards without outliers: those farther from the middle rewards than these are wide. */
+const findScale = ({ weights, middle: [low, high], least, most }: Distributions["rewards"]): RewardScale => {
+  const [from, to] = [low - (high - low), high + (high - low)];
+  const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
+  const [first, last] = [inside.at(0)?.value ?? least, inside.at(-1)?.value ?? most];
+  return [least < from ? first : least, most > to ? last : most];
 };
 
 const toFinding = (dataset: Dataset, problem: Problem): Finding => {

@@ -40,6 +40,17 @@ describe("a chart of the page", () => {
     }
   });
 
+  it("separates dots of equal rewards, and scales by rewards that are not outliers", async () => {
+    const lines = Array.from({ length: 40 }, (_, at) => groupLine(at % 2 === 0 ? [1, 1] : [0.999, 1 - at / 1e4]));
+    const page = await viewing([fileOf("g.jsonl", [groupLine([-1e6, 1]), ...lines].join("\n"))]);
+    const { summary } = await whenRead(page);
+    expect(summary?.reward.scale).toEqual([0.9961, 1]);
+    const { dots, rewards }: Charts = JSON.parse((await page.ask("/api/charts")).body);
+    expect(dots.filter(({ spread }) => spread[0] === 0)).toEqual([{ mean: [1, 1], spread: [0, 0], groups: 20 }]);
+    expect(rewards[0]?.range[0]).toBe(-1e6);
+    expect(rewards.filter(({ count }) => count > 0).length).toBeGreaterThan(10);
+  });
+
   it.each([
     [16, 16],
     [17, 24],

@@ -96,7 +96,8 @@ export const median = (weights: readonly Weight[]): number => {
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
-const weightedValueAt = (weights: readonly Weight[], rank: number): number => {
+/** Returns the value of the nth item, from 1, of ascending weights. */
+export const weightedValueAt = (weights: readonly Weight[], rank: number): number => {
   let passed = 0;
   const found = weights.find(({ count }) => {
     passed += count;

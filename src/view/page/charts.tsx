@@ -1,9 +1,10 @@
 /** The charts: rewards as bars, and groups and files as dots. A click filters the table. */
 import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
-import type { Dot, FileSummary, RewardCount } from "../answers.ts";
+import type { Dot, FileSummary, RewardCount, RewardScale } from "../answers.ts";
 import type { Query, Range } from "../query.ts";
 import { counted, formatCount, formatEdge, formatMeasure, formatRange } from "./format.ts";
+import { moveFocus } from "./keys.tsx";
 import { useFilter, usePage } from "./page-context.ts";
 import { useRewardStyle } from "./rewards.tsx";
 
@@ -17,6 +18,13 @@ interface ChartProps {
   readonly children: ComponentChildren;
 }
 
+/** Moves the focus to the next or previous link of a chart, which is one tab stop. */
+const onArrowKey = (event: KeyboardEvent & { readonly currentTarget: SVGSVGElement }): void => {
+  if (!event.key.startsWith("Arrow")) return;
+  event.preventDefault();
+  moveFocus(event.currentTarget, "a", /Right|Down/.test(event.key) ? 1 : -1);
+};
+
 const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, children }: ChartProps) => (
   <figure>
     <figcaption>
@@ -27,8 +35,8 @@ const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, childr
       <span>{axis}</span>
       {bottom}
     </div>
-    {/* biome-ignore lint/a11y/useSemanticElements: a fieldset contains no drawing, and a picture no links */}
-    <svg role="group" aria-label={name}>
+    {/* biome-ignore lint/a11y: a fieldset contains no drawing, a picture no links, and the drawing is a tab stop */}
+    <svg role="group" aria-label={name} tabindex={0} onKeyDown={onArrowKey}>
       {children}
     </svg>
     <div class="axis x">
@@ -39,16 +47,12 @@ const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, childr
   </figure>
 );
 
-interface FilterLinkProps {
-  readonly name: string;
-  readonly filter: Partial<Query>;
-  readonly children: ComponentChildren;
-}
+type FilterLinkProps = { readonly name: string; readonly filter: Partial<Query>; readonly children: ComponentChildren };
 
 const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   const { href, ...link } = useFilter(filter);
   return (
-    <a href={href} {...link} aria-label={name}>
+    <a href={href} {...link} aria-label={name} tabindex={-1}>
       <title>{name}</title>
       {children}
     </a>
@@ -61,29 +65,36 @@ const toY = (value: number, from: number, to: number): string => `${90 - relativ
 
 const middleOf = ([from, to]: Range): number => from / 2 + to / 2;
 
-const maxCountCharacters = 64;
+/** Returns the bounds of numbers, and their labels. Outliers are outside of the scale. */
+const findEnds = (values: readonly number[], [from, to]: RewardScale) => {
+  const [first, last] = [Math.min(...values), Math.max(...values)];
+  const [least, most] = [Math.max(first, from), Math.min(last, to)];
+  const start = `${first < least ? "≤ " : ""}${formatMeasure(least)}`;
+  return { least, most, start, end: `${last > most ? "≥ " : ""}${formatMeasure(most)}` };
+};
+
+const maxCountCharacters = 40;
 
 const maxNamedBars = 8;
 
 export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] }) => {
-  const { least, most } = usePage().reward;
+  const { scale } = usePage();
   const styleOf = useRewardStyle();
   const highest = Math.max(1, ...bars.map(({ count }) => count));
   const slotWidth = 100 / Math.max(1, bars.length);
   const width = Math.min(slotWidth * 0.84, 12);
   const isCounted = bars.length * formatCount(highest).length <= maxCountCharacters;
-  const isNamed = bars.length <= maxNamedBars && bars.every(({ range: [from, to] }) => from === to);
-  const legend = (
-    <span>
-      {formatMeasure(least)} <i class="gradient" /> {formatMeasure(most)}
-    </span>
-  );
+  const isByValue = bars.every(({ range: [from, to] }) => from === to);
+  const isNamed = bars.length <= maxNamedBars && isByValue;
+  const bounds = bars.flatMap(({ range: [from, to] }) => [from, to]);
+  const axis = findEnds(bounds, isByValue ? [-Infinity, Infinity] : scale);
+  const { start, end } = findEnds([...bounds, ...scale], scale);
   return (
     <Chart
       name="trajectories by reward"
-      x={isNamed ? [] : [formatMeasure(bars[0]?.range[0]), "reward", formatMeasure(bars.at(-1)?.range[1])]}
+      x={isNamed ? [] : [axis.start, "reward", axis.end]}
       y={["", formatCount(highest), "0"]}
-      legend={legend}
+      legend={[start, <i class="gradient" />, end]}
     >
       {bars.map(({ range, count }, at) => {
         if (count === 0) return null;
@@ -116,21 +127,23 @@ const maxCountedDots = 24;
 
 export const SpreadChart = ({ dots }: { readonly dots: readonly Dot[] }) => {
   const styleOf = useRewardStyle();
-  const means = dots.flatMap(({ mean: [from, to] }) => [from, to]);
-  const [least, most] = [Math.min(...means), Math.max(...means)];
-  const widest = Math.max(...dots.map(({ spread }) => spread[1]), 0);
+  const { scale } = usePage();
+  const bounds = dots.flatMap(({ mean: [from, to] }) => [from, to]);
+  const means = findEnds(bounds, scale);
+  const spreads = findEnds([0, ...dots.map(({ spread }) => spread[1])], [0, scale[1] / 2 - scale[0] / 2]);
+  const sorted = dots.toSorted((a, b) => b.groups - a.groups);
   const largest = Math.max(...dots.map(({ groups }) => groups), 1);
   return (
     <Chart
       name="groups by mean and spread"
       caption="groups"
-      x={[formatMeasure(least), "mean", formatMeasure(most)]}
-      y={["spread", formatMeasure(widest), "0"]}
+      x={[means.start, "mean", means.end]}
+      y={["spread", spreads.end, "0"]}
       legend={"larger: more groups, hollow: equal rewards"}
     >
-      {dots.map(({ mean, spread, groups }) => {
+      {sorted.map(({ mean, spread, groups }) => {
         const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
-        const [x, y] = [toX(middleOf(mean), least, most), toY(middleOf(spread), 0, widest || 1)];
+        const [x, y] = [toX(middleOf(mean), means.least, means.most), toY(middleOf(spread), 0, spreads.most || 1)];
         const radius = 2.5 + 6 * Math.sqrt(groups / largest);
         const style = { ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) };
         return (
@@ -156,7 +169,7 @@ export const SpreadChart = ({ dots }: { readonly dots: readonly Dot[] }) => {
 export const FileChart = ({ files, of }: { readonly files: readonly FileSummary[]; readonly of: number }) => {
   const styleOf = useRewardStyle();
   const means = files.flatMap(({ mean }) => mean ?? []);
-  const [least, most] = [Math.min(...means), Math.max(...means)];
+  const { least, most, start, end } = findEnds(means, usePage().scale);
   const dots = files.flatMap(({ mean, ...file }, at) =>
     mean === null ? [] : [{ ...file, mean, x: toX(at, 0, files.length - 1), y: toY(mean, least, most) }],
   );
@@ -167,7 +180,7 @@ export const FileChart = ({ files, of }: { readonly files: readonly FileSummary[
       name="mean reward by file"
       caption={`mean reward by file${partText}`}
       x={[files[0], files.at(-1)].map((file) => file?.file.split("/").at(-1))}
-      y={["mean", formatMeasure(most), formatMeasure(least)]}
+      y={["mean", end, start]}
     >
       {dots.slice(1).map(({ file, x, y }, at) => (
         <line key={file} class="step" x1={dots[at]?.x} y1={dots[at]?.y} x2={x} y2={y} />

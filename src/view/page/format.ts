@@ -5,16 +5,22 @@ const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 export const formatCount = (value: number): string => grouped.format(value);
 
+const measured = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
+
+const withMinus = (digits: string): string => digits.replace(/^-/, "−");
+
 /** Formats a reward or another measure. A missing value is a dash. */
-export const formatMeasure = (value: number | null | undefined): string => {
+export const formatMeasure = (value: number | boolean | null | undefined): string => {
+  if (typeof value === "boolean") return String(value);
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  if (value !== 0 && (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3)) return value.toExponential(2);
-  return String(Number(Math.abs(value) < 1 ? value.toPrecision(3) : Number(value.toPrecision(6)).toFixed(3)));
+  const size = Math.abs(value);
+  if (size > 0 && (size >= 1e6 || size < 1e-3)) return withMinus(value.toExponential(2));
+  return withMinus(size < 1 ? String(Number(value.toPrecision(3))) : measured.format(Number(value.toPrecision(6))));
 };
 
 /** Formats the edge of a range with more digits than a measure, because it separates similar values. */
 export const formatEdge = (value = Number.NaN): string =>
-  Number.isFinite(value) ? String(Number(value.toPrecision(6))) : "–";
+  Number.isFinite(value) ? withMinus(String(Number(value.toPrecision(6)))) : "–";
 
 export const formatRange = ([from, to, end]: Range): string =>
   from === to ? formatEdge(from) : `${formatEdge(from)} to ${end === undefined ? "" : "below "}${formatEdge(to)}`;

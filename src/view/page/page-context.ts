@@ -1,18 +1,20 @@
 /** The query in the page's URL, and the state that all parts of the page use. */
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
+import type { RewardScale } from "../answers.ts";
 import { allGroups, formatQuery, parseQuery, type Query } from "../query.ts";
 
 interface PageContext {
   readonly query: Query;
-  readonly reward: { readonly least: number; readonly most: number };
+  /** The bounds of colors and charts. */
+  readonly scale: RewardScale;
   readonly isMarkdownOn: boolean;
   readonly toggleMarkdown: () => void;
 }
 
 const Context = createContext<PageContext>({
   query: allGroups,
-  reward: { least: 0, most: 1 },
+  scale: [0, 1],
   isMarkdownOn: false,
   toggleMarkdown: () => undefined,
 });
@@ -28,12 +30,13 @@ export const useLink = () => {
   return (changes: Partial<Query>): string => linkTo({ ...query, ...changes });
 };
 
-/** Returns the link of a filter and its class. A click adds the filter, or removes it if it is on. */
+/** Returns the attributes of the link of a filter. A click adds the filter, or removes it if it is on. */
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();
   const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);
   const removed: Partial<Query> = Object.fromEntries(Object.keys(filter).map((key) => [key, undefined]));
-  return { href: linkTo({ ...query, page: 1, ...(isOn ? removed : filter) }), class: isOn ? "on" : "" };
+  const href = linkTo({ ...query, page: 1, ...(isOn ? removed : filter) });
+  return { href, ...(isOn && { "aria-current": "true" as const }) };
 };
 
 export const linkTo = (query: Query): string => {

@@ -5,8 +5,8 @@ import { usePage } from "./page-context.ts";
 
 /** Returns the style of a reward: its share of the scale, from which the style sheet makes the color. */
 export const useRewardStyle = () => {
-  const { least, most } = usePage().reward;
-  return (reward: number) => ({ "--share": relativePosition(reward, least, most).toFixed(3) });
+  const { scale } = usePage();
+  return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });
 };
 
 export const Reward = ({ value }: { readonly value: number | null | undefined }) => {
