@@ -54,14 +54,14 @@ const parseTrajectory = ({ bytes, place }: SourceTrajectory) => {
     const value = memberAt(root, key);
     return value && parseValue(value);
   });
-  const numbers = Object.entries(isObject(metrics) ? metrics : {}).flatMap(([name, value]) =>
-    isNumber(value) ? [[name, value] as const] : [],
+  const measures = Object.entries(isObject(metrics) ? metrics : {}).flatMap(([name, value]) =>
+    isNumber(value) || typeof value === "boolean" ? [[name, value] as const] : [],
   );
   return {
     place,
     bytes: bytes.length,
     reward: isNumber(reward) ? reward : null,
-    metrics: Object.fromEntries(numbers),
+    metrics: Object.fromEntries(measures),
     messages: elementsOf(memberAt(root, "messages_and_choices")).map((message) => sliceText(bytes, spanOf(message))),
   };
 };

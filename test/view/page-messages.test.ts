@@ -107,7 +107,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator("article .conversation .entry").first().waitFor();
     await page.goto(`${served.url}/${addressOf({ problems: "any" })}`);
-    await page.getByRole("heading", { name: "problems" }).waitFor();
+    await page.getByRole("heading", { name: /problem/ }).waitFor();
     expect(troubles).toEqual([]);
   });
 
@@ -123,16 +123,16 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("button", { name: "turns" }).click();
     await expect.poll(names).toEqual(["trajectory 1", "trajectory 2", "trajectory 3"]);
     await page.locator(".column .entry").nth(2).waitFor();
-    await page.evaluate("document.querySelector('.beside').scrollTo({ top: 1000 })");
-    const tops = await page.evaluate<number[]>(
-      "['.column h2', '.beside'].map((found) => document.querySelector(found).getBoundingClientRect().top)",
-    );
-    expect(Math.abs((tops[0] ?? 0) - (tops[1] ?? 100))).toBeLessThan(2);
-    await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+    await page.evaluate("scrollTo(0, document.querySelector('.beside').offsetTop + 300)");
     const [bar, name] = await Promise.all(
       [".position", ".column h2"].map((found) => page.locator(found).first().boundingBox()),
     );
-    expect(name?.y).toBeGreaterThanOrEqual((bar?.y ?? 0) + (bar?.height ?? 1000));
+    expect(Math.abs((name?.y ?? 0) - (bar?.y ?? 0) - (bar?.height ?? 1000))).toBeLessThan(2);
+    expect(
+      await page.evaluate(
+        "document.querySelector('.beside').scrollHeight <= document.querySelector('.beside').clientHeight",
+      ),
+    ).toBe(true);
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator("dl.metrics").waitFor();
     expect(await page.getByText("metrics", { exact: true }).count()).toBe(0);
@@ -151,8 +151,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.locator(".column .parts").nth(2).waitFor();
     expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
       "ends here",
-      "marked words are missing in trajectory 3",
-      "marked words are missing in trajectory 3",
+      "marked words differ from trajectory 3",
+      "marked words differ from trajectory 3",
     ]);
     expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
   });
@@ -287,6 +287,79 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       "equal to trajectory 3",
     ]);
     expect(await column(1).locator(".same").count()).toBe(2);
+  });
+
+  it("compares parts by kind, names of tools and results, and names messages without a counterpart", async () => {
+    const turn = (content: string | null, name?: string) => ({
+      role: "assistant",
+      content,
+      ...(name && { tool_calls: [{ id: "c", type: "function", function: { name, arguments: `{"x": "${name}"}` } }] }),
+    });
+    const result = (content: string) => ({ role: "tool", tool_call_id: "c", content });
+    const same = { role: "user", content: "same" };
+    const all = [
+      [turn("first", "find"), result("A"), same, turn("done")],
+      [turn(null, "delete"), result("B"), { role: "user", content: "new" }, same, turn("end"), turn("extra")],
+    ];
+    const trajectories = all.map((messages, at) => ({
+      messages_and_choices: messages,
+      reward: 1 - at,
+      metrics: { correct: at === 0 },
+    }));
+    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    const column = (at: number) => page.getByRole("region", { name: `trajectory ${at}`, exact: true });
+    await column(2).locator(".same").nth(2).waitFor();
+    const marked = async (at: number) => await column(at).locator(".entry ins").allInnerTexts();
+    expect(await marked(1)).toEqual(["first", "find", "find", "A", "done"]);
+    expect(await marked(2)).toEqual(["delete", "delete", "B", "end"]);
+    expect(await column(2).locator(".same").allInnerTexts()).toEqual([
+      "no counterpart in trajectory 1",
+      "equal to trajectory 1",
+      "no counterpart in trajectory 1",
+    ]);
+    expect(await page.locator(".members td:nth-child(4)").allInnerTexts()).toEqual(["true", "false"]);
+    await page.getByRole("button", { name: "correct" }).click();
+    await page.getByRole("button", { name: "correct" }).click();
+    await expect
+      .poll(async () => await page.locator(".members td:nth-child(4)").allInnerTexts())
+      .toEqual(["false", "true"]);
+    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+    expect(await page.locator("dl.metrics").innerText()).toMatch(/correct\s+true/);
+  });
+
+  it("keeps the focus after each button, unfolds all of a message with Enter, and marks the current message", async () => {
+    const long = Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n");
+    const messages = [
+      { role: "system", content: long },
+      { role: "assistant", content: "ok", reasoning: "why" },
+    ];
+    const line = JSON.stringify({
+      trajectories: [0, 1, 2, 3, 4, 5].map((reward) => ({ messages_and_choices: messages, reward })),
+    });
+    const { page, viewing: served } = await shown([fileOf("g.jsonl", `${line}\n${line}\n${line}\n`)]);
+    const focused = async () =>
+      await page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? document.activeElement.name");
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    await page.getByRole("button", { name: "show", exact: true }).first().click();
+    expect(await focused()).toMatch(/^trajectory \d$/);
+    for (const group of [2, 3]) {
+      await page.locator("[name=after]").press("Enter");
+      await page.getByText(`group ${group} of 3`).waitFor();
+      await expect.poll(focused).toBe(group === 2 ? "after" : "group 3");
+    }
+    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+    await page.locator(".entry").first().waitFor();
+    await typed(page, "j", "Enter");
+    expect(await page.locator(".entry pre").first().innerText()).toContain("line 29");
+    await typed(page, "Enter");
+    expect(await page.locator(".entry pre").first().innerText()).not.toContain("line 29");
+    expect(await page.locator(".outline [aria-current=true]").allInnerTexts()).toEqual([
+      expect.stringMatching(/^1 system/),
+    ]);
+    await page.evaluate("navigator.clipboard.writeText = async () => { throw new Error('no'); }");
+    await page.getByRole("button", { name: "copy the JSON" }).click();
+    await page.getByRole("status").getByText("cannot copy").waitFor();
   });
 
   it("names what each button copies, and copies it", async () => {

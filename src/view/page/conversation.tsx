@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
 import { findValue, formatIndented, isAbsent, itemsOf, type RawJson, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
+import { alignTurns, findDifferences } from "./differences.ts";
 import { formatCount } from "./format.ts";
 import { Markdown, MarkedText } from "./markdown.tsx";
 import { usePage, useSearchedText } from "./page-context.ts";
@@ -152,21 +153,28 @@ interface ConversationProps {
   readonly compared?: { readonly turns: readonly Turn[]; readonly name: string } | undefined;
 }
 
-export const Conversation = ({ turns, compared, ...shown }: ConversationProps) => (
-  <ol class="conversation">
-    {turns.map((turn, position) => (
-      <Message key={turn.at} {...shown} turn={turn} other={compared?.turns[position]} otherName={compared?.name} />
-    ))}
-  </ol>
-);
+export const Conversation = ({ turns, compared, ...shown }: ConversationProps) => {
+  const others = compared?.turns;
+  const pairs = useMemo(() => (others === undefined ? [] : alignTurns(turns, others, identifyTurn)), [turns, others]);
+  const messages = turns.map((turn, position) => (
+    <Message key={turn.at} {...shown} turn={turn} other={pairs[position]} otherName={compared?.name} />
+  ));
+  return <ol class="conversation">{messages}</ol>;
+};
+
+/** Returns a text that is equal for turns of equal content. */
+const identifyTurn = ({ role, parts }: Turn): string =>
+  JSON.stringify([role, ...parts.map((part) => [part.kind, textOfPart(part), part.kind === "media" && part.data])]);
 
 const roles: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
 
-const toggleDetails = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
+/** Unfolds all that is folded in a message, or folds it again. */
+const toggleFolds = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
   if (event.key !== "Enter" || event.target !== event.currentTarget) return;
-  const folded = [...event.currentTarget.querySelectorAll("details")];
-  const isAnyClosed = folded.some(({ open }) => !open);
-  for (const details of folded) details.open = isAnyClosed;
+  const folds = [...event.currentTarget.querySelectorAll<HTMLElement>("summary, .more")];
+  const isOpen = (fold: HTMLElement) => fold.closest("details[open] > summary, .more[aria-expanded=true]") !== null;
+  const closed = folds.filter((fold) => !isOpen(fold));
+  for (const fold of closed.length > 0 ? closed : folds) fold.click();
 };
 
 interface MessageProps extends Omit<ConversationProps, "turns" | "compared"> {
@@ -178,7 +186,8 @@ interface MessageProps extends Omit<ConversationProps, "turns" | "compared"> {
 const Message = ({ turn, findings = [], isTinted = false, other, otherName }: MessageProps) => {
   const { at: position, role = "?", name, isSampled, parts, choiceMembers } = turn;
   const positions = [position, ...parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
-  const isEqual = other !== undefined && other.role === turn.role && textOfParts(other.parts) === textOfParts(parts);
+  const isEqual = other !== undefined && identifyTurn(other) === identifyTurn(turn);
+  const isAlone = otherName !== undefined && other === undefined;
   const recorded = isTinted ? tokensOf(turn) : [];
   const said = parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
   const tokens = recorded.length > 0 && said.length === 1 ? alignTokens(recorded, said.join("")) : [];
@@ -189,8 +198,8 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
   return (
     <li
       tabIndex={-1}
-      onKeyDown={toggleDetails}
-      class={`entry ${roles.includes(role) ? role : "other"}${isEqual ? " equal" : ""}`}
+      onKeyDown={toggleFolds}
+      class={`entry ${roles.includes(role) ? role : "other"}${isEqual ? " equal" : isAlone ? " alone" : ""}`}
       aria-label={`message ${position + 1}, ${role}`}
     >
       <p class="who">
@@ -198,9 +207,11 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
         {name !== undefined && <span>{name}</span>}
         {isSampled && <span>sampled{finish !== undefined && ` · ${formatIndented(finish)}`}</span>}
         {isEqual && <span class="same">equal to {otherName}</span>}
+        {isAlone && <span class="same">no counterpart in {otherName}</span>}
         <span class="at">{position + 1}</span>
       </p>
-      <Parts parts={parts} tokens={tokens} lines={lines} others={isEqual ? [] : other?.parts} />
+      <Parts parts={parts} tokens={tokens} lines={lines} others={isEqual ? undefined : other?.parts} />
+      {textOfParts(parts) === "" && <p class="quiet">empty</p>}
       {tokens === undefined && <p class="quiet">not tinted, because the tokens do not match the text</p>}
       {members.length > 0 && <Parts parts={[{ kind: "also", members }]} />}
       <ProblemList findings={findings.filter(({ message_at: at }) => at !== null && positions.includes(at))} />
@@ -216,14 +227,19 @@ interface PartsProps {
   readonly others?: readonly Part[] | undefined;
 }
 
-const Parts = ({ parts, others = [], ...shown }: PartsProps) => (
+const noPart: Part = { kind: "thought", text: "" };
+
+const Parts = ({ parts, others, ...shown }: PartsProps) => (
   <>
-    {parts.map((part, at) => (
-      <PartView key={at} {...shown} part={part} other={others[at]?.kind === part.kind ? others[at] : undefined} />
-    ))}
+    {parts.map((part, at) => {
+      const nth = parts.slice(0, at).filter(({ kind }) => kind === part.kind).length;
+      const other = others && (others.filter(({ kind }) => kind === part.kind)[nth] ?? noPart);
+      return <PartView key={at} {...shown} part={part} other={other} />;
+    })}
   </>
 );
 
+/** `other`: the nth part of the kind in the other trajectory, or `noPart`; undefined without a comparison. */
 type PartProps = Pick<PartsProps, "tokens" | "lines"> & { readonly part: Part; readonly other: Part | undefined };
 
 const PartView = ({ part, tokens = [], lines = maxLines.text, other }: PartProps) => {
@@ -231,21 +247,25 @@ const PartView = ({ part, tokens = [], lines = maxLines.text, other }: PartProps
   const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
     case "call":
-      return <Call call={part} other={other?.kind === "call" ? other : undefined} />;
+      return <Call call={part} other={other} />;
     case "result":
-      return <Result parts={part.parts} />;
+      return <Result parts={part.parts} others={other && (other.kind === "result" ? other.parts : [])} />;
     case "said": {
       const json = tokens.length === 0 ? parseText(part.value) : undefined;
-      if (json !== undefined) return <LongText text={formatIndented(json)} lines={lines} />;
+      const otherJson = other?.kind === "said" ? parseText(other.value) : undefined;
+      if (json !== undefined) {
+        const otherText = otherJson === undefined ? shown.other : formatIndented(otherJson);
+        return <LongText {...shown} text={formatIndented(json)} other={otherText} />;
+      }
       return <LongText {...shown} tokens={tokens} {...(part.value.kind === "text" && { kind: "prose" })} />;
     }
     case "also":
-      return <FoldedText title="other fields" text={text} />;
+      return <FoldedText {...shown} title="other fields" />;
     case "thought":
       return <FoldedText title={`reasoning, ${formatCount(text.length)} characters`} {...shown} kind="prose" />;
     case "media": {
       const picture = imageSource(part);
-      return picture === undefined ? <LongText text={text} /> : <img src={picture} alt="in the message" />;
+      return picture === undefined ? <LongText {...shown} /> : <img src={picture} alt="in the message" />;
     }
     default:
       return (
@@ -268,23 +288,25 @@ const imageSource = ({ url, data, format }: Media): string | undefined => {
 
 type CallPart = Extract<Part, { kind: "call" }>;
 
-const Call = ({ call, other }: { readonly call: CallPart; readonly other: CallPart | undefined }) => {
-  const [callText, otherText] = [call, other].map((part) => {
+const Call = ({ call, other }: { readonly call: CallPart; readonly other: Part | undefined }) => {
+  const otherCall = other?.kind === "call" ? other : undefined;
+  const [callText, otherText] = [call, otherCall].map((part) => {
     const value = part?.callArguments;
     return value && formatIndented((value.kind === "text" ? tryParseRawJson(value.text) : undefined) ?? value);
   });
+  const name = call.name ?? "?";
   return (
     <div class="call">
       <p class="who">
-        calls <b>{call.name ?? "?"}</b>
+        calls <b>{other && otherCall?.name !== call.name ? <ins>{name}</ins> : name}</b>
       </p>
-      {callText !== undefined && <LongText text={callText} other={otherText} />}
-      <Result parts={call.result?.parts} others={other?.result?.parts} />
+      {callText !== undefined && <LongText text={callText} other={other && (otherText ?? "")} />}
+      <Result parts={call.result?.parts} others={other && (otherCall?.result?.parts ?? [])} />
     </div>
   );
 };
 
-const Result = ({ parts, others }: { parts: readonly Part[] | undefined; others?: readonly Part[] | undefined }) => {
+const Result = ({ parts, others }: { readonly [Name in "parts" | "others"]: readonly Part[] | undefined }) => {
   const hasFailed = isError(parts);
   return (
     <div class={hasFailed ? "result failed" : "result"}>
@@ -292,52 +314,4 @@ const Result = ({ parts, others }: { parts: readonly Part[] | undefined; others?
       {parts !== undefined && <Parts parts={parts} lines={maxLines.result} others={others} />}
     </div>
   );
-};
-
-/** Maximum product of the numbers of words of two compared texts. */
-const maxComparisons = 500_000;
-
-const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_])\s*/gu) ?? [];
-
-const trim = (word: string): string => word.trim();
-
-/** Splits a text into pieces that another text has and pieces that it lacks (`isNew`). */
-const findDifferences = (text: string, other: string) => {
-  const words = splitWords(text);
-  const [own, others] = [words.map(trim), splitWords(other).map(trim)];
-  let [head, tail] = [0, 0];
-  while (head < own.length && own[head] === others[head]) head++;
-  while (tail < Math.min(own.length, others.length) - head && own.at(-1 - tail) === others.at(-1 - tail)) tail++;
-  const shared = findShared(own.slice(head, own.length - tail), others.slice(head, others.length - tail));
-  const pieces: { text: string; readonly isNew: boolean }[] = [];
-  for (const [at, word] of words.entries()) {
-    const isNew = at >= head && at < own.length - tail && !shared.has(at - head);
-    const last = pieces.at(-1);
-    if (last?.isNew === isNew) last.text += word;
-    else pieces.push({ text: word, isNew });
-  }
-  return pieces;
-};
-
-const findShared = (own: readonly string[], others: readonly string[]): ReadonlySet<number> => {
-  const shared = new Set<number>();
-  const width = others.length + 1;
-  if (own.length * width > maxComparisons) return shared;
-  /** Length of the longest common subsequence from a word of each text on. */
-  const lengths = new Uint16Array((own.length + 1) * width);
-  const lengthAt = (a: number, b: number): number => lengths[a * width + b] ?? 0;
-  for (let a = own.length - 1; a >= 0; a--) {
-    for (let b = others.length - 1; b >= 0; b--) {
-      const isEqual = own[a] === others[b];
-      lengths[a * width + b] = isEqual ? lengthAt(a + 1, b + 1) + 1 : Math.max(lengthAt(a + 1, b), lengthAt(a, b + 1));
-    }
-  }
-  for (let [a, b] = [0, 0]; a < own.length && b < others.length; ) {
-    if (own[a] === others[b]) {
-      shared.add(a++);
-      b++;
-    } else if (lengthAt(a + 1, b) >= lengthAt(a, b + 1)) a++;
-    else b++;
-  }
-  return shared;
 };

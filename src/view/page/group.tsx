@@ -1,11 +1,11 @@
 /** A group: the common start of its trajectories, then the trajectories side by side, the best and the worst first. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { compareNumbers } from "../answer-queries.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import { type Query, rowsPerPage } from "../query.ts";
 import { Conversation, LongText, useTrajectory } from "./conversation.tsx";
 import { Command, Position } from "./copy.tsx";
-import { counted, formatMeasure, formatSize, formatTime } from "./format.ts";
+import { counted, formatCount, formatMeasure, formatSize, formatTime } from "./format.ts";
 import { rememberGroup, Snippet } from "./groups.tsx";
 import { moveFocus, useKeys } from "./keys.tsx";
 import { MarkdownButton } from "./markdown.tsx";
@@ -56,7 +56,7 @@ const GroupView = ({ detail }: GroupProps) => {
     <article>
       <NavigationBar before={neighbor(detail.before, -1)} after={neighbor(detail.after, 1)}>
         <p class="way">
-          <a href={link({ group: undefined })}>groups</a> › <b>{`group ${group + 1} of ${of}`}</b>
+          <a href={link({ group: undefined })}>groups</a> › <b>{`group ${group + 1} of ${formatCount(of)}`}</b>
         </p>
         <RewardStrip rewards={members.flatMap(({ reward }) => reward ?? [])} />
         {mean !== null && (
@@ -67,7 +67,11 @@ const GroupView = ({ detail }: GroupProps) => {
       </NavigationBar>
       <h1>
         {words !== "" && <>{words} </>}
-        <span class="quiet">{[kind, untrainable ?? [], key === null ? [] : `key ${key}`].flat().join(" · ")}</span>
+        <span class="quiet">
+          {[kind, /traject/.test(untrainable ?? "traject") ? [] : untrainable, key === null ? [] : `key ${key}`]
+            .flat()
+            .join(" · ")}
+        </span>
       </h1>
       <div class="tools">
         {logged === null ? (
@@ -78,6 +82,7 @@ const GroupView = ({ detail }: GroupProps) => {
           </p>
         )}
         <Command detail={detail} />
+        <MarkdownButton />
       </div>
       {match && (
         <p class="way">
@@ -98,7 +103,7 @@ const GroupView = ({ detail }: GroupProps) => {
 type MembersProps = GroupProps & { readonly ranked: readonly RankedMember[] };
 
 interface MemberColumn extends TableColumn<RankedMember> {
-  readonly value: (member: RankedMember) => number | null | undefined;
+  readonly value: (member: RankedMember) => number | boolean | null | undefined;
 }
 
 const MemberTable = ({ detail, ranked, body }: MembersProps & Pick<Parameters<typeof Table>[0], "body">) => {
@@ -131,7 +136,7 @@ const MemberTable = ({ detail, ranked, body }: MembersProps & Pick<Parameters<ty
   ];
   const call = { name: "call", cell: ({ at }: RankedMember) => <code>{logged?.callIds[at]}</code> };
   const { value = valueAt("reward") } = columns.find(({ name }) => name === by) ?? {};
-  const rank = (member: RankedMember): number => value(member) ?? Number.NaN;
+  const rank = (member: RankedMember): number => Number(value(member) ?? Number.NaN);
   const rows = ranked.toSorted((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
   return <Table name="trajectories" columns={logged === null ? columns : [...columns, call]} rows={rows} body={body} />;
 };
@@ -144,9 +149,6 @@ const valueAt =
 /** The trajectories after their common start. The first is compared with the second, the others with the first. */
 const SideBySide = ({ detail, ranked }: MembersProps) => (
   <>
-    <p class="tools">
-      <MarkdownButton />
-    </p>
     {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
     <section class="beside" aria-label="trajectories side by side">
       {ranked.map((member, position) => (
@@ -196,30 +198,37 @@ const TrajectoryColumn = ({ detail: { common, findings: groupFindings }, member,
   const [isRequested, setRequested] = useState(isShown);
   const { value, error, parsed } = useMember(isRequested ? member : undefined);
   const others = useMember(isRequested ? other : undefined).parsed;
-  const compared = other && { turns: others?.turns(common) ?? [], name: `trajectory ${other.at + 1}` };
+  const [turns, otherTurns] = [parsed, others].map((one) => useMemo(() => one?.turns(common), [one]));
+  const compared = other && otherTurns && { turns: otherTurns, name: `trajectory ${other.at + 1}` };
+  const { isMarkdownOn } = usePage();
+  const request = ({ currentTarget }: { readonly currentTarget: HTMLElement }): void => {
+    currentTarget.closest("section")?.focus();
+    setRequested(true);
+  };
   return (
-    <section class="column" aria-label={`trajectory ${at + 1}`}>
+    <section class="column" aria-label={`trajectory ${at + 1}`} tabIndex={-1}>
       <h2>
         <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a> <Reward value={reward} />
         <span class="quiet">{formatAdvantage(advantage)}</span>
       </h2>
       {!isRequested && (
-        <button type="button" onClick={() => setRequested(true)}>
+        <button type="button" onClick={request}>
           show
         </button>
       )}
-      {error !== undefined && <p role="alert">{error}</p>}
       <ProblemList findings={findings.filter(({ message_at }) => message_at === null)} />
+      {isRequested && value === undefined && <PendingAnswer error={error} />}
       {value !== undefined && parsed === undefined && <LongText text={value} kind="raw" />}
       {parsed !== undefined && (
         <>
           {common > 0 && common === messages && <p class="parts">ends here</p>}
-          {common < messages && compared !== undefined && (
+          {common < messages && other !== undefined && (
             <p class="parts">
-              <ins>marked</ins> words are missing in {compared.name}
+              <ins>marked</ins> words differ from trajectory {other.at + 1}
+              {isMarkdownOn && ", but Markdown shows no marks"}
             </p>
           )}
-          <Conversation turns={parsed.turns(common)} findings={findings} compared={compared} />
+          <Conversation turns={turns ?? []} findings={findings} compared={compared} />
         </>
       )}
     </section>

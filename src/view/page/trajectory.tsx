@@ -32,7 +32,7 @@ export const Trajectory = () => {
 
 const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readonly json: string }) => {
   const { group, words, members } = detail;
-  const { query } = usePage();
+  const { query, isMarkdownOn } = usePage();
   const link = useLink();
   const at = (query.trajectory ?? 1) - 1;
   const member = members[at];
@@ -43,7 +43,8 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   const isUnlisted = ({ name, text }: { readonly name: string; readonly text: string }): boolean =>
     name !== "metrics" || metrics.length === 0 || Object.keys(JSON.parse(text)).length > metrics.length;
   const [isRaw, setRaw] = useState(false);
-  const [isTinted, setTinted] = useState(true);
+  const [tinted, setTinted] = useState(true);
+  const isTinted = tinted && !isMarkdownOn;
   const talk = useRef<HTMLDivElement>(null);
   useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
   const toggleRaw = () => setRaw(!isRaw);
@@ -57,6 +58,9 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
     entry?.focus({ preventScroll: true });
     entry?.scrollIntoView({ block: "start" });
   };
+  const [current, setCurrent] = useState(-1);
+  const onFocusIn = ({ currentTarget }: { readonly currentTarget: HTMLElement }) =>
+    setCurrent([...currentTarget.querySelectorAll(".entry")].findIndex((one) => one.matches(":focus-within")));
   const neighbor = (to: number) => (members[to] === undefined ? undefined : { ...query, trajectory: to + 1 });
   return (
     <article>
@@ -79,8 +83,8 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
         </h1>
       </NavigationBar>
       <div class="reader">
-        <Outline turns={turns} show={show} />
-        <div class="talk" ref={talk}>
+        <Outline turns={turns} current={current} show={show} />
+        <div class="talk" ref={talk} onFocusIn={onFocusIn}>
           <div class="tools">
             {member !== undefined && <Position {...member} call={detail.logged?.callIds[at]} />}
             <Command detail={detail} />
@@ -102,8 +106,8 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
             </button>
             <CopyButton text={json} name="the JSON" />
             {turns.some((turn) => tokensOf(turn).length > 0) && (
-              <button type="button" aria-pressed={isTinted} onClick={() => setTinted(!isTinted)}>
-                tint by log probability
+              <button type="button" aria-pressed={isTinted} disabled={isMarkdownOn} onClick={() => setTinted(!tinted)}>
+                tint by log probability (darker: less likely)
               </button>
             )}
           </p>
@@ -126,12 +130,14 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   );
 };
 
-const Outline = ({ turns, show }: { readonly turns: readonly Turn[]; readonly show: (position: number) => void }) => (
+type OutlineProps = { turns: readonly Turn[]; current: number; show: (position: number) => void };
+
+const Outline = ({ turns, current, show }: Readonly<OutlineProps>) => (
   <details class="outline" open={innerWidth >= wideScreenPx}>
     <summary>outline</summary>
     <ol>
       {turns.map((turn, position) => (
-        <li key={turn.at}>
+        <li key={turn.at} aria-current={position === current}>
           <button type="button" class={hasError(turn) ? "trouble" : ""} onClick={() => show(position)}>
             <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {hasError(turn) && "error: "}
             {summarizeTurn(turn)}

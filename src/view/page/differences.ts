@@ -1,0 +1,74 @@
+/** Finds what a trajectory has and another one lacks: messages without a counterpart, and words of a text. */
+import type { Turn } from "../../calls/conversation.ts";
+
+/** Maximum product of the numbers of words, or of messages, that are compared in order. */
+const maxComparisons = 1_000_000;
+
+/** Returns the counterpart of each turn: an equal turn in the same order, or the next of its role between equal turns. */
+export const alignTurns = (
+  turns: readonly Turn[],
+  others: readonly Turn[],
+  identify: (turn: Turn) => string,
+): readonly (Turn | undefined)[] => {
+  const equal = findShared(turns.map(identify), others.map(identify));
+  let free = 0;
+  return turns.map(({ role }, at) => {
+    const end = equal.get(turns.findIndex((_, later) => later > at && equal.has(later))) ?? others.length;
+    const isNext = (other: Turn, to: number) => to >= free && to < end && other.role === role;
+    const found = equal.get(at) ?? others.findIndex(isNext);
+    if (found >= 0) free = found + 1;
+    return others[found];
+  });
+};
+
+const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_])\s*/gu) ?? [];
+
+const trim = (word: string): string => word.trim();
+
+/** Splits a text into pieces that another text has and pieces that it lacks (`isNew`). */
+export const findDifferences = (text: string, other: string) => {
+  const words = splitWords(text);
+  const shared = findShared(words.map(trim), splitWords(other).map(trim));
+  const pieces: { text: string; readonly isNew: boolean }[] = [];
+  for (const [at, word] of words.entries()) {
+    const isNew = !shared.has(at);
+    const last = pieces.at(-1);
+    if (last?.isNew === isNew) last.text += word;
+    else pieces.push({ text: word, isNew });
+  }
+  return pieces;
+};
+
+/**
+ * Returns the positions of a longest common subsequence in both lists. If the lists are too long, it returns the
+ * positions of all items that the other list contains anywhere.
+ */
+const findShared = (own: readonly string[], others: readonly string[]): ReadonlyMap<number, number> => {
+  const shared = new Map<number, number>();
+  let start = 0;
+  while (start < own.length && own[start] === others[start]) shared.set(start, start++);
+  const width = others.length - start + 1;
+  if ((own.length - start) * width > maxComparisons) {
+    const positions = new Map(others.map((item, at) => [item, at]));
+    for (const [at, item] of own.entries()) {
+      if (at >= start && positions.has(item)) shared.set(at, positions.get(item) ?? 0);
+    }
+    return shared;
+  }
+  /** Length of the longest common subsequence from an item of each list on. */
+  const lengths = new Uint16Array((own.length - start + 1) * width);
+  const cell = (a: number, b: number): number => (a - start) * width + b - start;
+  const lengthAt = (a: number, b: number): number => lengths[cell(a, b)] ?? 0;
+  for (let a = own.length - 1; a >= start; a--) {
+    for (let b = others.length - 1; b >= start; b--) {
+      const isEqual = own[a] === others[b];
+      lengths[cell(a, b)] = isEqual ? lengthAt(a + 1, b + 1) + 1 : Math.max(lengthAt(a + 1, b), lengthAt(a, b + 1));
+    }
+  }
+  for (let [a, b] = [start, start]; a < own.length && b < others.length; ) {
+    if (own[a] === others[b]) shared.set(a++, b++);
+    else if (lengthAt(a + 1, b) >= lengthAt(a, b + 1)) a++;
+    else b++;
+  }
+  return shared;
+};
