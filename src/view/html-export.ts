@@ -9,11 +9,13 @@ import { checkResult } from "../send/index.ts";
 import { listFindings } from "./answer-queries.ts";
 import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";
 import type { ViewInput } from "./detail.ts";
+import conversationStyle from "./page/conversation.css?raw";
 import pageScript from "./page/main.tsx?page";
-import pageStyle from "./page/page.css?raw";
+import baseStyle from "./page/page.css?raw";
 import { openSession } from "./session.ts";
 
-export { pageScript, pageStyle };
+export { pageScript };
+export const pageStyle = `${baseStyle}${conversationStyle}`;
 
 export const formatDocument = (head: string, body: readonly string[]): readonly string[] => [
   `<html lang="en">

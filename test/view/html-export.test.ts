@@ -145,7 +145,7 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     expect(readFileSync(airline, "utf8")).toContain(JSON.stringify(raw.metadata.user_id));
     await page.evaluate(`location.hash = "${addressOf({ problems: "zero-variance-group" })}"`);
     await page.getByRole("heading", { name: "problems of the rule zero-variance-group" }).waitFor();
-    expect(await page.locator(".problem").count()).toBe(10);
+    expect(await page.locator(".problem li").count()).toBe(10);
     expect(troubles).toEqual([]);
   });
 

@@ -156,7 +156,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("link", { name: "2 trajectories with a reward of 5 to below 6" }).click();
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 25 groups");
     await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [5, 6, "below"] }));
-    expect(await page.locator("a.on rect.bar").count()).toBe(1);
+    expect(await page.locator("a[aria-current] rect.bar").count()).toBe(1);
     const { page: close } = await shown([
       fileOf("close.jsonl", Array.from({ length: 25 }, (_, at) => groupLine([0.3 + at / 24e3])).join("\n")),
     ]);
@@ -197,6 +197,68 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await chart.locator("figcaption").innerText()).toMatch(/0\s+1$/);
     const spread = page.locator("figure", { has: page.getByRole("group", { name: "groups by mean and spread" }) });
     expect(await spread.locator(".axis").allInnerTexts()).toEqual(["0.5\nspread\n0", "0\nmean\n1"]);
+  });
+
+  it("shows all digits of each number in the table, without a second scroll bar", async () => {
+    const rewards = [0.5, -0.00201, 0.0978, -1234567.5, 617_283.5, 1e-9];
+    const lines = Array.from({ length: 60 }, (_, at) => groupLine([rewards[at % 6] ?? 0, 0]));
+    const file = fileOf("digits.jsonl", lines.join("\n"));
+    for (const [width, height] of [
+      [390, 844],
+      [1280, 800],
+      [1920, 1080],
+    ] as const) {
+      const { page } = await shown([file], { width, height });
+      const cut = await page.evaluate(
+        "[...document.querySelectorAll('.rows td:not(.words)')].filter((one) => one.scrollWidth > one.clientWidth).length",
+      );
+      expect([width, cut]).toEqual([width, 0]);
+      const excess = await page.evaluate<number>("document.documentElement.scrollHeight - innerHeight");
+      if (width > 760) expect([width, excess]).toEqual([width, 0]);
+    }
+  });
+
+  it("draws charts without outliers, marks their ends, and keeps equal rewards hollow", async () => {
+    const lines = Array.from({ length: 200 }, (_, at) => groupLine([at / 200, at / 200 + 0.001 * (at % 2)]));
+    const { page } = await shown([fileOf("g.jsonl", [groupLine([-1e6, 0]), ...lines].join("\n"))]);
+    const chart = page.locator("figure", { has: page.getByRole("group", { name: "trajectories by reward" }) });
+    await expect
+      .poll(async () => await chart.locator(".axis.x span").allInnerTexts())
+      .toEqual(["≤ 0", "reward", "0.996"]);
+    expect(await chart.locator("figcaption").innerText()).toMatch(/≤ 0\s+0.996$/);
+    expect(await chart.locator("rect.bar").count()).toBe(24);
+    const dots = await page.evaluate<[string, string][]>(
+      "[...document.querySelectorAll('circle')].map((one) => [one.closest('a').getAttribute('aria-label'), one.style.fill])",
+    );
+    expect(dots.filter(([name]) => / spread of 0$/.test(name)).every(([, fill]) => fill === "transparent")).toBe(true);
+    expect(dots.filter(([name]) => !/ spread of 0$/.test(name)).every(([, fill]) => fill === "")).toBe(true);
+  });
+
+  it("has one tab stop per chart, with arrow keys inside, and keeps the focus after removing a filter", async () => {
+    const { page } = await shown([airline]);
+    await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).waitFor();
+    const focused = async () =>
+      await page.evaluate<string>(
+        "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent",
+      );
+    const seen: string[] = [];
+    while (seen.length < 20 && seen.at(-1) !== "group") {
+      await typed(page, "Tab");
+      seen.push(await focused());
+    }
+    expect(seen).toContain("trajectories by reward");
+    expect(seen).toContain("group");
+    expect(seen.filter((name) => / of \d/.test(name))).toEqual([]);
+    await page.getByRole("group", { name: "trajectories by reward" }).focus();
+    await typed(page, "ArrowRight", "ArrowRight");
+    expect(await focused()).toBe("20 trajectories with a reward of 1");
+    await typed(page, "Enter");
+    const filter = page.getByRole("link", { name: "a reward of 1 ×" });
+    expect(await filter.getAttribute("aria-current")).toBe("true");
+    await filter.focus();
+    await typed(page, "Enter");
+    await filter.waitFor({ state: "detached" });
+    expect(await focused()).toBe("filters");
   });
 
   it("searches from the keyboard, and keeps the search in the URL", async () => {
@@ -354,9 +416,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const group = JSON.stringify({ trajectories: trajectories.map((one: object) => ({ ...one, metrics })) });
     const size = { width: 360, height: 740 };
     const { page, viewing: served, troubles } = await shown([fileOf("metrics.jsonl", group)], size);
-    const columns = ["group", "prompt", "mean", "rewards", "spread", "size", "trainable", "problems"];
-    const headings = page.locator(".rows th");
-    expect((await headings.allInnerTexts()).map((text) => text.split(" ")[0])).toEqual(columns);
     const hidden = "((cell) => cell.scrollWidth - cell.clientWidth)(document.querySelector('[aria-sort$=scending]'))";
     for (const name of ["group", "mean", "spread", "size", "trainable", "problems"]) {
       const heading = page.getByRole("columnheader", { name });
@@ -364,7 +423,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await heading.getByText("↓").waitFor();
       expect([name, await page.evaluate(hidden)]).toEqual([name, 0]);
     }
-    expect(await page.evaluate("document.querySelector('.rows').scrollLeft")).toBeGreaterThan(0);
+    // A row has two lines: its numbers, and its prompt.
+    expect((await page.locator(".rows tbody tr").boundingBox())?.height).toBeGreaterThan(40);
+    expect((await page.locator(".rows tbody td.words").boundingBox())?.width).toBeGreaterThan(300);
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.locator(".members th").first().waitFor();
     expect(await page.locator(".members th").allInnerTexts()).toEqual(expect.arrayContaining(names));
@@ -412,6 +473,16 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
         await page.locator(".column .entry, .talk .entry, section > .problem, .rows td.words a").first().waitFor();
         expect([view, await page.evaluate(lowContrasts)]).toEqual([view, []]);
       }
+      const content = Array.from({ length: 6 }, (_, at) => ({ token: `t${at}`, logprob: -at }));
+      const message = { role: "assistant", content: content.map(({ token }) => token).join("") };
+      const choice = { finish_reason: "stop", index: 0, message, logprobs: { content } };
+      const group = { trajectories: [0, 1].map((reward) => ({ messages_and_choices: [choice], reward })) };
+      const { page: tinted, viewing: other } = await shown([fileOf("t.jsonl", JSON.stringify(group))], { dark });
+      await tinted.goto(`${other.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+      await tinted.locator(".tokens .p5").waitFor();
+      expect(await tinted.evaluate(lowContrasts)).toEqual([]);
+      await typed(tinted, "m");
+      expect(await tinted.getByRole("button", { name: "tint" }).isDisabled()).toBe(true);
     },
   );
 
@@ -447,9 +518,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("page 2 of 200").waitFor();
     await page.getByRole("link", { name: "next ›" }).click();
     await page.getByText("task 300", { exact: true }).click();
-    await page.getByText("group 300 of 20000").waitFor();
+    await page.getByText("group 300 of 20,000").waitFor();
     await typed(page, "n");
-    await page.getByText("group 301 of 20000").waitFor();
+    await page.getByText("group 301 of 20,000").waitFor();
     await page.locator(".column .entry").first().waitFor();
     await typed(page, "Escape");
     await expect.poll(async () => await hash(page)).toBe(addressOf({ page: 4 }));
@@ -583,6 +654,10 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await served.ended;
     await page.evaluate(`location.hash = "${addressOf({ group: 3 })}"`);
     await page.getByText("rollcall view has ended").waitFor();
+    await page.evaluate(`location.hash = "#/"`);
+    await page.locator("rect.bar").first().waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(20);
+    await page.getByRole("alert").getByText("rollcall view has ended").waitFor();
     const again = await viewing([airline, "--port", new URL(served.url).port]);
     await page.reload();
     await page.getByText("the token is missing or wrong").waitFor();

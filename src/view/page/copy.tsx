@@ -3,16 +3,19 @@ import { useState } from "preact/hooks";
 import type { GroupDetail, SourcePosition } from "../answers.ts";
 
 export const CopyButton = ({ text, name }: { readonly text: string; readonly name: string }) => {
-  const [isCopied, setCopied] = useState(false);
+  const [result, setResult] = useState("");
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1500);
+    const copied = navigator.clipboard.writeText(text).then(() => "copied");
+    setResult(await copied.catch(() => "cannot copy"));
+    setTimeout(() => setResult(""), 1500);
   };
   return (
-    <button type="button" onClick={() => void copy().catch(() => undefined)}>
-      {isCopied ? "copied" : `copy ${name}`}
-    </button>
+    <>
+      <button type="button" onClick={() => void copy()}>
+        {result === "copied" ? result : `copy ${name}`}
+      </button>
+      <span role="status">{result === "copied" ? "" : result}</span>
+    </>
   );
 };
 

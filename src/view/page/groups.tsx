@@ -13,7 +13,8 @@ import { useAnswer } from "./use-answer.ts";
 
 export const Groups = ({ state, summary }: { readonly state: PageState; readonly summary: Summary }) => {
   const edition = editionOf(state);
-  const { latest: charts = { files: [], rewards: [], dots: [] } } = useAnswer("charts", allGroups, { edition });
+  const { latest } = useAnswer("charts", allGroups, { edition });
+  const charts = latest ?? { files: [], rewards: [], dots: [] };
   const { groups, groupFiles, trajectories } = summary;
   const { written } = state;
   return (
@@ -25,13 +26,13 @@ export const Groups = ({ state, summary }: { readonly state: PageState; readonly
       ) : (
         <div class="overview">
           {trajectories.read > trajectories.rejected && (
-            <div class="charts">
+            <div class="charts" style={latest === undefined ? { visibility: "hidden" } : {}}>
               <RewardChart bars={charts.rewards} />
               <SpreadChart dots={charts.dots} />
               {groupFiles > 1 && <FileChart files={charts.files} of={groupFiles} />}
             </div>
           )}
-          <div>
+          <div class="list">
             <Filters hasWhere={written === undefined} />
             <GroupTable state={state} />
           </div>
@@ -91,7 +92,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
     isComplete: ({ searched }) => searched === null || searched.share === 1,
     edition: editionOf(state),
   });
-  const answer = error === undefined ? latest : undefined;
+  const answer = error ? undefined : latest;
   const { selected = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
@@ -130,7 +131,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
         {answer !== undefined && `${formatCount(selected)} of ${formatCount(answer.of)} groups`}
         {answer === undefined && (error === undefined ? "reading…" : "no groups:")}
         {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
-        {error !== undefined && <b class="trouble"> {error}</b>}
+        {error && <b class="trouble"> {error}</b>}
       </p>
       <div class="rows" ref={box}>
         <Table
@@ -222,7 +223,7 @@ const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
   const { reward, mean, spread, file, text, where } = query;
   const search = (sought: Partial<Query>): void => replaceQuery({ ...query, page: 1, ...sought });
   return (
-    <nav class="filters" aria-label="filters">
+    <nav class="filters" aria-label="filters" tabIndex={-1}>
       <Filter name="trainable" filter={{ trainable: true }} />
       <Filter name="not trainable" filter={{ trainable: false }} />
       <Filter name="with problems" filter={{ rule: "any" }} />

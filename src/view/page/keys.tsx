@@ -27,6 +27,7 @@ const keyBindings: readonly (readonly [keys: readonly string[], does: string])[]
   [["j", "k"], "next or previous row or message"],
   [["Enter"], "open, or unfold the message"],
   [["n", "p"], "next or previous group or trajectory"],
+  [["←", "→"], "next or previous bar or dot"],
   [["/"], "search"],
   [["Escape"], "back to the parent view"],
   [["m"], "render Markdown"],
@@ -52,7 +53,7 @@ export const KeyHelp = () => (
 );
 
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
-  const elements = [...(list?.querySelectorAll<HTMLElement>(selector) ?? [])];
+  const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
   const at = elements.findIndex((element) => element.contains(document.activeElement));
   const next = elements[at < 0 ? (by > 0 ? 0 : elements.length - 1) : at + by];
   next?.focus();

@@ -1,9 +1,9 @@
 /** The page: its header, and the view of its query. */
 import { render } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
 import type { PageState } from "../answers.ts";
-import { allGroups, parentQuery, selectView } from "../query.ts";
+import { allGroups, formatQuery, parentQuery, selectView } from "../query.ts";
 import { formatCount, formatPercent } from "./format.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
@@ -11,14 +11,16 @@ import { KeyHelp, useKeys } from "./keys.tsx";
 import { linkTo, PageProvider, useQuery } from "./page-context.ts";
 import { ProblemsView } from "./problems.tsx";
 import { Trajectory } from "./trajectory.tsx";
-import { storeToken, useAnswer } from "./use-answer.ts";
+import { serverEnded, storeToken, useAnswer } from "./use-answer.ts";
 
 const isRead = ({ progress }: PageState): boolean => progress.phase === "read";
 
 const App = () => {
   const query = useQuery();
   const view = selectView(query);
-  const { value: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
+  const { latest: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
+  const [hasEnded, setEnded] = useState(false);
+  useEffect(() => addEventListener(serverEnded, () => setEnded(true)), []);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isMarkdownOn, setMarkdownOn] = useState(false);
   const toggleHelp = () => setHelpOpen(!isHelpOpen);
@@ -38,27 +40,32 @@ const App = () => {
     main.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [title]);
+  useLayoutEffect(() => {
+    // The focused link was that of a removed filter.
+    const filters = main.current?.querySelector<HTMLElement>(".filters");
+    if (document.activeElement === document.body) filters?.focus({ preventScroll: true });
+  }, [formatQuery(query)]);
   return (
     <>
       <header>
         <a href="#/" class="home">
           <b>rollcall view</b>
         </a>
-        {error === undefined && <ReadingProgress state={state} />}
+        {!hasEnded && error === undefined && <ReadingProgress state={state} />}
         <button type="button" onClick={toggleHelp} aria-expanded={isHelpOpen}>
           keys <kbd>?</kbd>
         </button>
       </header>
       {isHelpOpen && <KeyHelp />}
       <main ref={main} tabIndex={-1} aria-label={title ?? "groups"}>
-        {error !== undefined && (
+        {(hasEnded || error !== undefined) && (
           <p role="alert" class="trouble">
-            {error}
+            {hasEnded ? "rollcall view has ended; start it again. The page shows its last data" : error}
           </p>
         )}
-        {error === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
+        {!hasEnded && error === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
         {state?.summary !== undefined && (
-          <PageProvider value={{ query, reward: state.summary.reward, isMarkdownOn, toggleMarkdown }}>
+          <PageProvider value={{ query, scale: state.summary.reward.scale, isMarkdownOn, toggleMarkdown }}>
             {view === "groups" && <Groups state={state} summary={state.summary} />}
             {view === "problems" && <ProblemsView />}
             {view === "group" && <Group />}
@@ -79,8 +86,9 @@ const ReadingProgress = ({ state }: { readonly state: PageState | undefined }) =
     measuring: `measuring, ${formatCount(done)} of ${formatCount(of)} groups`,
     read: writtenAt === undefined ? "" : `as of ${writtenAt} UTC`,
   }[phase];
+  // Not a status while its numbers change, which a screen reader would read out again and again.
   return (
-    <span class="reading" role="status">
+    <span class="reading" {...(done === of && { role: "status" })}>
       {text}
       {phase !== "read" && of > 0 && <progress value={done} max={of} aria-label={text} />}
     </span>

@@ -24,7 +24,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
       <thead>
         <tr>
           {columns.map(({ name: title, class: className, sort, order }) => (
-            <th key={title} scope="col" class={className} aria-sort={sort && (order ?? "none")}>
+            <th key={title} scope="col" class={className} data-name={title} aria-sort={sort && (order ?? "none")}>
               {sort === undefined ? (
                 title
               ) : (
@@ -41,7 +41,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
         {rows.map((row, at) => (
           <tr key={at} class={classOf?.(row)}>
             {columns.map(({ name: title, class: className, cell }) => (
-              <td key={title} class={className}>
+              <td key={title} class={className} data-name={title}>
                 {cell(row)}
               </td>
             ))}

@@ -61,7 +61,8 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
   const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey) ?? ""}` };
   const path = `api/${name}?query=${encodeURIComponent(formatQuery(query))}`;
   const response = await fetch(path, { headers, signal }).catch(() => {
-    throw new Error("rollcall view has ended; start it again");
+    if (!signal.aborted) dispatchEvent(new Event(serverEnded));
+    throw new Error("");
   });
   if (!response.ok) {
     const { detail }: { readonly detail: string } = await response.json();
@@ -72,24 +73,27 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
   return value;
 };
 
+/** The event of a request that does not reach the server. */
+export const serverEnded = "rollcall-server-ended";
+
 const pollIntervalMs = 250;
 
-interface AnswerState<Value> {
-  /** Undefined while the answer is loading, and after an error. */
-  readonly value: Value | undefined;
-  /** The value, or the previous value while the answer is loading. */
-  readonly latest: Value | undefined;
-  readonly error: string | undefined;
-}
+/** The last answers and their keys. A view that returns shows them immediately, also if the server has ended. */
+const [lastValues, lastKeys]: [Partial<AnswerTypes>, { [Of in Name]?: string }] = [{}, {}];
 
-/** Fetches the answer to a query, again if the query or `edition` changes, and repeatedly until `isComplete`. */
+/**
+ * Fetches the answer to a query, again if the query or `edition` changes, and repeatedly until `isComplete`. Until it is
+ * loaded, `latest` is the previous answer. `error` is empty if the server has ended, which the page reports itself.
+ */
 export const useAnswer = <Of extends Name>(
   name: Of,
   query: Query | undefined,
   { isComplete = () => true, edition }: { isComplete?: (value: AnswerTypes[Of]) => boolean; edition?: unknown } = {},
-): AnswerState<AnswerTypes[Of]> => {
+) => {
   const key = query === undefined ? undefined : `${formatQuery(query)} ${edition}`;
-  const [answer, setAnswer] = useState<{ key?: string; value?: AnswerTypes[Of]; error?: string }>({});
+  const last = lastKeys[name] === key ? { key, value: lastValues[name] } : {};
+  const [answer, setAnswer] = useState<{ key?: string | undefined; value?: AnswerTypes[Of] | undefined }>(last);
+  const [failure, setFailure] = useState<{ key?: string; error?: string }>({});
   useEffect(() => {
     if (query === undefined || key === undefined) return undefined;
     const aborting = new AbortController();
@@ -98,11 +102,14 @@ export const useAnswer = <Of extends Name>(
       try {
         const value = await fetchAnswer(name, query, aborting.signal);
         if (aborting.signal.aborted) return;
+        Object.assign(lastValues, { [name]: value });
+        lastKeys[name] = key;
         setAnswer({ key, value });
+        setFailure({});
         if (!isComplete(value)) timer = setTimeout(() => void update(), pollIntervalMs);
       } catch (thrown) {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
-        if (!aborting.signal.aborted) setAnswer({ key, error });
+        if (!aborting.signal.aborted) setFailure({ key, error });
       }
     };
     void update();
@@ -111,6 +118,7 @@ export const useAnswer = <Of extends Name>(
       aborting.abort();
     };
   }, [key]);
-  const current = answer.key === key ? answer : {};
-  return { value: current.value, latest: answer.value, error: current.error };
+  const { value: latest }: { readonly value?: AnswerTypes[Of] | undefined } = answer;
+  const value = answer.key === key ? latest : undefined;
+  return { value, latest, error: failure.key === key ? failure.error : undefined };
 };
