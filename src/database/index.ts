@@ -48,7 +48,7 @@ export interface DatabaseSchema {
     readonly applicationId: number;
     readonly version: number;
     readonly tables: readonly string[];
-    /** When a commit moves from the log to the file. Default: in the commit, which then takes twice as long. */
+    /** When commits move from the log to the file. Default: in a commit that makes the log long, and is slow. */
     readonly checkpointTime?: "after answers";
   };
   readonly server: {
