@@ -67,7 +67,7 @@ export const readSettings = async (given: SettingsSources) => {
       // The variable overrides the key in the data folder.
       const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
       const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
-      return { dataDir, store: await locations.storePlace(), project, key, allowHosts, maxBodyBytes };
+      return { dataDir, store: await locations.storeLocation(), project, key, allowHosts, maxBodyBytes };
     },
   };
 };
@@ -167,8 +167,8 @@ const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVari
   const find = async (use: keyof typeof databases, typed: string | undefined, file: string | undefined) =>
     (await findDatabase(use, typed)) ?? (file === undefined ? undefined : { path: file });
   return {
-    ledgerPlace: async (typed?: string) => await find("ledger", typed, typed ?? findLedgerFile(host)),
-    storePlace: async (typed = layers.flags.store) => {
+    ledgerLocation: async (typed?: string) => await find("ledger", typed, typed ?? findLedgerFile(host)),
+    storeLocation: async (typed = layers.flags.store) => {
       const { ROLLCALL_STORE: file } = host.env;
       return await find("store", typed, typed ?? (file ? resolve(file) : undefined));
     },

@@ -107,7 +107,7 @@ describe("a credential from the environment", () => {
     const writer = until === "opens it" ? undefined : openSync(pipe, constants.O_RDWR);
     const stop = new AbortController();
     const settings = await openHome({ env: { [variable]: pipe }, signal: stop.signal }).read();
-    const asking = variable.includes("LEDGER") ? settings.ledgerPlace() : settings.credential("log", asked);
+    const asking = variable.includes("LEDGER") ? settings.ledgerLocation() : settings.credential("log", asked);
     setTimeout(() => stop.abort(new Error("stopped")), 20);
     await expect(asking).rejects.toThrow("stopped");
     if (writer !== undefined) closeSync(writer);
@@ -148,7 +148,7 @@ describe("the password of a database", () => {
     const file = home.file("pgpass");
     writeFileSync(file, content, { mode: 0o600 });
     Object.assign(home.sources.host.env, { PGPASSFILE: file, ROLLCALL_LEDGER: "postgres://me@db.example/d" });
-    expect((await (await home.read()).ledgerPlace())?.password).toBe(password);
+    expect((await (await home.read()).ledgerLocation())?.password).toBe(password);
     expect([...home.hidden].includes(password ?? "pw")).toBe(password !== undefined);
   });
 
@@ -157,20 +157,20 @@ describe("the password of a database", () => {
     const file = home.file("pgpass");
     writeFileSync(file, "*:*:*:*:pw", { mode: 0o640 });
     Object.assign(home.sources.host.env, { PGPASSFILE: file, ROLLCALL_LEDGER: "postgres://me@db.example/d" });
-    const place = await (await home.read()).ledgerPlace();
-    expect(place?.password).toBeUndefined();
-    expect(await failureOf(() => place?.passwordCommand?.())).toMatchObject({ kind: "password-file-not-private" });
+    const location = await (await home.read()).ledgerLocation();
+    expect(location?.password).toBeUndefined();
+    expect(await failureOf(() => location?.passwordCommand?.())).toMatchObject({ kind: "password-file-not-private" });
   });
 
   it("comes, for a typed URL, from the same URL in the environment, and is hidden in any case", async () => {
     const env = { ROLLCALL_LEDGER: "postgres://me:p%40w@db.example/d", PGPASSWORD: "other" };
     const home = openHome({ env });
     const settings = await home.read();
-    expect(await settings.ledgerPlace("postgres://me@db.example/d")).toMatchObject({ password: "p@w" });
-    expect(await settings.ledgerPlace("postgres://me@db.example/e")).toMatchObject({ password: "other" });
+    expect(await settings.ledgerLocation("postgres://me@db.example/d")).toMatchObject({ password: "p@w" });
+    expect(await settings.ledgerLocation("postgres://me@db.example/e")).toMatchObject({ password: "other" });
     expect([...home.hidden]).toEqual(expect.arrayContaining(["p%40w", "p@w", "other"]));
     const stray = openHome({ env: { ROLLCALL_STORE: "postgres://me:100%@db.example/d" } });
-    expect(await (await stray.read()).storePlace()).toMatchObject({ password: "100%" });
+    expect(await (await stray.read()).storeLocation()).toMatchObject({ password: "100%" });
   });
 });
 

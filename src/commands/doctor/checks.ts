@@ -17,7 +17,7 @@ export interface Finding {
   readonly status: "ok" | "warning" | "error" | "skipped";
   readonly message: string;
   readonly fix?: string | undefined;
-  /** The error code of the run, for an error. */
+  /** For an error: the code of a run that fails because of it. */
   readonly code?: FailureCode;
   readonly facts?: Facts;
 }
@@ -133,7 +133,7 @@ const checkCredential = async (
   }
 };
 
-/** Checks that each URL answers. A successful web page is an error, unless its origin accepted a credential. */
+/** Checks that each URL answers. A web page with a status below 400 is an error, unless the origin took a credential. */
 export const checkUrls = async (checkContext: CheckContext, credentials: Findings): Findings => {
   const { settings, isOffline } = checkContext;
   if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
@@ -183,15 +183,15 @@ const checkUrl = async (
 
 export const checkLedger = async ({ context: { host }, settings }: CheckContext): Findings => {
   const file = config.findLedgerFile(host);
-  const place = (await settings?.ledgerPlace()) ?? (file === undefined ? undefined : { path: file });
-  if (place === undefined) {
+  const location = (await settings?.ledgerLocation()) ?? (file === undefined ? undefined : { path: file });
+  if (location === undefined) {
     const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
     return [warning("ledger", "cannot locate the ledger, because the home folder is unknown", fix)];
   }
-  const { path } = place;
+  const { path } = location;
   const isDatabase = isDatabaseUrl(path);
   const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
-  const ledger = isDatabase ? await openExistingLedger(place, options) : undefined;
+  const ledger = isDatabase ? await openExistingLedger(location, options) : undefined;
   const examined = isDatabase ? undefined : await examineLedger(path);
   const found = examined ?? (await ledger?.countRequests().finally(ledger.close));
   if (found === undefined) {
@@ -248,7 +248,7 @@ export const checkStore = async ({ context, settings }: CheckContext): Findings 
   if (dataDir === undefined) return [skipped(check, "cannot locate the store, because the home folder is unknown")];
   // Loaded here, so that a missing native module becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
-  const found = await examineStore({ dataDir, store: await settings?.storePlace() }, context);
+  const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
   if (found === undefined) return [ok(check, "none yet; the first use of --local creates it")];
   const { path } = found;
   if ("isRemote" in found) return [ok(check, `${path} answers`, { path })];

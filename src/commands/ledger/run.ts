@@ -197,24 +197,24 @@ const openLedger = async (
 ) => {
   const { host, screen } = context;
   const settings = readSettings ?? (await effectiveSettings(context));
-  const place = await settings.ledgerPlace(typed.ledger);
-  if (place === undefined) throw failures.ledgerLocationMissing(false);
+  const location = await settings.ledgerLocation(typed.ledger);
+  if (location === undefined) throw failures.ledgerLocationMissing(false);
   const readsAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (readsAllDestinations && !typed.allDestinations)
     screen.notice("no URL is set, so this reads the requests to all destinations");
   const matchesScope = readsAllDestinations ? () => true : await destinationFilter(context, settings);
-  const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(place.path);
-  const ledger = await ledgers.openExistingLedger(place, {
+  const isImmediate = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
+  const ledger = await ledgers.openExistingLedger(location, {
     ...{ host, toRead },
     // By default, a command of the ledger does not wait for a database at a URL.
     maxWaitMs: isImmediate ? 0 : settings.require("max_wait"),
     onUnavailable: (code) =>
       screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
   });
-  if (ledger === undefined) screen.notice(`no ledger at ${place.path}`);
+  if (ledger === undefined) screen.notice(`no ledger at ${location.path}`);
   else {
     context.closeAtEnd(ledger);
-    checkLedgerMode(context, place.path);
+    checkLedgerMode(context, location.path);
   }
   const { model, split, batch, since, until, before = until } = typed;
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };

@@ -214,8 +214,8 @@ const selectLedger = async (typed: LogOptions, settings: Settings): Promise<send
   // A dry run without a URL has no destination to look up.
   if (typed.dryRun && connect.hasNoLogUrl(settings)) return undefined;
   if (noLedger) return undefined;
-  const place = await settings.ledgerPlace(ledger);
-  if (place !== undefined) return { ...place, require };
+  const location = await settings.ledgerLocation(ledger);
+  if (location !== undefined) return { ...location, require };
   // The local service needs the data folder too, so --ledger would not help.
   throw settings.local ? folderUnknown("data") : ledgerLocationMissing(true);
 };
