@@ -133,7 +133,7 @@ const checkCredential = async (
   }
 };
 
-/** Checks that each URL answers. A web page with a status below 400 is an error, unless the origin took a credential. */
+/** Checks that each URL answers. A web page with a status below 400 is an error, unless its origin accepted a key. */
 export const checkUrls = async (checkContext: CheckContext, credentials: Findings): Findings => {
   const { settings, isOffline } = checkContext;
   if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
