@@ -281,7 +281,9 @@ const openStage = (folder: string, service: Service) => {
           .split("\n")
           .flatMap((one) => (one.startsWith('<script type="application/json"') ? [`> ${visible(one)}`] : []));
       case "ls":
+        // In this process, libsql deletes the files next to a closed database only after a garbage collection.
         return readdirSync(first || ".")
+          .filter((file) => !/-(?:shm|wal)$/.test(file))
           .sort()
           .map((file) => `> ${file}`);
       case "clock":
