@@ -169,7 +169,7 @@ const status = command({
       const missing = rows.map(({ use, state }) => `${use} (${state})`).join(", ");
       const isUrlMissing = rows.every(({ origin }) => origin === null);
       const hint = isUrlMissing
-        ? `run \`${loginCommand(profile, undefined, exampleUrl)}\` with the URL of the service`
+        ? `run \`${loginCommand(profile, undefined, exampleOption)}\` with the URL of the service`
         : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
       const message = `no key in profile ${profile} for ${missing}`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });

@@ -4,6 +4,7 @@ import { toSettingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
+import { inProfile } from "../sentences.ts";
 import * as saved from "../settings/index.ts";
 import { requireConfirmation } from "./confirm.ts";
 import { printObjects } from "./lists/object-list.ts";
@@ -72,13 +73,20 @@ const saveChange = async (
   save: (sources: saved.SettingsSources, confirm: (failure: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
 ): Promise<void> => {
   const { host, screen } = context;
-  const { profile, isNew, file, names, overriding } = await save(toSettingsSources(context), async (failure) => {
-    if (!typed.create && !saved.canAsk(host)) throw failure;
-    const action = `create the profile ${failure.details.subject}`;
-    await requireConfirmation(context, { action, option: "--create", yes: typed.create });
-  });
+  const { profile, isNew, file, names, overriding, isLogUrlSeparate } = await save(
+    toSettingsSources(context),
+    async (failure) => {
+      if (!typed.create && !saved.canAsk(host)) throw failure;
+      const action = `create the profile ${failure.details.subject}`;
+      await requireConfirmation(context, { action, option: "--create", yes: typed.create });
+    },
+  );
   screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
   if (overriding.length > 0) screen.notice(`overridden by the environment: ${overriding.join(", ")}`);
+  if (isLogUrlSeparate) {
+    const unset = inProfile("rollcall config unset log_base_url", profile);
+    screen.notice(`\`rollcall log\` sends to log_base_url of the profile; to send to base_url, run \`${unset}\``);
+  }
   if (names.includes("credential_command")) {
     screen.notice("when a request needs a key, rollcall runs credential_command as your user");
   }

@@ -8,9 +8,9 @@ import { isObject, type JsonObject } from "../json/walk.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
-import { findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
+import { findUrlSource, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { readSaved } from "./saved.ts";
-import { toVariableName, urlSettingName } from "./values.ts";
+import { toOptionName, toVariableName, urlSettingName } from "./values.ts";
 
 type SecretVariable = "ROLLCALL_API_KEY" | "ROLLCALL_TOKEN" | "ROLLCALL_PASSWORD";
 
@@ -52,9 +52,14 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
   };
   const toTarget = (use: CredentialUse, origin: string) => {
-    const name = urlSettingName(useTargets[use].host);
-    const url = findValue(layers, name);
-    return { use, origin, profile, url, isTyped: findValue({ ...layers, flags: {} }, name) !== url };
+    const findUrl = (each: CredentialUse) => findValue(layers, urlSettingName(useTargets[each].host));
+    const { name, source } = findUrlSource(layers, urlSettingName(useTargets[use].host));
+    const urls = credentialUses.map(findUrl).filter((url) => url !== undefined);
+    // A login for all uses would save the key for the other origins too.
+    const only = urls.every((url) => new URL(url).origin === origin) ? undefined : use;
+    const option = source === "profile" ? undefined : `${toOptionName(name)} ${findUrl(use)}`;
+    const login = failures.loginCommand(profile, only, option);
+    return { use, origin, profile, login, isTyped: source === "command line" };
   };
   const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
     const username = findUsername(use);

@@ -127,8 +127,9 @@ interface CredentialTarget {
   use: CredentialUse;
   origin: string;
   profile: string;
-  url: string | undefined;
-  /** True if the URL is from an option, so the login command needs the option too. */
+  /** The command that saves a key for the origin, and its URL if the profile does not have it. */
+  login: string;
+  /** True if the URL is from an option. */
   isTyped: boolean;
 }
 
@@ -138,16 +139,17 @@ const useNames: Readonly<Record<CredentialUse, string>> = {
   calls: "`rollcall call read`",
 };
 
-export const credentialMissing = ({ use, origin, profile, url, isTyped }: CredentialTarget): Failure => {
-  const login = isTyped ? loginCommand(profile, use, url) : loginCommand(profile);
+export const credentialMissing = ({ use, origin, profile, login, isTyped }: CredentialTarget): Failure => {
   const message = `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`;
-  return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
+  return new Failure("auth", "credential-missing", message, {
+    hint: `run \`${isTyped ? login : loginCommand(profile)}\`, or set ROLLCALL_API_KEY`,
+  });
 };
 
 export const credentialWrongOrigin = (target: CredentialTarget, boundOrigin: string): Failure => {
-  const { use, origin, profile, url } = target;
+  const { use, origin, profile, login } = target;
   const message = `the saved ${use} key of the profile ${profile} is for ${boundOrigin}; refusing to send it to ${origin}`;
-  const hint = `save a key for ${origin}: \`${loginCommand(profile, use, url)}\``;
+  const hint = `save a key for ${origin}: \`${login}\``;
   return new Failure("auth", "credential-wrong-origin", message, { hint });
 };
 
@@ -189,11 +191,6 @@ export const homeMissing = (cause: unknown): Failure =>
     cause,
   });
 
-export const loginCommand = (profile: string, use?: CredentialUse, url?: string): string => {
-  const option = use === "inference" ? "--inference-base-url" : use === "log" ? "--log-base-url" : "--base-url";
-  return [
-    inProfile("rollcall auth login", profile),
-    ...(use === undefined ? [] : [`--for ${use}`]),
-    ...(url === undefined ? [] : [`${option} ${url}`]),
-  ].join(" ");
-};
+/** @param option the option with the URL, if the profile does not have it */
+export const loginCommand = (profile: string, use?: CredentialUse, option?: string): string =>
+  [inProfile("rollcall auth login", profile), use && `--for ${use}`, option].filter(Boolean).join(" ");

@@ -137,6 +137,14 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   return resolve(defaults?.[name] ?? (local ? localDefault : undefined) ?? ownDefault, "default");
 };
 
+/** Returns the setting and the source of a URL, because the log URL is the base URL by default. */
+export const findUrlSource = (layers: Layers, name: values.SettingName) => {
+  const { source } = resolveSetting(layers, name) ?? {};
+  const { derivedFrom } = values.settings[name];
+  if (source !== "default" || derivedFrom === undefined) return { name, source };
+  return { name: derivedFrom, source: resolveSetting(layers, derivedFrom)?.source };
+};
+
 /** @throws Failure `setting-invalid` */
 export const findValue = <Name extends values.SettingName>(
   layers: Layers,

@@ -25,7 +25,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
       ? `the only valid group of the input, ${groups.unknown > 0 ? "whose outcome is unknown" : "which was not logged"}`
       : `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
   await printFacts(screen, {
-    facts: [...resultFacts(result), ...plannedFacts(result, target)],
+    facts: [...resultFacts(run, result), ...plannedFacts(result, target)],
     metrics,
     metricsScope: coversAll ? undefined : ofInput,
     next: nextCommandFacts(run, result),
@@ -67,12 +67,15 @@ const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][nu
   return `{"status":${status},"body":${json}}`;
 };
 
-const resultFacts = (result: LogResult): readonly Fact[] => {
+const resultFacts = ({ settings }: LogRun, result: LogResult): readonly Fact[] => {
   const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const { obstacle } = result.sent;
+  // By default, the groups go to `base_url`, as reads do.
+  const isSeparate = !["default", undefined].includes(settings.source("log_base_url"));
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
   return toFacts({
     ...{ status: status === "not_sent" ? unsent : status, model: modelId, split, batch },
+    log_base_url: isSeparate ? settings.get("log_base_url") : undefined,
     groups: `${countsText(groups, status)}${formatUnreadable(result.unreadable)}`,
     trajectories: countsText(trajectories, status),
     ...{ requests, bytes, rejects: rejectsFile },
