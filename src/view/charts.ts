@@ -58,7 +58,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardScale): re
   const dots = new Map<string, Dot>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
-    // Groups of equal rewards are separate, because their dots are hollow.
+    // Dots of equal rewards are hollow.
     const key = `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
     const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {

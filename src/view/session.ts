@@ -148,7 +148,6 @@ const findUntrainableReason = (dataset: Dataset, group: number): UntrainableReas
 const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summary => {
   const { groups, trajectories } = checkResult(dataset);
   const { rewards } = collectDistributions(dataset);
-  const { mean, spread } = rewards;
   const inputNames = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
   return {
@@ -158,7 +157,7 @@ const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summa
     trajectories,
     rules: dataset.problems.counts,
     trainable: facts.filter(({ untrainable }) => untrainable === null).length,
-    reward: { mean, spread, scale: findScale(rewards) },
+    reward: { mean: rewards.mean, spread: rewards.spread, scale: findScale(rewards) },
     leftOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, left]) =>
       left.trajectories + left.groups === 0 ? [] : [{ by, ...left }],
     ),

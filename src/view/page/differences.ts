@@ -39,10 +39,7 @@ export const findDifferences = (text: string, other: string) => {
   return pieces;
 };
 
-/**
- * Returns the positions of a longest common subsequence in both lists. If the lists are too long, it returns the
- * positions of all items that the other list contains anywhere.
- */
+/** Returns the positions of a longest common subsequence in both lists; of long lists, those of all common items. */
 const findShared = (own: readonly string[], others: readonly string[]): ReadonlyMap<number, number> => {
   const shared = new Map<number, number>();
   let start = 0;

@@ -185,14 +185,12 @@ const CommonMessages = ({ count, member }: { readonly count: number; readonly me
   );
 };
 
-interface ColumnProps extends GroupProps {
-  readonly member: RankedMember;
-  readonly isShown: boolean;
-  readonly other: RankedMember | undefined;
-}
+type ColumnProps = GroupProps & { member: RankedMember; isShown: boolean; other: RankedMember | undefined };
 
-const TrajectoryColumn = ({ detail: { common, findings: groupFindings }, member, isShown, other }: ColumnProps) => {
+const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnProps>) => {
+  const { common, findings: groupFindings, isReadable } = detail;
   const { at, reward, advantage, messages } = member;
+  const name = isReadable ? `trajectory ${at + 1}` : "the line";
   const link = useLink();
   const findings = groupFindings.filter(({ trajectory: about }) => about === at);
   const [isRequested, setRequested] = useState(isShown);
@@ -206,9 +204,9 @@ const TrajectoryColumn = ({ detail: { common, findings: groupFindings }, member,
     setRequested(true);
   };
   return (
-    <section class="column" aria-label={`trajectory ${at + 1}`} tabIndex={-1}>
+    <section class="column" aria-label={name} tabIndex={-1}>
       <h2>
-        <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a> <Reward value={reward} />
+        <a href={link({ trajectory: at + 1 })}>{name}</a> <Reward value={reward} />
         <span class="quiet">{formatAdvantage(advantage)}</span>
       </h2>
       {!isRequested && (

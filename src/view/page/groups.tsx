@@ -183,9 +183,9 @@ const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
         {others.length > 0 && <span class="quiet"> and {counted(others.length, "other file")}</span>}
       </h1>
       <dl>
+        {fact("mean reward", moments, trajectories.read > trajectories.rejected)}
         {fact("invalid", <span class="trouble">{invalid.join(", ")}</span>, invalid.length > 0)}
         {fact("problems", problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>)}
-        {fact("mean reward", moments, trajectories.read > trajectories.rejected)}
         {fact("trainable", `${formatCount(trainable)} of ${counted(groups.read, "group")}`, groups.read > 0)}
         {fact("trajectories", formatCount(trajectories.read))}
       </dl>
@@ -248,14 +248,9 @@ const Filters = ({ hasWhere }: { readonly hasWhere: boolean }) => {
 /** A search for text starts after this pause in typing. An expression needs Enter, because its start is invalid. */
 const searchDelayMs = 250;
 
-interface SearchProps {
-  readonly label: string;
-  readonly isExpression?: boolean;
-  readonly sought: string | undefined;
-  readonly search: (typed: string) => void;
-}
+type SearchProps = { label: string; isExpression?: true; sought: string | undefined; search: (text: string) => void };
 
-const SearchField = ({ label, isExpression = false, sought = "", search }: SearchProps) => {
+const SearchField = ({ label, isExpression, sought = "", search }: Readonly<SearchProps>) => {
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => setValue(sought), [sought]);

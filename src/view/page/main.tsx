@@ -42,8 +42,7 @@ const App = () => {
   }, [title]);
   useLayoutEffect(() => {
     // The focused link was that of a removed filter.
-    const filters = main.current?.querySelector<HTMLElement>(".filters");
-    if (document.activeElement === document.body) filters?.focus({ preventScroll: true });
+    if (document.activeElement === document.body) main.current?.querySelector<HTMLElement>(".filters")?.focus();
   }, [formatQuery(query)]);
   return (
     <>

@@ -5,16 +5,12 @@ import type { Query } from "../query.ts";
 import { useKeys } from "./keys.tsx";
 import { replaceQuery } from "./page-context.ts";
 
-interface NavigationBarProps {
-  readonly children: ComponentChildren;
-  readonly before: Query | undefined;
-  readonly after: Query | undefined;
-}
+type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 
 /** The name of the pressed button, which gets the focus again in the next bar. */
 let pressed: string | undefined;
 
-export const NavigationBar = ({ children, before, after }: NavigationBarProps) => {
+export const NavigationBar = ({ children, before, after }: Readonly<NavigationBarProps>) => {
   const show = (query: Query | undefined, button?: string) => () => {
     pressed = button;
     if (query !== undefined) replaceQuery(query);

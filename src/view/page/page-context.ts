@@ -6,7 +6,6 @@ import { allGroups, formatQuery, parseQuery, type Query } from "../query.ts";
 
 interface PageContext {
   readonly query: Query;
-  /** The bounds of colors and charts. */
   readonly scale: RewardScale;
   readonly isMarkdownOn: boolean;
   readonly toggleMarkdown: () => void;

@@ -19,12 +19,10 @@ export const ProblemList = ({ findings }: { readonly findings: readonly Finding[
   </>
 );
 
-export const PendingAnswer = ({ error }: { readonly error: string | undefined }) =>
-  error === undefined ? (
-    <p class="quiet">reading…</p>
-  ) : (
-    <div role="alert">{[error && <h1>{error}</h1>, <a href="#/">all groups</a>]}</div>
-  );
+export const PendingAnswer = ({ error }: { readonly error: string | undefined }) => {
+  if (error === undefined) return <p class="quiet">reading…</p>;
+  return <div role="alert">{[error && <h1>{error}</h1>, <a href="#/">all groups</a>]}</div>;
+};
 
 export const ProblemsView = () => {
   const { query } = usePage();

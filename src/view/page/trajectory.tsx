@@ -107,7 +107,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
             <CopyButton text={json} name="the JSON" />
             {turns.some((turn) => tokensOf(turn).length > 0) && (
               <button type="button" aria-pressed={isTinted} disabled={isMarkdownOn} onClick={() => setTinted(!tinted)}>
-                tint by log probability (darker: less likely)
+                tint by log probability (stronger: less likely)
               </button>
             )}
           </p>
