@@ -229,7 +229,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 2 })}`);
     const prompt = page.getByRole("listitem", { name: "message 1, system" });
-    expect(await prompt.locator("pre").innerText()).toBe("line 0\nline 1\nline 2…");
+    expect(await prompt.locator("pre").innerText()).toBe("line 0\nline 1\nline 2 …");
     await prompt.getByRole("button", { name: "show all 229 characters" }).click();
     expect(await prompt.locator("pre").innerText()).toContain("line 29");
     const results = page.locator(".result");

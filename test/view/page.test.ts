@@ -205,16 +205,19 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const file = fileOf("digits.jsonl", lines.join("\n"));
     for (const [width, height] of [
       [390, 844],
+      [800, 800],
+      [1000, 800],
       [1280, 800],
       [1920, 1080],
     ] as const) {
       const { page } = await shown([file], { width, height });
+      expect((await page.locator(".rows td.words").first().boundingBox())?.width).toBeGreaterThan(150);
       const cut = await page.evaluate(
         "[...document.querySelectorAll('.rows td:not(.words)')].filter((one) => one.scrollWidth > one.clientWidth).length",
       );
       expect([width, cut]).toEqual([width, 0]);
       const excess = await page.evaluate<number>("document.documentElement.scrollHeight - innerHeight");
-      if (width > 760) expect([width, excess]).toEqual([width, 0]);
+      if (width >= 1000) expect([width, excess]).toEqual([width, 0]);
     }
   });
 

@@ -72,7 +72,7 @@ export const LongText = ({ text, tokens = [], kind, lines = maxLines.text, other
           ) : (
             <Compared text={shown} other={other} />
           )}
-          {shown.length < text.length && "…"}
+          {shown.length < text.length && " …"}
         </pre>
       )}
       {fold < text.length && (
