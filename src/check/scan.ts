@@ -76,7 +76,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.places.mark(start);
     const bytes = block.text.bytes.subarray(start, end);
-    // The problem of a broken record is known from the conversion, or from before the selection.
+    // The problem of a broken record was already reported: by the conversion, or before `--where` and the like.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) {
@@ -152,7 +152,7 @@ export const scanSource = async (source: input.Source, options: SourceOptions): 
   onRead(bytes.size);
 };
 
-/** Concatenated files can have byte order marks before any line. */
+/** In concatenated files, any line can begin with a byte order mark. */
 const byteOrderMark = Buffer.from("\ufeff");
 
 /** Copies bytes, with blanks in place of byte order marks. Rejects are copied from the original bytes. */

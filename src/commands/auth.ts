@@ -99,7 +99,7 @@ interface CredentialTest {
 /** No call has this id, but the answer shows if the service accepts the credential. */
 const missingCallId = "00000000-0000-0000-0000-000000000000";
 
-/** Tests the first credential that a read can test: a list of models, or a call that the project does not have. */
+/** Tests the first credential that can be tested, by a read of the models or of a call that does not exist. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,

@@ -18,7 +18,7 @@ export interface Statement {
 }
 
 export interface TransactionOptions {
-  /** Called if COMMIT fails or has no answer, so that it may have succeeded. The transaction may be repeated. */
+  /** Called each time COMMIT fails or has no answer, so that it may have succeeded, before the next try. */
   readonly onUnknownCommit?: () => void;
   /** False undoes the statements. Default: true. */
   readonly shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
@@ -48,7 +48,7 @@ export interface DatabaseSchema {
     readonly applicationId: number;
     readonly version: number;
     readonly tables: readonly string[];
-    /** When commits move from the log to the file. Default: in a commit that makes the log long, and is slow. */
+    /** When commits move from the log to the file. Default: in the commit that makes the log too long, which is slow. */
     readonly checkpointTime?: "after answers";
   };
   readonly server: {

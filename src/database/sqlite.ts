@@ -170,7 +170,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
-      // libsql closes the file, which moves the log, only after V8 collects the statements. A long process delays that.
+      // libsql closes the file, which moves the log, only after V8 collects the statements, in a long process too late.
       checkpointLog();
       connection.close();
     },

@@ -15,7 +15,7 @@ export interface FormatOptions {
   readonly rewards?: ReadonlyMap<string, string> | undefined;
   readonly allowsLossy: boolean;
   readonly hasReceipt: boolean;
-  /** True if the parts of a continued trajectory become histories. */
+  /** True if each document of a trajectory that has several becomes a history. */
   readonly keepsHistories: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface SourceRecord {
   /** Its position among the records of the file, from 0. */
   readonly position: number;
   readonly member?: string | undefined;
-  /** The key of its group, if known. An error breaks the group. */
+  /** The key of its group, if known. If the record cannot be converted, the group is invalid. */
   group?: string;
 }
 

@@ -49,7 +49,7 @@ const computeBars = ({ weights, least, most, rangeStep }: Distribution, dash: st
   const minStep = (most - least) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
   const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
-  // Rounded values are ranges, which multiples of `rangeStep` and of larger powers of two do not divide.
+  // A rounded value is a range. Edges at multiples of `rangeStep`, or of a larger power of two, are never inside it.
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(least / step) * step;
   const counts = Array.from({ length: Math.max(1, Math.ceil((most - start) / step - 1e-9)) }, () => 0);

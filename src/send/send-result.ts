@@ -75,7 +75,7 @@ export interface CallListLimits {
   readonly redact: (json: string) => string;
 }
 
-/** Returns the call ids as JSON; `[]` if they are missing, invalid, too many or too long. Assumed: in `call_ids`. */
+/** Returns `call_ids` (assumed) of a reply as JSON; `[]` if they are missing, invalid, too many or too long. */
 export const findCallList = (body: Uint8Array, { maxCalls, redact }: CallListLimits): string => {
   const list = memberAt(readRoot(body), "call_ids");
   if (list === undefined || firstByteOf(list) !== openBracket) return emptyCallList;

@@ -38,23 +38,20 @@ const models = s.either([
 const callCounts = {
   ...sameKeys(count, "calls", "ok", "failed", "running", "deleted"),
   seconds: about(
-    "durations by nearest rank, over the number of calls with a known duration",
+    "percentiles of known durations, by nearest rank; calls: their number",
     object({ calls: count, ...sameKeys(nullable(number), "p50", "p95") }),
   ),
   tokens: about(
-    "sums over the number of calls with known tokens",
+    "sums of known tokens; calls: the number of calls that have them",
     object({ calls: count, ...sameKeys(nullable(count), "prompt", "completion", "total") }),
   ),
 };
-const cost = optionalAbout(
-  "sum over the number of calls with a known cost",
-  object({ calls: count, usd: nullable(number) }),
-);
+const cost = optionalAbout("sum of known costs; calls: their number", object({ calls: count, usd: nullable(number) }));
 
 const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCounts, cost });
 
 const callSummary = object({
-  summary: object({ ...callCounts, missing: about("ids of missing calls", count), cost }),
+  summary: object({ ...callCounts, missing: about("number of ids without a call", count), cost }),
   groups: about("by operation and model; a call of several models counts for each", list(callGroup)),
 });
 
@@ -149,7 +146,7 @@ const credential = object({
   from: about("source of the credential", nullable(text)),
   username: nullable(text),
   check: about(
-    "answer of the service: untried if no read accepts the credential; null without --check",
+    "answer of the service: untried if no read can test the credential; null without --check",
     oneOf("taken", "refused", "unclear", "untried", null),
   ),
 });

@@ -157,7 +157,7 @@ export function beginElements(): void {
 }
 
 /**
- * Reads the elements that end in a piece of a list to consecutive roots. The first piece begins after the bracket.
+ * Reads a piece of a list: each element that ends in it is the next root. The first piece begins after the bracket.
  * If `isTolerant`, an element that is not JSON gets two nodes, as in `readLines`. Such an element ends at a comma or
  * bracket outside of its strings and brackets.
  */
