@@ -38,7 +38,7 @@ export const ledgerDiffers = (
   const counts = { "not logged": missing, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once: ${parts.join(", ")}`;
-  let hint = `${rerunHint}, otherwise find the request with \`rollcall ledger status\` and resolve it with \`rollcall ledger resolve\``;
+  let hint = `${rerunHint}; otherwise find the request with \`rollcall ledger status\` and resolve it with \`rollcall ledger resolve\``;
   if (missing > 0) {
     const fix = isInvalid ? "fix the errors that `rollcall check` reports, then " : "";
     hint =
@@ -52,9 +52,9 @@ export const ledgerDiffers = (
 };
 
 const rerunHint =
-  "if the service honors Idempotency-Key and the first attempt is less than 24 hours old, run the same `rollcall log` command again";
+  "run the same `rollcall log` command again within 24 hours of the first attempt, if the service honors Idempotency-Key";
 
-export const resolveHint = `${rerunHint}, otherwise pass --assume-logged if the service has the groups, or --resend if not`;
+export const resolveHint = `${rerunHint}; otherwise check whether the service has the groups, and pass --assume-logged if it does, --resend if not`;
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {
   const message = `nothing was changed, because ${ids.join(", ")} is not the id of a request with an unknown outcome`;

@@ -31,7 +31,7 @@ export const atifReasons: NonNullable<Format["leftOutReasons"]> = [
 export const atif: Format = {
   name: "atif",
   title: "ATIF trajectories",
-  keys: { group: "each file", reward: "--rewards", sampled: "the agent's steps" },
+  keys: { group: "each file", reward: "none (pass --rewards)", sampled: "the agent's steps" },
   records: { text: "document" },
   filePattern: /(?:^|[/\\])trajectory[^/\\]*\.json(?:\.gz|\.zst)?$/,
   recognizes: ({ value }) =>
@@ -148,7 +148,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
       const allSteps = stepsOf(value);
       if (allSteps.some(replacesContext)) {
         run.note(
-          "a summary or an edit replaced the context, so later turns follow messages that the model did not see",
+          "a summary or an edit replaced the context: the converted turns after it follow messages that the model no longer saw",
         );
       }
       const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;

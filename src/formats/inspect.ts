@@ -18,7 +18,7 @@ export const inspect: Format = {
   title: "a log of Inspect",
   keys: {
     group: "the sample's id (its epochs are a group)",
-    reward: "--reward-from scores.<name>.value",
+    reward: "none (pass --reward-from scores.NAME.value)",
     sampled: "messages whose source is generate, and outputs of models",
   },
   records: { text: "document", zip: /^samples\/.+\.json$/ },

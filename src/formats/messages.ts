@@ -13,7 +13,7 @@ export const choice = (message: OutputJson, finish: OutputJson, logprobs?: Outpu
 
 /** Returns the finish reason of a turn that records none. */
 export const deriveFinish = (run: FormatRun, callsTools: boolean): OutputJson => {
-  run.note("added the missing finish_reason: tool_calls for a turn that calls tools, otherwise stop");
+  run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
   return callsTools ? "tool_calls" : "stop";
 };
 

@@ -11,7 +11,7 @@ export const miniSweAgent: Format = {
   title: "trajectories of mini-swe-agent",
   keys: {
     group: "instance_id, else each file",
-    reward: "--rewards",
+    reward: "none (pass --rewards)",
     sampled: "responses of the assistant",
   },
   records: { text: "document" },
@@ -36,7 +36,7 @@ export const miniSweAgentMessages: Format = {
   ...miniSweAgent,
   name: "mini-swe-agent-messages",
   title: "bare messages of an older mini-swe-agent",
-  keys: { group: "each file", reward: "--rewards", sampled: "every message of the assistant" },
+  keys: { group: "each file", reward: "none (pass --rewards)", sampled: "every message of the assistant" },
   isLossy: true,
   recognizes: ({ value }) => {
     const messages = value.items();

@@ -50,7 +50,7 @@ const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] =>
   }
   if (value.get("info") !== undefined && value.get("tasks") !== undefined) return listMissing(run, record);
   const results = run.readDocument(record, join("..", "results.json"));
-  if (results === undefined) run.note("results.json is missing next to simulations/, so the domain is unknown");
+  if (results === undefined) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
   return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
 };
 

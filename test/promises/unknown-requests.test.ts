@@ -184,7 +184,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(await place.run(["ledger", "resolve", id])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rollcall: missing option: --assume-logged or --resend\nhint: .*less than 24 hours old, run the same `rollcall log` command again, otherwise pass/,
+        /^rollcall: missing option: --assume-logged or --resend\nhint: run the same `rollcall log` command again within 24 hours .*; otherwise check whether the service has the groups, and pass/,
       ),
     });
     expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });

@@ -39,7 +39,7 @@ export const inputRules = {
   }),
   "lossy-format": errorOfInput<{ format: string }>({
     message: ({ format }) => `files of ${format} do not store all tokens or turns`,
-    advice: "pass --lossy to convert the remaining text",
+    advice: "pass --lossy to convert the text that the files have",
     why: "Decoded text lacks special tokens and turns, so a trainer does not see what the model sampled.",
     example: problemExample({ format: "verl" }, "1.jsonl"),
   }),
@@ -99,7 +99,7 @@ export const inputRules = {
   }),
   "mixed-shapes": warning<{ shapes: readonly string[] }>({
     message: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
-    advice: "write only requests, only groups or only trajectories, or pass --allow mixed-shapes",
+    advice: "write only groups, only trajectories or only complete requests, or pass --allow mixed-shapes",
     why: "A mix of complete requests, groups and single trajectories is probably a mistake.",
     example: `${goodGroup}\n${trajectory(1)}`,
   }),

@@ -228,7 +228,7 @@ const ledgerFinding = (
     return [`${number} ${formatState(one)}`];
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
-  const message = `${state}: ${parts.join(", ") || "empty"}${use}`;
+  const message = `${state}; recorded: ${parts.join(", ") || "nothing"}${use}`;
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =

@@ -131,8 +131,8 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
       const what = sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
-      const keys = `group: ${group}; reward: ${rewardFrom ?? reward}; choices: ${sampled}`;
-      screen.notice(`${what} read as ${format.title} (--from ${format.name}), with ${keys}`);
+      const keys = `Group: ${group}. Reward: ${rewardFrom ?? reward}. Choices: ${sampled}.`;
+      screen.notice(`${what} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
