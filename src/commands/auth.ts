@@ -33,41 +33,49 @@ const login = command({
     const sources = toSettingsSources(context);
     const flags = { ...sources.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
     const plan = await config.planLogin({ ...sources, flags }, { only, username, withToken });
-    const uses = plan.targets.map((target) => target.use);
-    const checked = !noCheck && (await isKeyAccepted(context, plan));
-    const saved = await config.saveLogin(host, plan);
     const { profile } = plan.settings;
+    let uses: readonly CredentialUse[] = [];
+    let state: CredentialTest["state"] = "untried";
+    // Each answer is saved before the next question, so that Ctrl-C does not lose the key.
+    do {
+      if (!noCheck && state === "untried") state = await testKey(context, plan, uses.length > 0);
+      const saved = await config.saveLogin(host, plan);
+      const savedUses = plan.findTargets().map((target) => target.use);
+      if (savedUses.length > uses.length)
+        screen.notice(`saved in ${saved}, profile ${profile}: the key for ${savedUses.join(", ")}`);
+      uses = savedUses;
+      await screen.flushErrors();
+    } while (await plan.askNext());
+    if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
     const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
     const next = inProfile(uses.includes("inference") ? "rollcall models" : log, profile);
-    screen.notice(`saved in ${saved}, profile ${profile}: the key for ${uses.join(", ")}`);
-    for (const variable of plan.overriding) screen.notice(`${variable} is set and overrides the saved key`);
+    for (const variable of config.findSecretVariables(host, uses))
+      screen.notice(`${variable} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
-    if (screen.isForProgram) await printDocument(screen, { profile, saved: plan.targets, checked, next });
+    if (screen.isForProgram)
+      await printDocument(screen, { profile, saved: plan.findTargets(), checked: state === "taken", next });
   },
 });
 
-/** True if the service accepts a key. If it cannot be tested, warns and returns false. @throws `login-refused` */
-const isKeyAccepted = async (context: Context, { settings, targets }: config.LoginPlan): Promise<boolean> => {
+/** Tests a key. Warns if the answer is unclear. @param isSaved true if the message must not say that it was not saved */
+const testKey = async (context: Context, { settings, findTargets }: config.LoginPlan, isSaved: boolean) => {
+  const targets = findTargets();
   const uses = targets.map((target) => target.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
+  if (failure === undefined) return state;
   const origin = targets.find((target) => target.use === use)?.origin ?? "";
-  const { profile } = settings;
-  if (failure === undefined) {
-    if (state === "untried") context.screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
-    return state === "taken";
-  }
   if (state === "refused") {
     const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);
     const { http, where } = failure.details;
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
     const ways = otherUses.length === 0 ? "" : `save it for another use with ${otherUses.join(" or ")}, `;
     const hint = `check the key, the URL and the project, ${ways}or save it untested with --no-check`;
-    const message = `${origin} refused the key for ${use}${reason}, so it was not saved`;
+    const message = `${origin} refused the key for ${use}${reason}${isSaved ? "" : ", so it was not saved"}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   const setting = failure.code === "unavailable" ? undefined : failure.details.where?.setting;
-  context.screen.warn(unansweredKeyProblem(origin, profile, setting));
-  return false;
+  context.screen.warn(unansweredKeyProblem(origin, settings.profile, setting));
+  return state;
 };
 
 const untriedKeyProblem = (why: string, advice: string): Problem => {

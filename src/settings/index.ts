@@ -1,7 +1,7 @@
 /** Settings, profiles and credentials: the values of a run, and the commands that change them. */
 
 export * from "./changes.ts";
-export { credentialUses } from "./credentials.ts";
+export { credentialUses, findSecretVariables } from "./credentials.ts";
 export { localProfile, readSavedTexts, type SettingFlags, type SettingsSources } from "./layers.ts";
 export * from "./login.ts";
 export * from "./read.ts";

@@ -76,7 +76,7 @@ type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
 /** @param only default: all uses that have a URL */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
-/** Plans a login. Reads the key when one URL is known, then asks for the rest. @throws `setting-missing`, `usage` */
+/** Plans a login: reads the key when one URL is known. `askNext` asks for the rest. @throws `setting-missing`, `usage` */
 export const planLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
@@ -106,38 +106,34 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     }),
   ];
   const asked = new Set<SettingName>();
-  const ask = async (key?: string): Promise<void> => {
+  /** Asks for missing settings until one is answered. Returns false if none was. */
+  const askNext = async (key?: string): Promise<boolean> => {
     const names = findMissing();
-    for (const name of names) {
-      if (asked.has(name) || !canAsk(host) || (key === undefined && findTargets().length > 0)) continue;
-      asked.add(name);
-      const isRequired = key === undefined && names.every((each) => asked.has(each));
-      flags[name] = await promptForSetting(host, name, { key, isRequired });
-    }
+    const name = canAsk(host) ? names.find((each) => !asked.has(each)) : undefined;
+    if (name === undefined) return false;
+    asked.add(name);
+    const isRequired = key === undefined && names.every((each) => asked.has(each));
+    flags[name] = await promptForSetting(host, name, { key, isRequired });
+    return flags[name] !== undefined || (await askNext(key));
   };
-  await ask();
+  if (findTargets().length === 0) await askNext();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findTargets();
   // Throws the failure that names the missing setting.
   if (known.length === 0) settings.address(credentials.useTargets[only ?? "log"].host);
   const key = await readKey(sources, known, withToken);
-  await ask(key);
-  // With a URL from an answer, other settings may be missing.
-  await ask(key);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
-  const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
-  const targets = findTargets();
   return {
     settings: { ...settings, credential },
     key,
     username,
-    targets,
-    /** URLs, project and providers from options and answers. They are saved with the key. */
-    given: Object.fromEntries(given.map((name) => [name, flags[name]])),
-    overriding: credentials.findSecretVariables(
-      host,
-      targets.map(({ use }) => use),
-    ),
+    findTargets,
+    /** Returns the URLs, project and providers from options and answers. They are saved with the key. */
+    findGiven: () => {
+      const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
+      return Object.fromEntries(given.map((name) => [name, flags[name]]));
+    },
+    askNext: async () => await askNext(key),
   };
 };
 
@@ -198,11 +194,12 @@ const readKey = async (
 
 /** Saves a login, settings first, and returns the path of the credentials. @throws as `changeSaved` */
 export const saveLogin = async (host: Host, plan: LoginPlan): Promise<string> => {
-  const { given, key, username, targets } = plan;
+  const { key, username } = plan;
+  const given = plan.findGiven();
   const { profile } = plan.settings;
   const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
   if (!isKnown || Object.keys(given).length > 0) await changeSaved(host, "settings", addMembers(profile, given));
-  const logins = targets.map(({ use, origin }): [string, JsonObject] => {
+  const logins = plan.findTargets().map(({ use, origin }): [string, JsonObject] => {
     return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
   });
   return await changeSaved(host, "credentials", addMembers(profile, Object.fromEntries(logins)));

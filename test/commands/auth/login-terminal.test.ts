@@ -57,6 +57,17 @@ describe("rollcall auth login on a terminal", () => {
     expect(saved("credentials.json")).toEqual({ default: { log: { key, origin: server.url } } });
   });
 
+  it("saves the key before the other questions, so that Ctrl-C keeps it", async () => {
+    const { server, home, saved } = await openHome();
+    const { code, seen } = await onTerminal(["auth", "login", "--base-url", server.url], home, [
+      ["key for log at", `${key}\r`],
+      ["inference_base_url (", "\x03"],
+    ]);
+    expect([code, seen.includes("the key for log, calls")]).toEqual([130, true]);
+    expect(saved("settings.json")).toEqual({ default: { base_url: server.url } });
+    expect(saved("credentials.json")).toMatchObject({ default: { log: { key }, calls: { key } } });
+  });
+
   it("asks for the key after the first address, then for the other settings", { tags: "slow" }, async () => {
     const { server, home, saved } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login", "--no-check", "--base-url", server.url], home, [
