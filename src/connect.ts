@@ -45,6 +45,7 @@ export const openClient = async (context: Context, settings: Settings): Promise<
     module.openClient({
       ...toRequestOptions(context, settings),
       baseUrl: (host) => local?.url ?? settings.address(host),
+      toUrlChange: settings.toUrlChange,
       credential: async (use, about) =>
         local === undefined ? await settings.credential(use, about) : { secret: local.key, from: "the local service" },
       project: project === undefined ? undefined : { header: settings.require("project_header"), value: project },

@@ -96,6 +96,8 @@ export interface FailureDetails {
   readonly help?: string;
   readonly stack?: string | undefined;
   readonly endedBy?: string;
+  /** What can remove the cause, without the advice to rerun. */
+  readonly remedy?: string | undefined;
   readonly credentialSource?: string;
   readonly isHtmlPage?: boolean;
   /** Number of groups that could be sent without the invalid groups; `some` for a growing file. */

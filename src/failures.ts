@@ -7,9 +7,9 @@ export const interrupted = (
   { signal, broken = false }: { signal: NonNullable<FailureDetails["signal"]>; broken?: boolean },
   details: FailureDetails = {},
 ): Failure => {
-  const { retryable = true, unsent } = details;
+  const { retryable = true, unsent, remedy } = details;
   const end = broken ? ": requests that took longer than 10 s were aborted" : "";
-  const rerun = `rerun the same command${unsent === undefined ? "" : " to send what is not logged yet"}`;
+  const rerun = `${remedy === undefined ? "" : `${remedy}, or `}rerun the same command${unsent === undefined ? "" : " to send what is not logged yet"}`;
   return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
     hint: broken
       ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"

@@ -5,7 +5,6 @@ import { getMember, isObject, parseJson } from "../json/walk.ts";
 import { fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import { connectTimeoutMs, maxReplyBytes, TransportError } from "./exchange.ts";
 import type { RequestTarget } from "./request.ts";
-import type { ParsedUrl } from "./route.ts";
 import type { TryResult } from "./send.ts";
 
 export const invalidProxy = (variable: string): Failure =>
@@ -130,7 +129,7 @@ const credentialRefused = (
   const keyAdvice =
     variable === undefined
       ? `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``
-      : `set ${variable} to another key, or unset it to use a saved key`;
+      : `set ${variable} to ${variable.endsWith("_FILE") ? "a file with another key" : "another key"}, or unset it to use a saved key`;
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   const text = `the service refused ${key}${hasProject ? withProject : ""} ${statusText}`;
   const hint = `check ${checked}, or ${keyAdvice}`;
@@ -219,28 +218,31 @@ const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VE
 
 type ConnectionError = Pick<TransportError, "code" | "status">;
 
-interface ConnectionContext extends Pick<RequestContext, "silenceMs" | "tries"> {
-  readonly route: Readonly<Record<"to" | "proxy", Pick<ParsedUrl, "hostAndPort"> | undefined>>;
-  readonly setting: string;
-}
+type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> &
+  Partial<Pick<RequestContext, "toUrlChange">> & { readonly setting: string };
 
 export const connectionFailed = (
   error: ConnectionError,
-  { route: { to, proxy }, setting, silenceMs, tries }: ConnectionContext,
+  context: ConnectionContext,
   details: FailureDetails = {},
 ): Failure => {
   const { code } = error;
-  const target = `${to?.hostAndPort}${proxy === undefined ? "" : ` through the proxy ${proxy.hostAndPort}`}`;
+  const { setting, silenceMs, tries, toUrlChange } = context;
+  const { to, proxy } = context.route;
+  const target = `${to.hostAndPort}${proxy === undefined ? "" : ` through the proxy ${proxy.hostAndPort}`}`;
   const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const reason = describeError(error, silenceMs);
   const location = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
   const variables = proxy === undefined ? "" : " and the proxy variables";
+  const knownHint = connectionHint(error, context);
+  const isUrlSuspect = isConnecting && proxy === undefined && toUrlChange !== undefined;
+  const urlHint = isUrlSuspect ? `change a wrong URL with ${toUrlChange("<url>")}` : undefined;
+  const remedy = knownHint ?? urlHint;
   const hint =
-    connectionHint(error, setting, to?.hostAndPort ?? "the host") ??
-    `check ${location}${variables}, or rerun the same command when the service is up`;
+    knownHint ?? `${urlHint ?? `check ${location}${variables}`}, or rerun the same command when the service is up`;
   const text = `${event}: ${reason}${formatTries(tries)}`;
-  const failureDetails = { hint, systemCode: code, endedBy: reason, ...details, cause: error };
+  const failureDetails = { hint, remedy, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, failureDetails);
 };
 
@@ -251,13 +253,17 @@ const describeError = ({ code, status }: ConnectionError, silenceMs: number): st
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status = 0 }: ConnectionError, setting: string, host: string): string | undefined => {
+const connectionHint = (
+  { code, status = 0 }: ConnectionError,
+  { route: { to }, setting, toUrlChange = (url) => `${url} in ${setting}` }: ConnectionContext,
+): string | undefined => {
+  const tryScheme = (scheme: string): string => `try ${toUrlChange(`${scheme}://${to.authority}${to.path}`)}`;
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
   if (code === "PROXY_REFUSED" && status < 500)
-    return `ask the operator of the proxy to allow ${host}, or list the host in NO_PROXY`;
-  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return `try http:// in ${setting}`;
-  if (code === "NOT_HTTP") return `try https:// in ${setting}`;
+    return `ask the operator of the proxy to allow ${to.hostAndPort}, or list the host in NO_PROXY`;
+  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return tryScheme("http");
+  if (code === "NOT_HTTP") return tryScheme("https");
   if (code === "SILENT") return "increase --timeout";
   const limit = setting === "log_base_url" ? "--timeout" : "--max-wait";
   return code === "ENDLESS" ? `increase ${limit}` : undefined;

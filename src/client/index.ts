@@ -12,6 +12,8 @@ export interface ClientOptions {
   readonly host: Host;
   /** The URL of a host of the contract, without a trailing slash. @throws Failure if it is not set */
   readonly baseUrl: (host: EndpointHost) => string;
+  /** Returns what sets the URL of a host: a command, a variable or an option. */
+  readonly toUrlChange: (host: EndpointHost, url: string) => string;
   /** Finds the credential for a use. Called when a request needs it, and again with `refused` after a 401. */
   readonly credential: (
     use: CredentialUse,

@@ -13,6 +13,7 @@ export interface RequestTarget {
   readonly path: string;
   readonly url: string;
   readonly project: string | undefined;
+  readonly toUrlChange: (url: string) => string;
 }
 
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): RequestTarget => {
@@ -23,7 +24,9 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = !to.isSecure && !isLoopback(to.hostname);
   if (endpoint.auth !== "none" && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
-  return { endpoint, route: findRoute(to, host.env), path, url: `${to.origin}${path}`, project: project?.value };
+  const toUrlChange = (url: string) => options.toUrlChange(endpoint.host, url);
+  const url = `${to.origin}${path}`;
+  return { endpoint, route: findRoute(to, host.env), path, url, project: project?.value, toUrlChange };
 };
 
 const buildPath = (path: string, parameters: unknown): string => {

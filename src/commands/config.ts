@@ -73,14 +73,12 @@ const saveChange = async (
   save: (sources: saved.SettingsSources, confirm: (failure: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
 ): Promise<void> => {
   const { host, screen } = context;
-  const { profile, isNew, file, names, overriding, isLogUrlSeparate } = await save(
-    toSettingsSources(context),
-    async (failure) => {
-      if (!typed.create && !saved.canAsk(host)) throw failure;
-      const action = `create the profile ${failure.details.subject}`;
-      await requireConfirmation(context, { action, option: "--create", yes: typed.create });
-    },
-  );
+  const change = await save(toSettingsSources(context), async (failure) => {
+    if (!typed.create && !saved.canAsk(host)) throw failure;
+    const action = `create the profile ${failure.details.subject}`;
+    await requireConfirmation(context, { action, option: "--create", yes: typed.create });
+  });
+  const { profile, isNew, file, names, overriding, isLogUrlSeparate } = change;
   screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
   if (overriding.length > 0) screen.notice(`overridden by the environment: ${overriding.join(", ")}`);
   if (isLogUrlSeparate) {

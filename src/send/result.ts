@@ -169,8 +169,8 @@ const nameProblems = (stop: Failure, problems: readonly Problem[]): Failure => {
 
 const toCauseDetails = (obstacle: Failure | undefined): FailureDetails => {
   if (obstacle === undefined) return {};
-  const { http, where } = obstacle.details;
-  return { http, where, stoppedBy: obstacle.code, cause: obstacle };
+  const { http, where, remedy } = obstacle.details;
+  return { http, where, remedy, stoppedBy: obstacle.code, cause: obstacle };
 };
 
 const toStopDetails = (stop: Failure): FailureDetails => {

@@ -27,7 +27,7 @@ export const listSettings = (sources: ChangeSources) => {
 export const showSetting = (sources: ChangeSources, typed: string) => {
   const name = findSetting(typed);
   const layers = lookup.findLayers(sources);
-  const builtIn = describeBuiltIn(name, layers);
+  const builtIn = layers.local && values.settings[name].isOfService ? checkSetting(name, "", layers) : undefined;
   if (builtIn !== undefined) throw toUsageFailure(builtIn, name);
   lookup.findValue(layers, name);
   return { row: toSettingRow(layers, name), profile: layers.profile };
@@ -80,29 +80,23 @@ const findSetting = (typed: string): values.SettingName => {
   throw toUsageFailure(describeUnknownName(typed));
 };
 
-const describeBuiltIn = (name: values.SettingName, { local }: Pick<lookup.Layers, "local">): Problem | undefined =>
-  local && values.settings[name].isOfService
-    ? makeProblem(
-        "built-in-setting",
-        `the local service has its own ${name}`,
-        "choose another profile with --profile <name>",
-      )
-    : undefined;
-
 const checkSetting = (
   name: string,
   value: unknown,
   layers: Pick<lookup.Layers, "local" | "windows">,
 ): Problem | undefined => {
   if (!values.isSettingName(name)) return describeUnknownName(name);
-  const builtIn = describeBuiltIn(name, layers);
-  if (builtIn !== undefined) return builtIn;
+  const { isOfService, parse } = values.settings[name];
+  if (layers.local && isOfService) {
+    const advice = "choose another profile with --profile <name>";
+    return makeProblem("built-in-setting", `the local service has its own ${name}`, advice);
+  }
   if (typeof value === "object") {
     const advice = "write it as a string, as `rollcall config export` does";
     return makeProblem("setting-invalid", `${name} is not a string, a number, true or false`, advice);
   }
   const text = String(value);
-  const parsed = values.settings[name].parse(text, layers);
+  const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return undefined;
   const message = `invalid ${name} "${values.redactSetting(name, text)}": expected ${parsed.wanted}`;
   return makeProblem("setting-invalid", message, didYouMean(parsed.suggestion).hint);
@@ -150,8 +144,7 @@ const saveSettings = async (
     (name) => Object.hasOwn(added, name) && lookup.resolveSetting(after, name)?.source === "environment",
   );
   const names = Object.keys(added);
-  const isLogUrlSeparate =
-    names.includes("base_url") && !names.includes("log_base_url") && Boolean(layers.saved.log_base_url);
+  const isLogUrlSeparate = "base_url" in added && !("log_base_url" in added) && Boolean(layers.saved.log_base_url);
   return { profile, isNew, file, names, overriding: overriding.map(values.toVariableName), isLogUrlSeparate };
 };
 

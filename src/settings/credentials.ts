@@ -59,7 +59,13 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const only = urls.every((url) => new URL(url).origin === origin) ? undefined : use;
     const option = source === "profile" ? undefined : `${toOptionName(name)} ${findUrl(use)}`;
     const login = failures.loginCommand(profile, only, option);
-    return { use, origin, profile, login, isTyped: source === "command line" };
+    return {
+      use,
+      origin,
+      profile,
+      login,
+      firstLogin: source === "command line" ? login : failures.loginCommand(profile),
+    };
   };
   const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
     const username = findUsername(use);

@@ -129,8 +129,8 @@ interface CredentialTarget {
   profile: string;
   /** The command that saves a key for the origin, and its URL if the profile does not have it. */
   login: string;
-  /** True if the URL is from an option. */
-  isTyped: boolean;
+  /** The command for a profile without a key. */
+  firstLogin: string;
 }
 
 const useNames: Readonly<Record<CredentialUse, string>> = {
@@ -139,11 +139,9 @@ const useNames: Readonly<Record<CredentialUse, string>> = {
   calls: "`rollcall call read`",
 };
 
-export const credentialMissing = ({ use, origin, profile, login, isTyped }: CredentialTarget): Failure => {
+export const credentialMissing = ({ use, origin, profile, firstLogin }: CredentialTarget): Failure => {
   const message = `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`;
-  return new Failure("auth", "credential-missing", message, {
-    hint: `run \`${isTyped ? login : loginCommand(profile)}\`, or set ROLLCALL_API_KEY`,
-  });
+  return new Failure("auth", "credential-missing", message, { hint: `run \`${firstLogin}\`, or set ROLLCALL_API_KEY` });
 };
 
 export const credentialWrongOrigin = (target: CredentialTarget, boundOrigin: string): Failure => {

@@ -10,7 +10,7 @@ import { decodePercent, type Host } from "../host.ts";
 import { inProfile } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
-import { defaultProfile, findLayers, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
+import { findLayers, findUrlSource, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved.ts";
 import * as values from "./values.ts";
 
@@ -50,6 +50,12 @@ export const readSettings = async (given: SettingsSources) => {
       noteUrlSource(layers, values.urlSettingName(of), notice);
       // `/v1` is a part of the endpoints' paths.
       return url.replace(/\/v1$/, "");
+    },
+    toUrlChange(of: EndpointHost, url: string): string {
+      const { name, source } = findUrlSource(layers, values.urlSettingName(of));
+      if (source === "command line") return `${values.toOptionName(name)} ${url}`;
+      if (source === "environment") return `${values.toVariableName(name)}=${url}`;
+      return `\`${inProfile(`rollcall config set ${name} ${url}`, profile)}\``;
     },
     ...credentials.openCredentials(sources, layers, readVariable),
     /** Returns the folder of the ledger and the local service. @throws Failure `unsafe-ownership` */
@@ -96,7 +102,7 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
 export const setCommand = (name: values.SettingName, profile: string): string =>
   inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "…"}`, profile);
 
-export const settingMissing = (missing: values.SettingName, profile: string = defaultProfile): Failure => {
+export const settingMissing = (missing: values.SettingName, profile: string): Failure => {
   // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
   const { example = "…", hasOption, local } = values.settings[name];

@@ -110,7 +110,10 @@ describe.concurrent("a service that cannot be reached", () => {
     const service = await faultyService(context, {
       otherwise: (asked) => void asked.socket.end("SSH-2.0-OpenSSH\r\n"),
     });
-    await notReached(context, placeAt(context, `https://127.0.0.1:${service.port}`));
+    const place = placeAt(context, `https://127.0.0.1:${service.port}`);
+    await notReached(context, place);
+    const { error } = await place.log([place.path("a.jsonl"), ...impatient]);
+    context.expect(error?.hint).toBe(`try ROLLCALL_BASE_URL=http://127.0.0.1:${service.port}`);
   });
 
   it("gives exit 5 if its TLS handshake never ends", { tags: "slow" }, async (context) => {
@@ -227,6 +230,6 @@ describe.concurrent("a request that is retried", () => {
     const secret = place.write("key", "5");
     const third = placeAt(context, service.url, { ...env, ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: secret });
     const { error } = await third.log([place.write("c.jsonl", linesOf(groupOf(6), groupOf(7))), ...oneEach]);
-    expect(error?.hint).toContain("set ROLLCALL_TOKEN_FILE to another key, or unset it to use a saved key");
+    expect(error?.hint).toContain("set ROLLCALL_TOKEN_FILE to a file with another key, or unset it to use a saved key");
   });
 });

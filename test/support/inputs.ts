@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 import { type Strictness, warningRules } from "../../src/check/index.ts";
 import { connectionFailed } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
+import { findRoute, parseBaseUrl } from "../../src/client/route.ts";
 import { type Dataset, readDataset } from "../../src/groups/index.ts";
 import type { Host } from "../../src/host.ts";
 import type { DeliverOptions } from "../../src/send/index.ts";
@@ -188,5 +189,8 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
 /** The failure for a connection that was reset. */
 export const connectionReset = connectionFailed(
   { code: "ECONNRESET", status: undefined },
-  { route: { to: { hostAndPort: "service:80" }, proxy: undefined }, silenceMs: 1000, tries: 1, setting: "base_url" },
+  {
+    route: findRoute(parseBaseUrl("http://service"), {}),
+    ...{ silenceMs: 1000, tries: 1, setting: "base_url" },
+  },
 );

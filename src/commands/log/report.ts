@@ -70,12 +70,10 @@ const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][nu
 const resultFacts = ({ settings }: LogRun, result: LogResult): readonly Fact[] => {
   const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const { obstacle } = result.sent;
-  // By default, the groups go to `base_url`, as reads do.
-  const isSeparate = !["default", undefined].includes(settings.source("log_base_url"));
   const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
   return toFacts({
     ...{ status: status === "not_sent" ? unsent : status, model: modelId, split, batch },
-    log_base_url: isSeparate ? settings.get("log_base_url") : undefined,
+    log_base_url: settings.source("log_base_url") === "default" ? undefined : settings.get("log_base_url"),
     groups: `${countsText(groups, status)}${formatUnreadable(result.unreadable)}`,
     trajectories: countsText(trajectories, status),
     ...{ requests, bytes, rejects: rejectsFile },
@@ -163,7 +161,9 @@ export const openReporter =
       text: `${which}: ${name} (${reason})${next}`,
       facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
     });
-    if (retry && failure !== undefined && !printsEvents) screen.notice(`${failure.message}${next}`);
+    if (!retry || failure === undefined || printsEvents) return;
+    screen.notice(`${failure.message}${next}`);
+    if (retry.attempt === 2 && failure.details.remedy !== undefined) screen.notice(failure.details.remedy);
   };
 
 export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {
