@@ -133,8 +133,16 @@ const addKey = cli.command({
       throw new Failure("usage", "key-exists", `${name} already has a key`, { hint });
     }
     screen.notice(`copy the key of ${name} now: rollcall stores only its digest`);
-    if (screen.isForProgram) await printDocument(screen, { name, key, projects, uses });
-    else await screen.printText(`${key}\n`);
+    if (screen.isForProgram) return await printDocument(screen, { name, key, projects, uses });
+    await screen.printText(`${key}\n`);
+    const url = "http://127.0.0.1:8700";
+    const login = [
+      ...["rollcall", "auth", "login", "--base-url", url],
+      ...(uses.includes("inference") ? ["--inference-base-url", url] : []),
+      ...(uses.length === 1 ? ["--for", ...uses] : []),
+      ...projects.slice(0, 1).flatMap((each) => ["--project", each]),
+    ];
+    screen.noticeCommands("to save the key, run this with the URL of the service:", [formatCommandLine(login)]);
   },
 });
 

@@ -83,7 +83,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
   if (requested === 0) screen.notice("stdin contains no call id");
   const readCount = requested - counts.failed.length;
   if (filteredOut > 0 && filteredOut === readCount)
-    screen.notice(`the filters match none of ${pluralize(readCount, "call")}`);
+    screen.notice(`the filters match none of ${pluralize(readCount, "call")}${typed.failed ? exceptionsNote : ""}`);
   else if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(readCount, "call")}`);
   const [first, ...others] = [
     ...toFailures(counts, project),
@@ -97,6 +97,9 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
     }),
   });
 };
+
+const exceptionsNote =
+  "; exceptions of groups are not calls (count such groups with `rollcall check <file> --where 'group.exceptions > 0'`)";
 
 const parseCallId = (word: string): string => {
   const id = word.trim();

@@ -1,4 +1,5 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
+import { contradiction } from "../../cli/index.ts";
 import { checkLedgerMode, destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
@@ -106,6 +107,8 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions): Pr
 
 export const listCalls = async (context: Context, typed: CallsOptions): Promise<void> => {
   const { limit, since, until, allDestinations } = typed;
+  const [fromMs, toMs = Number.POSITIVE_INFINITY] = [since, until].map((time) => time?.(context.host.now()));
+  if (fromMs !== undefined && fromMs >= toMs) throw contradiction("--since", "--until", "the period is empty");
   const { entriesOf, filter } = await openLedger(context, typed, { toRead: true });
   const calls = (await entriesOf(filter)).flatMap((entry) => {
     const { destination, account, ...scope } = toScopeKeys(entry);
