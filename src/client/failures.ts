@@ -235,14 +235,12 @@ export const connectionFailed = (
   const reason = describeError(error, silenceMs);
   const location = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
   const variables = proxy === undefined ? "" : " and the proxy variables";
-  const knownHint = connectionHint(error, context);
+  const fix = connectionHint(error, context);
   const isUrlSuspect = isConnecting && proxy === undefined && toUrlChange !== undefined;
   const urlHint = isUrlSuspect ? `change a wrong URL with ${toUrlChange("<url>")}` : undefined;
-  const remedy = knownHint ?? urlHint;
-  const hint =
-    knownHint ?? `${urlHint ?? `check ${location}${variables}`}, or rerun the same command when the service is up`;
+  const hint = fix ?? `${urlHint ?? `check ${location}${variables}`}, or rerun the same command when the service is up`;
   const text = `${event}: ${reason}${formatTries(tries)}`;
-  const failureDetails = { hint, remedy, systemCode: code, endedBy: reason, ...details, cause: error };
+  const failureDetails = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, failureDetails);
 };
 

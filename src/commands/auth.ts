@@ -49,11 +49,11 @@ const login = command({
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
     const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
     const next = inProfile(uses.includes("inference") ? "rollcall models" : log, profile);
-    for (const variable of config.findSecretVariables(host, uses))
-      screen.notice(`${variable} is set and overrides the saved key`);
+    for (const name of config.findSecretVariables(host, uses))
+      screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
-    if (screen.isForProgram)
-      await printDocument(screen, { profile, saved: plan.findTargets(), checked: state === "taken", next });
+    const document = { profile, saved: plan.findTargets(), checked: state === "taken", next };
+    if (screen.isForProgram) await printDocument(screen, document);
   },
 });
 

@@ -10,7 +10,7 @@ import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, findValue, type Layers, resolveSetting, type SettingsSources } from "./layers.ts";
 import { readSaved } from "./saved.ts";
-import { toOptionName, toVariableName, urlSettingName } from "./values.ts";
+import { toOptionName, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
 type SecretVariable = "ROLLCALL_API_KEY" | "ROLLCALL_TOKEN" | "ROLLCALL_PASSWORD";
 
@@ -52,20 +52,15 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
   };
   const toTarget = (use: CredentialUse, origin: string) => {
-    const findUrl = (each: CredentialUse) => findValue(layers, urlSettingName(useTargets[each].host));
-    const { name, source } = findUrlSource(layers, urlSettingName(useTargets[use].host));
-    const urls = credentialUses.map(findUrl).filter((url) => url !== undefined);
+    const setting = urlSettingName(useTargets[use].host);
+    const { name, source } = findUrlSource(layers, setting);
+    const urls = urlSettingNames.flatMap((each) => resolveSetting(layers, each)?.text ?? []);
     // A login for all uses would save the key for the other origins too.
-    const only = urls.every((url) => new URL(url).origin === origin) ? undefined : use;
-    const option = source === "profile" ? undefined : `${toOptionName(name)} ${findUrl(use)}`;
+    const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
+    const option = source === "profile" ? undefined : `${toOptionName(name)} ${findValue(layers, setting)}`;
     const login = failures.loginCommand(profile, only, option);
-    return {
-      use,
-      origin,
-      profile,
-      login,
-      firstLogin: source === "command line" ? login : failures.loginCommand(profile),
-    };
+    const firstLogin = source === "command line" ? login : failures.loginCommand(profile);
+    return { use, origin, profile, login, firstLogin };
   };
   const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
     const username = findUsername(use);
