@@ -6,7 +6,7 @@ import { formatList } from "../sentences.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { choice, deriveFinish, textChoice, toFunctionTools, toToolCall, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
-import { buildTrajectory, findReward, requireReward } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 /** The keys of a tool's rows, and how to read them. Functions throw ConversionError. */
@@ -57,17 +57,29 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts !== undefined) return rollouts;
   record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
+  const exception = readException(run, rows, row);
+  if (exception !== undefined) return [{ exception }];
   const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], own });
   noteOtherRewards(run, row);
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...membersOf(row, rows) })];
 };
 
+/** Returns the error of a failed rollout: a row without a reward. */
+const readException = ({ options }: FormatRun, { reward }: ChatRows, row: Value): OutputJson | undefined => {
+  const error = row.get("error");
+  const isFailed = options.rewards === undefined && row.get(...(options.rewardFrom ?? [reward])) === undefined;
+  if (error === undefined || !isFailed) return undefined;
+  return buildException(error.get("message") ?? error, error.get("type"));
+};
+
 /** Tells the user which numbers next to the reward are dropped, unless a receipt lists them. */
 const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value): void => {
   const parent = rewardFrom.slice(0, -1);
   if (hasReceipt || parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
-  const keys = row.metricMembers(...parent).flatMap(([key]) => (key === rewardFrom.at(-1) ? [] : key));
+  const keys = (unwrapJson(row.get(...parent))?.metricMembers() ?? []).flatMap(([key]) =>
+    key === rewardFrom.at(-1) ? [] : key,
+  );
   const names = keys.map((key) => shortName([...parent, key].join(".")));
   if (names.length > 0) note(`dropped numbers next to the reward (no field in a trajectory): ${formatList(names, 5)}`);
 };
@@ -123,6 +135,8 @@ export const messageRows = (path: Path): Format => {
     if (messages?.isList === true) return messages;
     const lists = row.members().flatMap(([key, member]) => (unwrapJson(member).isList ? shortName(key) : []));
     const isDefault = name === "messages";
+    if (/^\s*\[\s*\{\s*'/.test(value?.text ?? ""))
+      throw new ConversionError(`${name} is text of Python, not JSON (write it with json.dumps, not with str)`, row);
     const found = `--messages-from finds no list at ${name} (lists: ${formatList(lists, 4) || "none"})`;
     const fault = value === undefined ? "is missing" : "is not a list";
     throw new ConversionError(isDefault ? `${name} ${fault}` : found, value ?? row);

@@ -77,7 +77,9 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const lenient = fault && Value.parsePython(bytes);
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
-    let wrong = fault?.fault === "end" ? "it is cut off" : raw.wrong;
+    const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
+    const fix = isLine ? " (write the whole line, or delete it)" : "";
+    let wrong = fault?.fault === "end" ? `it is cut off${fix}` : raw.wrong;
     if (fault !== undefined && lenient !== undefined) {
       const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + "-Infinity".length)) ?? [];
       wrong = `${word} is not JSON`;
@@ -108,7 +110,8 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
       if (error === undefined) lines.add(rollout, value, { ...at, position });
       else {
-        const contradictsGivenFormat = run.options.from !== "auto" && !format.recognizes(record);
+        const contradictsGivenFormat =
+          run.options.from !== "auto" && run.options.messagesFrom === undefined && !format.recognizes(record);
         const location = locateInRecord(raw, error.value);
         breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), contradictsGivenFormat });
       }

@@ -47,14 +47,15 @@ export const ownFormat: Format = {
  */
 export const recognizeInputs = async (
   { sources, folders, problems, maxUnpackedBytes }: ConvertibleInputs,
-  { from, messagesFrom, allowsLossy }: FormatOptions,
+  { from, messagesFrom, rewardFrom, rewards, allowsLossy }: FormatOptions,
 ) => {
+  const hasReward = rewardFrom !== undefined || rewards !== undefined;
   const given = from === ownFormat.name ? ownFormat : await loadFormat(from, messagesFrom);
   const inputs: RecognizedInput[] = [];
   for (const source of sources) {
     // A file that the user named has the given format.
     const named = folders.has(source.name) ? undefined : given;
-    inputs.push(await recognizeInput(source, { given, named, maxUnpackedBytes }));
+    inputs.push(await recognizeInput(source, { given, named, hasReward, maxUnpackedBytes }));
   }
   const byFormat = new Map<Format, Source[]>();
   const others: string[] = [];
@@ -75,9 +76,18 @@ export const recognizeInputs = async (
   return { byFormat, others };
 };
 
+interface RecognitionOptions {
+  /** The format that the user named. */
+  readonly given: Format | undefined;
+  /** `given` for a file that the user named. */
+  readonly named: Format | undefined;
+  readonly hasReward: boolean;
+  readonly maxUnpackedBytes: number;
+}
+
 const recognizeInput = async (
   source: Source,
-  { given, named, maxUnpackedBytes }: Record<"given" | "named", Format | undefined> & { maxUnpackedBytes: number },
+  { given, named, hasReward, maxUnpackedBytes }: RecognitionOptions,
 ): Promise<RecognizedInput> => {
   const head = readHead(source.bytes, sniffedBytes);
   const [container, sniffed] = [findContainer(head), sniff(head, source.name)];
@@ -92,7 +102,7 @@ const recognizeInput = async (
   // `matchFormats` recognizes rollcall's format even if another format is given.
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
   const kind = `${data?.kind} that cannot be read (${unreadable})`;
-  const table = data && columns ? { ...data, instead: columnAdvice(Object.keys(columns)) } : data;
+  const table = data && columns ? { ...data, instead: columnAdvice(Object.keys(columns), hasReward) } : data;
   const broken = data && unreadable !== undefined ? { kind, instead: "write or copy the file again" } : table;
   const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: matching, rejection: matching.length === 0 ? broken : undefined, damagedKind };

@@ -1,9 +1,12 @@
 /** Builds the parts of rollouts: groups, rewards, trajectories and exceptions. */
 import { basename } from "node:path";
 import { type Path, shortName } from "../check/rules/positions.ts";
-import { findRewardColumn } from "../input/index.ts";
+import { canBeReward, findRewardColumn } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
+import { formatList } from "../sentences.ts";
+import { formatCommandLine } from "../shell-words.ts";
 import type { FormatRun, Rollout } from "./format.ts";
+import { unwrapJson } from "./messages.ts";
 import {
   listUnlessEmpty,
   literal,
@@ -12,7 +15,7 @@ import {
   objectUnlessEmpty,
   rawLiteral,
 } from "./output-json.ts";
-import { ConversionError, Value } from "./value.ts";
+import { ConversionError, type Members, Value } from "./value.ts";
 
 /** Converts a part of a record. An error breaks only this part. */
 export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout): Rollout => {
@@ -79,13 +82,14 @@ interface RewardQuery {
 export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom !== undefined) {
-    const value = record.get(...rewardFrom);
+    const value = rewardFrom.reduce<Value | undefined>((holder, step) => unwrapJson(holder)?.get(step), record);
     const path = rewardFrom.join(".");
     const reward = value && (toReward(run, value) ?? toNumber(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
     const found = value === undefined ? "nothing" : "no number";
-    const alternatives = describeNumbers(record, rewardFrom);
-    throw new ConversionError(`--reward-from finds ${found} at ${path} (${alternatives})`, value ?? record);
+    const option = value && suggestReward(unwrapJson(value), `${path}.`);
+    const fix = option === undefined ? describeNumbers(record, rewardFrom) : `pass ${option}`;
+    throw new ConversionError(`--reward-from finds ${found} at ${path} (${fix})`, value ?? record);
   }
   if (rewards !== undefined) {
     const names = ids.flatMap((id) => (id === undefined ? [] : typeof id === "string" ? id : (id.text ?? id.raw)));
@@ -124,9 +128,9 @@ const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
 export const requireReward = (record: Value, key: string): Value | undefined => {
   const value = record.get(key);
   if (value === undefined || value.canBeMetric) return value;
-  const [path] = listPaths(value, ({ canBeMetric }) => canBeMetric);
-  if (path !== undefined)
-    throw new ConversionError(`${key} is an object, not a number (pass --reward-from ${key}.${path})`, value);
+  const option = suggestReward(unwrapJson(value), `${key}.`);
+  const kind = value.isText ? "JSON in a string" : "an object";
+  if (option !== undefined) throw new ConversionError(`${key} is ${kind}, not a number (pass ${option})`, value);
   if (value.isList)
     throw new ConversionError(`${key} is a list, not a number (rows with completions have a list rewards)`, value);
   const found = value.isText ? "a string, not a number" : "not a number";
@@ -135,35 +139,58 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
 };
 
 /** @param path default: the path of a number with a usual name */
-export const missingReward = (
-  record: Value,
-  path = findRewardColumn(listPaths(record, ({ canBeMetric }) => canBeMetric)) ?? "<path>",
-): ConversionError =>
-  new ConversionError(`the reward is missing (pass --reward-from ${path}, or --rewards <file>)`, record);
+export const missingReward = (record: Value, path?: string): ConversionError => {
+  const option = (path === undefined ? suggestReward(record) : undefined) ?? `--reward-from ${path ?? "<path>"}`;
+  return new ConversionError(`the reward is missing (pass ${option}, or --rewards <file>)`, record);
+};
+
+/** Returns the option for the only number that can be the reward, or the numbers to choose from. */
+const suggestReward = (holder: Value, prefix = ""): string | undefined => {
+  const numbers = listValues(holder, isNumeric)
+    .map(([path, { isText }]) => ({ path: `${prefix}${path}`, isText }))
+    .filter(({ path }) => canBeReward(path));
+  const known = findRewardColumn(numbers.map(({ path }) => path));
+  const chosen = numbers.length === 1 ? numbers : numbers.filter(({ path }) => path === known);
+  for (const { path, isText } of chosen)
+    return `${formatCommandLine(["--reward-from", shortName(path)])}${isText ? ", which converts the string" : ""}`;
+  const names = numbers.map(({ path, isText }) => `${shortName(path)}${isText ? " (a string)" : ""}`);
+  return names.length === 0 ? undefined : `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
+};
 
 /** Limits of the search for numbers that an error names. */
 const maxSearchDepth = 4;
 const maxSearchedValues = 200;
 const maxNamedPaths = 4;
 
-const listPaths = (record: Value, matches: (value: Value) => boolean): readonly string[] => {
-  const paths: string[] = [];
+const isNumeric = (value: Value): boolean => value.canBeMetric || numberPattern.test(value.text ?? "");
+
+/** Names of numbers that are never rewards. */
+const idName = /(?:^|[._])(?:id|idx|index|step)$|Id$/;
+
+/** Lists matching values by path, also in objects that are JSON in strings. */
+const listValues = (record: Value, matches: (value: Value) => boolean): Members => {
+  const found: (readonly [path: string, value: Value])[] = [];
   let level = record.members();
   for (let depth = 0; depth < maxSearchDepth; depth++) {
-    paths.push(...level.filter(([, value]) => matches(value)).map(([path]) => path));
-    const searched = level.slice(0, maxSearchedValues);
-    level = searched.flatMap(([path, value]) => value.members().map(([key, one]) => [`${path}.${key}`, one] as const));
+    found.push(...level.filter(([path, value]) => !idName.test(path) && matches(value)));
+    level = level.slice(0, maxSearchedValues).flatMap(([path, value]) =>
+      unwrapJson(value)
+        .members()
+        .map(([key, one]) => [`${path}.${key}`, one] as const),
+    );
   }
-  return paths;
+  return found;
 };
 
 /** Names the paths of a record's numbers, or lists of numbers if `path` ends with an index; the most similar first. */
 const describeNumbers = (record: Value, path: Path): string => {
   const isOfList = typeof path.at(-1) === "number";
-  const paths = listPaths(record, (value) => (isOfList ? value.get(0) : value)?.isNumber === true);
+  const matches = (value: Value): boolean => (isOfList ? value.get(0)?.isNumber === true : isNumeric(value));
+  const paths = listValues(record, matches).map(([name]) => name);
   const near = findNearest(path.slice(0, isOfList ? -1 : undefined).join("."), paths);
-  const named = [...new Set([near ?? [], paths].flat())].slice(0, maxNamedPaths).map(shortName);
-  if (named.length === 0) return "the record has no numbers";
-  const more = paths.length > named.length ? ` and ${paths.length - named.length} more` : "";
-  return `${isOfList ? "lists of numbers" : "numbers"}: ${named.join(", ")}${more}`;
+  const named = [...new Set([near ?? [], paths].flat())].map(shortName);
+  const list = formatList(named, maxNamedPaths);
+  return named.length === 0
+    ? "the record has no numbers that can be rewards"
+    : `${isOfList ? "lists of numbers" : "numbers"}: ${list}`;
 };

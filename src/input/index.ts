@@ -21,7 +21,9 @@ export { openRecords, type RawRecord, type RecordKinds, type Records } from "./r
 export type { FetchProgress, RemoteAccess } from "./remote.ts";
 export {
   type Container,
+  canBeReward,
   columnAdvice,
+  findAnswerColumn,
   findContainer,
   findRewardColumn,
   hasOwnKey,

@@ -89,25 +89,44 @@ const csv = "CSV";
 const tsv = "tab-separated text";
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
-const rewardColumn = /^(?:(?:total|final|episode)_)?(?:reward|score|rating)$/i;
+/** In an object of rewards, a total and a value count, too. */
+const rewardName =
+  /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
-/** Returns the name of the column or key that probably has the rewards. */
-export const findRewardColumn = (names: readonly string[]): string | undefined =>
-  names.find((name) => rewardColumn.test(name));
+/** True if a path names a reward, or a member of an object of rewards. */
+export const canBeReward = (path: string): boolean =>
+  rewardName.test(path) || /(?:reward|score|rating|eval)\w*\./i.test(path);
+
+/** Returns the column, or the path of the number, that probably has the rewards; undefined if several can have them. */
+export const findRewardColumn = (names: readonly string[]): string | undefined => {
+  const known = names.filter((name) => rewardName.test(name));
+  return known.find((name) => name === "reward") ?? (known.length === 1 ? known[0] : undefined);
+};
+
+/** Returns the column with the answers to the column `prompt`, if its name is not that of a known format. */
+export const findAnswerColumn = (names: readonly string[]): string | undefined =>
+  names.includes("prompt") && !names.includes("completion") && !names.includes("completions")
+    ? ["response", "answer", "output", "generation"].find((name) => names.includes(name))
+    : undefined;
 
 /** Returns the options for the columns of a table, and a remark if the user must complete them. */
-const columnOptions = (names: readonly string[]) => {
-  const messages = names.find((name) => messagesColumn.test(name)) ?? "MESSAGES_COLUMN";
-  const from = names.includes("prompt") ? "" : `--messages-from ${messages} `;
-  const options = `${from}--reward-from ${findRewardColumn(names) ?? "REWARD_COLUMN"}`;
+const columnOptions = (names: readonly string[], hasReward = false) => {
+  const messages = names.find((name) => messagesColumn.test(name));
+  const isTrl = messages === undefined && names.includes("prompt");
+  const from = isTrl ? "--from trl" : `--messages-from ${messages ?? "MESSAGES_COLUMN"}`;
+  const options = `${from}${hasReward ? "" : ` --reward-from ${findRewardColumn(names) ?? "REWARD_COLUMN"}`}`;
   const remark = ` (replace …_COLUMN with the names of its columns: ${formatList(names)})`;
   return { options, remark: options.includes("_COLUMN") ? remark : "" };
 };
 
-/** Returns the advice for a table whose rows have no known format. */
-export const columnAdvice = (names: readonly string[]): string => {
-  const { options, remark } = columnOptions(names);
-  return `pass ${options}${remark}, or convert it to JSON lines`;
+/** Returns the advice for a table whose rows have no known format. @param hasReward true if an option names the reward */
+export const columnAdvice = (names: readonly string[], hasReward: boolean): string => {
+  const own = names.find((name) => ["messages_and_choices", "trajectories", "trajectory_groups"].includes(name));
+  if (own !== undefined) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
+  const { options, remark } = columnOptions(names, hasReward);
+  const answer = findAnswerColumn(names);
+  if (answer === undefined) return `pass ${options}${remark}, or convert it to JSON lines`;
+  return `rename the column ${answer} to completion, and pass ${options}${remark} (no known format has the columns ${formatList(names)})`;
 };
 
 /** Returns the advice for CSV, whose values are strings. Only `--reward-from` accepts a string as the reward. */
@@ -115,11 +134,20 @@ const csvAdvice = (text: string, name: string): string => {
   const [header = ""] = text.split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
   const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
-  const names = header.split(separator).map((name) => name.trim().replace(/^"(.*)"$/, "$1"));
+  const names = header.split(separator).map((column) => column.trim().replace(/^"(.*)"$/, "$1"));
   const { options, remark } = columnOptions(names);
+  const answer = findAnswerColumn(names);
+  const key = answer === undefined ? "k" : `{'${answer}':'completion'}.get(k,k)`;
+  // pandas writes lists as text of Python.
+  const isPython = /\[\{'/.test(text);
+  const value = isPython ? "ast.literal_eval(v) if (v or '')[:2]=='[{' else v" : "v";
+  const object = isPython || answer !== undefined ? `{${key}: ${value} for k,v in row.items()}` : "row";
+  const imports = `import ${isPython ? "ast," : ""}csv,json,sys; sys.stdin.reconfigure(encoding='utf-8-sig')`;
   const rows = `csv.DictReader(sys.stdin${delimiter})`;
-  const script = `import csv,json,sys; csv.field_size_limit(2**30); [print(json.dumps(row)) for row in ${rows}]`;
-  return `convert it${remark}: \`python3 -c "${script}" < ${toShellWord(name) ?? "rows.csv"} | rollcall convert ${options} --out groups.jsonl\``;
+  const script = `${imports}; csv.field_size_limit(2**30); [print(json.dumps(${object})) for row in ${rows}]`;
+  const file = toShellWord(name);
+  const out = toShellWord(`${file === undefined ? "rows" : name.replace(/\.\w+$/, "")}.groups.jsonl`);
+  return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
 };
 
 export const markup = "XML or HTML";

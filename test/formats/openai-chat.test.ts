@@ -21,6 +21,9 @@ const said = (reward: number, more: object = {}) => ({
 const rewardsIn = (lines: readonly string[]): readonly number[][] =>
   lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
 
+const runScript = (script: string, cwd: string): readonly string[] =>
+  execFileSync("sh", ["-c", script], { cwd, encoding: "utf8" }).trimEnd().split("\n");
+
 describe("rows of chat messages", () => {
   it("give each observation of ShareGPT the id of the first call without one", async () => {
     const call = (name: string) => ({ from: "function_call", value: JSON.stringify({ name, arguments: {} }) });
@@ -55,14 +58,43 @@ describe("rows of chat messages", () => {
     const table = fileOf(["messages,reward", `"${quoted}",0.5`], "rows.csv");
     const [, hint = ""] = /hint: (.*)/.exec((await convertFile(table)).stderr) ?? [];
     const [script = "", program] = hint.slice(hint.indexOf("python3"), hint.lastIndexOf("`")).split(" | ");
-    expect(program).toBe("rollcall convert --messages-from messages --reward-from reward --out groups.jsonl");
-    const rows = execFileSync("sh", ["-c", script], { cwd: dirname(table), encoding: "utf8" })
-      .trimEnd()
-      .split("\n");
+    const out = table.replace(".csv", ".groups.jsonl");
+    expect(program).toBe(`rollcall convert --messages-from messages --reward-from reward --out ${out}`);
+    const rows = runScript(script, dirname(table));
     expect(rewardsIn((await convertRows(rows, ["--reward-from", "reward"])).lines)).toEqual([[0.5]]);
     const other = fileOf(["id,conversation,score", `1,"${quoted}",0.5`], "other.csv");
     expect((await convertFile(other)).stderr).toContain(
       `< ${other} | rollcall convert --messages-from conversation --reward-from score`,
+    );
+  });
+
+  it.each([
+    ["a byte order mark", ["\ufeffconversation,score", '"[{""role"": ""assistant"", ""content"": ""yo""}]",1']],
+    ["lists of Python", ["conversation,score", "\"[{'role': 'assistant', 'content': 'yo'}]\",1"]],
+    ["a response", ["prompt,response,score", "hi,yo,1"]],
+  ])("are converted from CSV with %s by the command in the hint", async (_, table) => {
+    const file = fileOf(table, "rows.csv");
+    const [, script = "", options = ""] =
+      /`(python3 .*) \| rollcall convert (.*) --out .*`/.exec((await convertFile(file)).stderr) ?? [];
+    const { lines } = await convertRows(runScript(script, dirname(file)), options.split(" "));
+    expect(rewardsIn(lines)).toEqual([[1]]);
+    expect(lines[0]).toMatch(/"content": ?"yo"/);
+  });
+
+  it("in Parquet get advice that names their columns, and no option that is already passed", async () => {
+    const adviceFor = async (names: readonly string[], args: readonly string[] = []) => {
+      const file = fileOf([], "rows.parquet");
+      const columnData = names.map((name) => ({ name, data: ["a"], type: "STRING" as const }));
+      writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+      return /hint: (.*)/.exec((await convertFile(file, args)).stderr)?.[1];
+    };
+    const columns = ["prompt", "response", "score"];
+    const end = "(no known format has the columns prompt, response, score)";
+    const rename = "rename the column response to completion, and pass --from trl";
+    expect(await adviceFor(columns)).toBe(`${rename} --reward-from score ${end}`);
+    expect(await adviceFor(columns, ["--reward-from", "score"])).toBe(`${rename} ${end}`);
+    expect(await adviceFor(["messages_and_choices", "reward"])).toBe(
+      "convert it to JSON lines, because rollcall reads the column messages_and_choices only from JSON",
     );
   });
 

@@ -56,12 +56,12 @@ describe("the first bytes of a file", () => {
     ["id,dialogue,Score\n", " | rollcall convert --messages-from dialogue --reward-from Score"],
     ["id,text\n", " | rollcall convert --messages-from MESSAGES_COLUMN --reward-from REWARD_COLUMN"],
   ])("of CSV give the command that converts it: %j", (header, end) => {
-    for (const [name, word] of [
-      ["my rows.csv", "'my rows.csv'"],
-      ["-", "rows.csv"],
-      ["https://a.example/x.csv?token=1", "rows.csv"],
+    for (const [name, word, out] of [
+      ["my rows.csv", "'my rows.csv'", "'my rows.groups.jsonl'"],
+      ["-", "rows.csv", "rows.groups.jsonl"],
+      ["https://a.example/x.csv?token=1", "rows.csv", "rows.groups.jsonl"],
     ]) {
-      const instead = expect.stringContaining(`< ${word}${end} --out groups.jsonl`);
+      const instead = expect.stringContaining(`< ${word}${end} --out ${out}`);
       expect(sniff(Buffer.from(header), name)?.data).toMatchObject({ instead });
     }
   });

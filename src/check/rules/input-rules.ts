@@ -14,7 +14,7 @@ import {
 
 /** Divides a reason into the fault and the fix in parentheses. Default: correct the named option, or `defaultFix`. */
 const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {
-  const [, fault = wrong, fix] = /^(.*) \(((?:pass --|add ).*)\)$/s.exec(wrong) ?? [];
+  const [, fault = wrong, fix] = /^(.*) \(((?:pass --|add |write ).*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option" : defaultFix) };
 };
 
