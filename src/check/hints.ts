@@ -1,4 +1,5 @@
 /** Advice for values of the wrong shape: names and nesting of other tools, and values that nearly fit. */
+import { findAnswerColumn } from "../input/index.ts";
 import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { groupKeyCandidates } from "./group-key.ts";
@@ -50,7 +51,7 @@ export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
   (hintForWrongLevel(holder) !== undefined ||
-    findConvertOptions(holder) !== undefined ||
+    hintForRow(holder) !== undefined ||
     Object.values(holder).some(
       (value) =>
         hasAny(value, "messages_and_choices") || hasAny(firstElement(value), ...trajectoryKeys, "trajectories"),
@@ -76,8 +77,8 @@ const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefin
 };
 
 const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean): string | undefined => {
-  const options = isElement ? undefined : findConvertOptions(holder);
-  if (options !== undefined) return `convert the file with \`rollcall convert ${options}\``;
+  const hint = isElement ? undefined : hintForRow(holder);
+  if (hint !== undefined) return hint;
   if (alias === undefined) return undefined;
   const choiceHint = hasAssistant(holder[alias]) ? ", and make each assistant turn a choice" : "";
   return `rename ${alias} to messages_and_choices${choiceHint}`;
@@ -95,22 +96,27 @@ const isConversation = (value: unknown): boolean => {
 const hasTurns = (holder: JsonObject, key: string): boolean =>
   typeof holder[key] === "string" || areObjects(holder[key]);
 
-/** Returns the options of `convert` for a row of another tool; undefined if the object is not such a row. */
-const findConvertOptions = (holder: JsonObject): string | undefined => {
+/** Returns advice to convert a row of another tool; undefined if the object is not such a row. */
+const hintForRow = (holder: JsonObject): string | undefined => {
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
-  if (hasTurns(holder, "prompt") && hasCompletion) return "--from trl";
+  if (hasTurns(holder, "prompt") && hasCompletion) return "pass --from trl";
   if (typeof input === "string" && typeof output === "string") {
-    return `--from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
+    return `pass --from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
   }
   if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string")) {
-    return "--from sharegpt --lossy";
+    return "pass --from sharegpt --lossy";
   }
   const column = Object.keys(holder).find((name) => /^\w+$/.test(name) && isConversation(holder[name]));
-  if (column === undefined) return undefined;
+  const python = Object.keys(holder).find((name) => /^\s*\[\s*\{\s*'/.test(String(holder[name])));
+  if (python !== undefined) return `write ${shortName(python)} as JSON (in Python, with json.dumps, not with str)`;
   const reward = hasAny(holder, "reward") ? undefined : findAlias("reward", holder);
-  const messages = column === "messages" ? "--from openai-chat" : `--messages-from ${column}`;
-  return reward === undefined ? messages : `${messages} --reward-from ${reward}`;
+  const options = reward === undefined ? "" : ` --reward-from ${reward}`;
+  const answer = findAnswerColumn(Object.keys(holder));
+  if (answer !== undefined && hasTurns(holder, "prompt") && hasTurns(holder, answer))
+    return `rename ${answer} to completion, and pass --from trl${options}`;
+  if (column === undefined) return undefined;
+  return `pass ${column === "messages" ? "--from openai-chat" : `--messages-from ${column}`}${options}`;
 };
 
 /** Returns advice if the messages or trajectories are one level too deep, or missing. */
@@ -180,6 +186,8 @@ export const suggestRole = (role: unknown): string | undefined => {
 };
 
 export const hintForMissingRole = (message: unknown): string | undefined => {
+  if (hasAny(message, "error"))
+    return 'move the error of a failed rollout to its group: "exceptions": [{"type": …, "message": …}]';
   const { from, type } = isObject(message) ? message : {};
   const isFrom = typeof from === "string";
   const sender = isFrom ? from : type;

@@ -98,7 +98,7 @@ describe("a folder as input", () => {
     const cwd = folderOf({ "empty/notes.txt": "", "others/a.json": "{}", "others/b.json": "{}", "own/a.jsonl": group });
     const { code, stderr } = await runRollcall(["check", "empty", "others", "own"], { cwd });
     expect(stderr).toContain("empty: error: this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file");
-    expect(stderr).toMatch(/rollcall check others\/a\.json\s+--from <format>/);
+    expect(stderr).toMatch(/`rollcall check others\/a\.json`/);
     expect(stderr).toMatch(
       /others: error: no file in this folder contains rollouts \(read\s+others\/a.json and 1 more file\)/,
     );

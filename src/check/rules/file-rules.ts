@@ -70,7 +70,7 @@ export const fileRules = {
     advice: ({ files }) =>
       files.length === 0
         ? "name a file, or another folder (.gz and .zst files count, too)"
-        : `name one file and its format to see the reason: \`${formatCommandLine(["rollcall", "check", files[0] ?? ""])} --from <format>\``,
+        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", files[0] ?? ""])}\``,
     why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
     example: problemExample({ files: [] }, "runs"),
   }),
