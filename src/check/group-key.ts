@@ -3,15 +3,9 @@ import { hash } from "node:crypto";
 import type { JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { getValue, isObject } from "../json/walk.ts";
-import { groupKeyNames } from "./rules/ambiguous-groups.ts";
+import { groupKeyNames, toKeyPaths } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
-
-const toPaths = (name: string): readonly (readonly string[])[] => {
-  const steps = name.split(".");
-  const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];
-  return [[name], ["metadata", name], ...dotted];
-};
 
 /** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
 export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
@@ -31,7 +25,7 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
   return ["", ...new Set(holders.slice(0, maxObjects))].flatMap((holder) =>
     groupKeyCandidates.flatMap((key) => {
       const name = `${holder}${key}`;
-      const values = toPaths(name).map((path) => getValue(value, path));
+      const values = toKeyPaths(name).map((path) => getValue(value, path));
       const keyValue = values.find(isPresent);
       return keyValue === undefined ? [] : [{ name, text: JSON.stringify(keyValue) }];
     }),
@@ -40,7 +34,7 @@ export const findGroupKeys = (value: unknown): readonly { readonly name: string;
 
 /** Returns the group key of a trajectory as text: the value at `groupBy`, else at a name in `groupKeyNames`. */
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
-  const values = groupBy === undefined ? [] : toPaths(groupBy).map((path) => getValue(trajectory, path));
+  const values = groupBy === undefined ? [] : toKeyPaths(groupBy).map((path) => getValue(trajectory, path));
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
   const value = values.find(isPresent);
   const json = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
@@ -57,7 +51,7 @@ export const rankGroupKey = (name: string): number => {
 export const openGroupKeyReader = (
   groupBy: string | undefined,
 ): ((trajectory: JsonValue, report: Report) => string | undefined) => {
-  const paths = groupBy === undefined ? [["group_id"]] : toPaths(groupBy);
+  const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
   return (trajectory, report) => {
     for (const path of paths) {
       const key = path.reduce<JsonValue | undefined>(enterStep, trajectory);

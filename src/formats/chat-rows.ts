@@ -1,9 +1,10 @@
 /** Rows of chat messages: OpenAI's, TRL's and ShareGPT's, and decoded rows of OpenRLHF, verl, SkyRL and NeMo RL. */
 import { hash } from "node:crypto";
-import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
+import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
 import { formatList } from "../sentences.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
+import { crossFileMark } from "./group-lines.ts";
 import { choice, deriveFinish, textChoice, toFunctionTools, toToolCall, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
@@ -41,6 +42,7 @@ const chatRows = (rows: ChatRows): Format => ({
   },
   records: rows.isDataset ? { text: "lines", parquet: true } : { text: "lines" },
   recognizes: ({ value }) => rows.recognizes(value),
+  takesGroupKey: true,
   open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
   leftOutReasons: rows.leftOutReasons ?? [
     [reasons.nested, "metadata"],
@@ -51,40 +53,38 @@ const chatRows = (rows: ChatRows): Format => ({
 
 const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): readonly Rollout[] => {
   const { value: row } = record;
-  const key = groupKeyOf(row);
+  const key = groupKeyOf(run, row);
   if (key !== undefined) record.group = key;
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts !== undefined) return rollouts;
   record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
-  const exception = readException(run, rows, row);
-  if (exception !== undefined) return [{ exception }];
+  const { rewards, rewardFrom = [rows.reward] } = run.options;
+  const isFailed = rewards === undefined && row.get(...rewardFrom) === undefined;
+  const error = isFailed ? row.get("error") : undefined;
+  if (error !== undefined) return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], own });
   noteOtherRewards(run, row);
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...membersOf(row, rows) })];
 };
 
-/** Returns the error of a failed rollout: a row without a reward. */
-const readException = ({ options }: FormatRun, { reward }: ChatRows, row: Value): OutputJson | undefined => {
-  const error = row.get("error");
-  const isFailed = options.rewards === undefined && row.get(...(options.rewardFrom ?? [reward])) === undefined;
-  if (error === undefined || !isFailed) return undefined;
-  return buildException(error.get("message") ?? error, error.get("type"));
-};
-
 /** Tells the user which numbers next to the reward are dropped, unless a receipt lists them. */
 const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value): void => {
   const parent = rewardFrom.slice(0, -1);
   if (hasReceipt || parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
-  const keys = (unwrapJson(row.get(...parent))?.metricMembers() ?? []).flatMap(([key]) =>
-    key === rewardFrom.at(-1) ? [] : key,
-  );
-  const names = keys.map((key) => shortName([...parent, key].join(".")));
+  const members = unwrapJson(row.get(...parent))?.metricMembers() ?? [];
+  const others = members.flatMap(([key]) => (key === rewardFrom.at(-1) ? [] : key));
+  const names = others.map((key) => shortName([...parent, key].join(".")));
   if (names.length > 0) note(`dropped numbers next to the reward (no field in a trajectory): ${formatList(names, 5)}`);
 };
 
-const groupKeyOf = (row: Value): string | undefined => {
+const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value): string | undefined => {
+  const paths = groupBy === undefined ? [] : toKeyPaths(groupBy);
+  const steps = paths.map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
+  const chosen = steps.map((path) => row.get(...path)).find((value) => value !== undefined);
+  if (chosen !== undefined) return `${crossFileMark}${chosen.raw}`;
+  if (groupBy !== undefined) note(`--group-by ${groupBy} has no effect on a row without this key`);
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? row.get("metadata", name);
     if (key !== undefined) return `${stepOf(row)} ${name} ${key.raw}`;

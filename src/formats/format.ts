@@ -13,6 +13,8 @@ export interface FormatOptions {
   readonly messagesFrom?: Path | undefined;
   /** Rewards by the ids of rollouts, as JSON numbers. */
   readonly rewards?: ReadonlyMap<string, string> | undefined;
+  /** The key of `--group-by`, for formats that take it. */
+  readonly groupBy?: string | undefined;
   readonly allowsLossy: boolean;
   readonly hasReceipt: boolean;
   /** True if each document of a trajectory that has several becomes a history. */
@@ -107,6 +109,8 @@ export interface Format {
   /** Names of folders next to a file. The files in them are parts of that file, not inputs. */
   readonly partFolders?: readonly string[];
   readonly hasGroupsAcrossFiles?: boolean;
+  /** True if `--group-by` groups its records. */
+  readonly takesGroupKey?: boolean;
   /** Names of files that are read after the others. */
   readonly lastFilePattern?: RegExp;
   /** True if its JSON can contain NaN and Infinity. Each is read as an empty object. */

@@ -49,6 +49,9 @@ export interface ConvertedGroup {
   members: string;
 }
 
+/** First character of the keys of groups that files share. */
+export const crossFileMark = "\0";
+
 const maxBufferedBytes = 2 ** 20;
 
 const lineStart = '{"trajectories":[';
@@ -71,7 +74,7 @@ export const openGroupLines = (spool: Spool) => {
   let isInOrder = true;
 
   const groupOf = (key: string, { scope }: ConvertedFile): ConvertedGroup => {
-    const scopedKey = `${scope} ${key}`;
+    const scopedKey = key.startsWith(crossFileMark) ? key : `${scope} ${key}`;
     const existing = byKey.get(scopedKey);
     if (existing !== undefined) return existing;
     const empty = { isBroken: false, trajectories: 0, exceptions: "", members: "" };

@@ -77,10 +77,11 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
 };
 
 export const createOrigin = (input: ConvertedInput): Origin => {
-  const { files, groups } = input;
+  const { files, groups, format } = input;
   const rolloutsOf = (line: number): readonly WrittenRollout[] => groups[line - 1]?.rollouts ?? [];
   return {
     files: files.map(({ name }) => name),
+    canRegroup: format.takesGroupKey === true && files.length > 1,
     isBroken: (line) => groups[line - 1]?.isBroken === true,
     digestOf: (line, kept) => {
       const rollouts = rolloutsOf(line);

@@ -76,19 +76,11 @@ export const recognizeInputs = async (
   return { byFormat, others };
 };
 
-interface RecognitionOptions {
-  /** The format that the user named. */
-  readonly given: Format | undefined;
-  /** `given` for a file that the user named. */
-  readonly named: Format | undefined;
-  readonly hasReward: boolean;
-  readonly maxUnpackedBytes: number;
-}
-
 const recognizeInput = async (
   source: Source,
-  { given, named, hasReward, maxUnpackedBytes }: RecognitionOptions,
+  options: Record<"given" | "named", Format | undefined> & { hasReward: boolean; maxUnpackedBytes: number },
 ): Promise<RecognizedInput> => {
+  const { given, named, hasReward, maxUnpackedBytes } = options;
   const head = readHead(source.bytes, sniffedBytes);
   const [container, sniffed] = [findContainer(head), sniff(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;

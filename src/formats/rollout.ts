@@ -1,7 +1,7 @@
 /** Builds the parts of rollouts: groups, rewards, trajectories and exceptions. */
 import { basename } from "node:path";
 import { type Path, shortName } from "../check/rules/positions.ts";
-import { canBeReward, findRewardColumn } from "../input/index.ts";
+import { findRewardColumns } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
@@ -87,7 +87,7 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
     const reward = value && (toReward(run, value) ?? toNumber(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
     const found = value === undefined ? "nothing" : "no number";
-    const option = value && suggestReward(unwrapJson(value), `${path}.`);
+    const option = value && suggestReward([[path, value]]);
     const fix = option === undefined ? describeNumbers(record, rewardFrom) : `pass ${option}`;
     throw new ConversionError(`--reward-from finds ${found} at ${path} (${fix})`, value ?? record);
   }
@@ -128,33 +128,30 @@ const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
 export const requireReward = (record: Value, key: string): Value | undefined => {
   const value = record.get(key);
   if (value === undefined || value.canBeMetric) return value;
-  const option = suggestReward(unwrapJson(value), `${key}.`);
-  const kind = value.isText ? "JSON in a string" : "an object";
-  if (option !== undefined) throw new ConversionError(`${key} is ${kind}, not a number (pass ${option})`, value);
-  if (value.isList)
-    throw new ConversionError(`${key} is a list, not a number (rows with completions have a list rewards)`, value);
-  const found = value.isText ? "a string, not a number" : "not a number";
-  const fix = numberPattern.test(value.text ?? "") ? ` (pass --reward-from ${key}, which converts it)` : "";
-  throw new ConversionError(`${key} is ${found}${fix}`, value);
+  const option = suggestReward([[key, value]]);
+  const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
+  const remark = value.isList ? " (rows with completions have a list rewards)" : "";
+  const fix = option === undefined ? remark : ` (pass ${option})`;
+  throw new ConversionError(`${key} is ${kind}, not a number${fix}`, value);
 };
 
 /** @param path default: the path of a number with a usual name */
 export const missingReward = (record: Value, path?: string): ConversionError => {
-  const option = (path === undefined ? suggestReward(record) : undefined) ?? `--reward-from ${path ?? "<path>"}`;
+  const option =
+    (path === undefined ? suggestReward(record.members()) : undefined) ?? `--reward-from ${path ?? "<path>"}`;
   return new ConversionError(`the reward is missing (pass ${option}, or --rewards <file>)`, record);
 };
 
-/** Returns the option for the only number that can be the reward, or the numbers to choose from. */
-const suggestReward = (holder: Value, prefix = ""): string | undefined => {
-  const numbers = listValues(holder, isNumeric)
-    .map(([path, { isText }]) => ({ path: `${prefix}${path}`, isText }))
-    .filter(({ path }) => canBeReward(path));
-  const known = findRewardColumn(numbers.map(({ path }) => path));
-  const chosen = numbers.length === 1 ? numbers : numbers.filter(({ path }) => path === known);
-  for (const { path, isText } of chosen)
-    return `${formatCommandLine(["--reward-from", shortName(path)])}${isText ? ", which converts the string" : ""}`;
-  const names = numbers.map(({ path, isText }) => `${shortName(path)}${isText ? " (a string)" : ""}`);
-  return names.length === 0 ? undefined : `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
+/** Returns the option for the number that is probably the reward, or the numbers to choose from. */
+const suggestReward = (members: Members): string | undefined => {
+  const numbers = new Map(listValues(members, isNumeric));
+  const [path, ...more] = findRewardColumns([...numbers.keys()]);
+  if (path === undefined) return undefined;
+  const mark = (name: string, remark: string): string => (numbers.get(name)?.isText === true ? remark : "");
+  if (more.length === 0)
+    return `${formatCommandLine(["--reward-from", shortName(path)])}${mark(path, ", which converts the string")}`;
+  const names = [path, ...more].map((name) => `${shortName(name)}${mark(name, " (a string)")}`);
+  return `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
 };
 
 /** Limits of the search for numbers that an error names. */
@@ -164,20 +161,14 @@ const maxNamedPaths = 4;
 
 const isNumeric = (value: Value): boolean => value.canBeMetric || numberPattern.test(value.text ?? "");
 
-/** Names of numbers that are never rewards. */
-const idName = /(?:^|[._])(?:id|idx|index|step)$|Id$/;
-
 /** Lists matching values by path, also in objects that are JSON in strings. */
-const listValues = (record: Value, matches: (value: Value) => boolean): Members => {
+const listValues = (members: Members, matches: (value: Value) => boolean): Members => {
   const found: (readonly [path: string, value: Value])[] = [];
-  let level = record.members();
+  let level = members;
   for (let depth = 0; depth < maxSearchDepth; depth++) {
-    found.push(...level.filter(([path, value]) => !idName.test(path) && matches(value)));
-    level = level.slice(0, maxSearchedValues).flatMap(([path, value]) =>
-      unwrapJson(value)
-        .members()
-        .map(([key, one]) => [`${path}.${key}`, one] as const),
-    );
+    found.push(...level.filter(([, value]) => matches(value)));
+    const inner = level.slice(0, maxSearchedValues).map(([path, value]) => ({ path, value: unwrapJson(value) }));
+    level = inner.flatMap(({ path, value }) => value.members().map(([key, one]) => [`${path}.${key}`, one] as const));
   }
   return found;
 };
@@ -185,12 +176,10 @@ const listValues = (record: Value, matches: (value: Value) => boolean): Members 
 /** Names the paths of a record's numbers, or lists of numbers if `path` ends with an index; the most similar first. */
 const describeNumbers = (record: Value, path: Path): string => {
   const isOfList = typeof path.at(-1) === "number";
-  const matches = (value: Value): boolean => (isOfList ? value.get(0)?.isNumber === true : isNumeric(value));
-  const paths = listValues(record, matches).map(([name]) => name);
+  const isListed = (value: Value): boolean => (isOfList ? value.get(0) : value)?.isNumber === true;
+  const paths = listValues(record.members(), isListed).map(([name]) => name);
   const near = findNearest(path.slice(0, isOfList ? -1 : undefined).join("."), paths);
   const named = [...new Set([near ?? [], paths].flat())].map(shortName);
-  const list = formatList(named, maxNamedPaths);
-  return named.length === 0
-    ? "the record has no numbers that can be rewards"
-    : `${isOfList ? "lists of numbers" : "numbers"}: ${list}`;
+  if (named.length === 0) return "the record has no numbers";
+  return `${isOfList ? "lists of numbers" : "numbers"}: ${formatList(named, maxNamedPaths)}`;
 };

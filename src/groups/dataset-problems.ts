@@ -37,7 +37,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 1) {
-      const isBare = groups.isBare(group);
+      const isBare = groups.isBare(group) || getPart(dataset, groups.firstOf(group)).source.origin?.canRegroup === true;
       if (isBare) shared ??= { key: findSharedKey(dataset) };
       reportGroup(dataset, "single-trajectory-group", { data: { isBare, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
@@ -58,7 +58,8 @@ const findSharedKey = (dataset: IndexedGroups): string | undefined => {
     if (groups.trajectoriesOf(group) !== 1) continue;
     checked++;
     const groupPart = getPart(dataset, groups.firstOf(group));
-    if (groupPart.part.kind !== "trajectory" || !groupPart.part.valid) continue;
+    const { part, source } = groupPart;
+    if ((part.kind !== "trajectory" && source.origin?.canRegroup !== true) || !part.valid) continue;
     const [trajectory] = readTrajectories(groupPart);
     const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
     for (const { name, text } of findGroupKeys(value)) {

@@ -21,11 +21,10 @@ export { openRecords, type RawRecord, type RecordKinds, type Records } from "./r
 export type { FetchProgress, RemoteAccess } from "./remote.ts";
 export {
   type Container,
-  canBeReward,
   columnAdvice,
   findAnswerColumn,
   findContainer,
-  findRewardColumn,
+  findRewardColumns,
   hasOwnKey,
   isLikelyOwnFormat,
   sniff,

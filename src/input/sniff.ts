@@ -89,18 +89,18 @@ const csv = "CSV";
 const tsv = "tab-separated text";
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
-/** In an object of rewards, a total and a value count, too. */
-const rewardName =
+/** Paths of rewards: in an object of rewards, also of a total or a value. */
+const rewardPath =
   /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
-/** True if a path names a reward, or a member of an object of rewards. */
-export const canBeReward = (path: string): boolean =>
-  rewardName.test(path) || /(?:reward|score|rating|eval)\w*\./i.test(path);
+/** Paths of rewards, and of other numbers in objects of rewards except ids. */
+const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
-/** Returns the column, or the path of the number, that probably has the rewards; undefined if several can have them. */
-export const findRewardColumn = (names: readonly string[]): string | undefined => {
-  const known = names.filter((name) => rewardName.test(name));
-  return known.find((name) => name === "reward") ?? (known.length === 1 ? known[0] : undefined);
+/** Returns the column, or the path of a number, that has the rewards; several if any of them can have the rewards. */
+export const findRewardColumns = (names: readonly string[]): readonly string[] => {
+  const likely = names.filter((name) => rewardPath.test(name));
+  const chosen = likely.length > 1 ? likely.filter((name) => name === "reward") : likely;
+  return chosen.length > 0 ? chosen : names.filter((name) => possiblePath.test(name));
 };
 
 /** Returns the column with the answers to the column `prompt`, if its name is not that of a known format. */
@@ -114,7 +114,8 @@ const columnOptions = (names: readonly string[], hasReward = false) => {
   const messages = names.find((name) => messagesColumn.test(name));
   const isTrl = messages === undefined && names.includes("prompt");
   const from = isTrl ? "--from trl" : `--messages-from ${messages ?? "MESSAGES_COLUMN"}`;
-  const options = `${from}${hasReward ? "" : ` --reward-from ${findRewardColumn(names) ?? "REWARD_COLUMN"}`}`;
+  const [reward = "REWARD_COLUMN", ...more] = findRewardColumns(names);
+  const options = `${from}${hasReward ? "" : ` --reward-from ${more.length > 0 ? "REWARD_COLUMN" : reward}`}`;
   const remark = ` (replace …_COLUMN with the names of its columns: ${formatList(names)})`;
   return { options, remark: options.includes("_COLUMN") ? remark : "" };
 };

@@ -49,6 +49,8 @@ export interface OriginRecord extends FileLine {
 export interface Origin {
   /** As in `Source.name`. */
   readonly files: readonly string[];
+  /** True if records of several files can be grouped with `--group-by`. */
+  readonly canRegroup?: boolean;
   /** True if a line represents an invalid group, or records that could not be converted. They are reported already. */
   isBroken(line: number): boolean;
   /** Returns the file and line of the first record of a line's group. */

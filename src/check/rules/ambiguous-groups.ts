@@ -4,6 +4,13 @@
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
+/** Returns the paths of a group key. */
+export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
+  const steps = name.split(".");
+  const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];
+  return [[name], ["metadata", name], ...dotted];
+};
+
 interface Membership {
   /** The file, or other range of the input, that no group crosses. */
   readonly scope: number;

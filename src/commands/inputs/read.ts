@@ -116,6 +116,7 @@ const parseFormatOptions = async (
     ...{ from, hasReceipt, allowsLossy: typed.lossy, keepsHistories: typed.histories },
     messagesFrom: parsePath(messagesFrom),
     rewardFrom: parsePath(rewardFrom),
+    groupBy: typed.groupBy,
     rewards: rewards === undefined ? undefined : await readRewards(rewards, host),
   };
 };
@@ -131,7 +132,8 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
       const what = sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
-      const keys = `Group: ${group}. Reward: ${rewardFrom ?? reward}. Choices: ${sampled}.`;
+      const groupText = format.takesGroupKey === true && groupBy !== undefined ? `--group-by ${groupBy}` : group;
+      const keys = `Group: ${groupText}. Reward: ${rewardFrom ?? reward}. Choices: ${sampled}.`;
       screen.notice(`${what} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
@@ -140,7 +142,8 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
   const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
   if (conversion === undefined && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
     screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
-  if (groupBy !== undefined && found.shapes.size > 0 && !found.shapes.has("trajectories"))
+  const isGroupedByKey = conversion?.formats.some(({ format }) => format.takesGroupKey) ?? false;
+  if (groupBy !== undefined && !isGroupedByKey && found.shapes.size > 0 && !found.shapes.has("trajectories"))
     screen.notice(`--group-by ${groupBy} has no effect: the input is already grouped`);
 };
 
