@@ -528,6 +528,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await typed(page, "Escape");
     await expect.poll(async () => await hash(page)).toBe(addressOf({ page: 4 }));
     await page.getByText("task 301", { exact: true }).waitFor();
+    await page.getByRole("searchbox", { name: "search text" }).fill("task 12345");
+    await page.getByRole("link", { name: "task 12345" }).waitFor();
     expect(troubles).toEqual([]);
   });
 
