@@ -7,7 +7,7 @@ import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord }
 import { crossFileMark } from "./group-lines.ts";
 import { choice, deriveFinish, textChoice, toFunctionTools, toToolCall, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, readPath, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 /** The keys of a tool's rows, and how to read them. Functions throw ConversionError. */
@@ -60,9 +60,10 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
   if (rollouts !== undefined) return rollouts;
   record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
   const { rewards, rewardFrom = [rows.reward] } = run.options;
-  const isFailed = rewards === undefined && row.get(...rewardFrom) === undefined;
+  const isFailed = rewards === undefined && readPath(row, rewardFrom) === undefined;
   const error = isFailed ? row.get("error") : undefined;
-  if (error !== undefined) return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
+  if (error !== undefined && (error.isObject || (error.text ?? "") !== ""))
+    return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const own = () => (rows.readReward === undefined ? requireReward(row, rows.reward) : rows.readReward(run, row));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], own });
   noteOtherRewards(run, row);
@@ -73,7 +74,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
 const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value): void => {
   const parent = rewardFrom.slice(0, -1);
   if (hasReceipt || parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
-  const members = unwrapJson(row.get(...parent))?.metricMembers() ?? [];
+  const members = unwrapJson(readPath(row, parent))?.metricMembers() ?? [];
   const others = members.flatMap(([key]) => (key === rewardFrom.at(-1) ? [] : key));
   const names = others.map((key) => shortName([...parent, key].join(".")));
   if (names.length > 0) note(`dropped numbers next to the reward (no field in a trajectory): ${formatList(names, 5)}`);

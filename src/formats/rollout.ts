@@ -78,11 +78,15 @@ interface RewardQuery {
   readonly own?: () => OutputJson | undefined;
 }
 
+/** Reads the value at a path, also in JSON in strings. */
+export const readPath = (record: Value, path: Path): Value | undefined =>
+  path.reduce<Value | undefined>((holder, step) => unwrapJson(holder)?.get(step), record);
+
 /** Finds the reward of a rollout: by the user's option, otherwise in the record. @throws ConversionError */
 export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom !== undefined) {
-    const value = rewardFrom.reduce<Value | undefined>((holder, step) => unwrapJson(holder)?.get(step), record);
+    const value = readPath(record, rewardFrom);
     const path = rewardFrom.join(".");
     const reward = value && (toReward(run, value) ?? toNumber(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
