@@ -7,7 +7,6 @@ import { onTestFinished } from "vitest";
 import { type Strictness, warningRules } from "../../src/check/index.ts";
 import { connectionFailed } from "../../src/client/failures.ts";
 import type { Attempt, Client } from "../../src/client/index.ts";
-import { findRoute, parseBaseUrl } from "../../src/client/route.ts";
 import { type Dataset, readDataset } from "../../src/groups/index.ts";
 import type { Host } from "../../src/host.ts";
 import type { DeliverOptions } from "../../src/send/index.ts";
@@ -186,11 +185,14 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   onResend: () => undefined,
 });
 
+const names = { origin: "http://service", hostname: "service", authority: "service", hostAndPort: "service:80" };
+const serviceUrl = { ...names, isSecure: false, port: 80, path: "" };
+
 /** The failure for a connection that was reset. */
 export const connectionReset = connectionFailed(
   { code: "ECONNRESET", status: undefined },
   {
-    route: findRoute(parseBaseUrl("http://service"), {}),
+    route: { to: serviceUrl, proxy: undefined },
     ...{ silenceMs: 1000, tries: 1, setting: "base_url" },
   },
 );
