@@ -1,6 +1,7 @@
-/** Converts the columns of a row of a Parquet file to JSON. */
+/** Decodes the texts in columns of a Parquet file, and converts rows to JSON. */
+import { isUtf8 } from "node:buffer";
 import { findFault } from "../json/reader.ts";
-import { isObject } from "../json/walk.ts";
+import { bomLength, isObject } from "../json/walk.ts";
 
 export type Columns = Readonly<Record<string, unknown>>;
 
@@ -57,4 +58,22 @@ export const extractTexts = (columns: Columns, names: readonly string[]) => {
     if (valueJson !== undefined) json += `${json === "" ? "{" : ","}${JSON.stringify(name)}:${valueJson}`;
   }
   return { bytes: Buffer.from(json === "" ? "{}" : `${json}}`), texts };
+};
+
+/** Longer texts are decoded on demand (`LazyText`), because few of them are needed. */
+const maxDecodedBytes = 64;
+
+/** Removes a byte order mark. */
+const utf8Decoder = new TextDecoder();
+
+export const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefined => {
+  if (bytes === undefined) return undefined;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0 && isUtf8(text);
+  return isLazy ? new LazyText(text) : utf8Decoder.decode(text);
+};
+
+export const decodeJson = (bytes: Uint8Array | undefined): unknown => {
+  const text = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return text !== undefined && isUtf8(text) ? new LazyJson(text) : decodeText(bytes);
 };

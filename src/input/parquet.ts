@@ -1,5 +1,4 @@
 /** Reads the rows of a Parquet file as JSON. One row group is in memory at a time. */
-import { isUtf8 } from "node:buffer";
 import * as zlib from "node:zlib";
 import {
   type ColumnMetaData,
@@ -18,8 +17,8 @@ import { decompressPage } from "hyparquet/src/datapage.js";
 import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyparquet/src/schema.js";
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
-import { bomLength, isObject } from "../json/walk.ts";
-import { columnToJson, LazyJson, LazyText } from "./column-values.ts";
+import { isObject } from "../json/walk.ts";
+import { columnToJson, decodeJson, decodeText, LazyText } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
@@ -356,24 +355,6 @@ const toReason = (thrown: unknown): string => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
   const why = thrown instanceof Error ? `: ${thrown.message}` : "";
   return `it is cut off, damaged, or uses a Parquet feature that rollcall does not support${why}`;
-};
-
-/** Longer texts are decoded on demand (`LazyText`), because few of them are needed. */
-const maxDecodedBytes = 64;
-
-/** Removes a byte order mark. */
-const utf8Decoder = new TextDecoder();
-
-const decodeText = (bytes: Uint8Array | undefined): string | LazyText | undefined => {
-  if (bytes === undefined) return undefined;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0 && isUtf8(text);
-  return isLazy ? new LazyText(text) : utf8Decoder.decode(text);
-};
-
-const decodeJson = (bytes: Uint8Array | undefined): unknown => {
-  const text = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  return text !== undefined && isUtf8(text) ? new LazyJson(text) : decodeText(bytes);
 };
 
 const readColumn = async (bytes: Bytes, start: number, length: number): Promise<Buffer> => {
