@@ -1,6 +1,6 @@
 /** The first view: the summary, the charts, the filters, and the table of groups. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GroupRow, PageState, SearchMatch, Summary } from "../answers.ts";
 import { allGroups, formatQuery, maxSearchLength, type Query, rowsPerPage, type SortKey } from "../query.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
@@ -101,6 +101,8 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
   const isComplete = state.progress.phase === "read" && (searched === null || searched.share === 1);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page } = query;
+  /** The rows of another page are new elements, but not before they are here. */
+  const shownPage = useMemo(() => page, [answer]);
   const link = useLink();
   const go = (by: 1 | -1) => () => {
     if (moveFocus(body.current, "a", by) || page + by < 1 || page + by > pages) return;
@@ -135,7 +137,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
       </p>
       <div class="rows" ref={box}>
         <Table
-          key={page}
+          key={shownPage}
           name="groups"
           columns={columnsOf(query, rows)}
           rows={rows}
