@@ -51,6 +51,7 @@ const GroupView = ({ detail }: GroupProps) => {
     const page = detail.at === null ? query.page : Math.floor((detail.at + by) / rowsPerPage) + 1;
     return to === null ? undefined : { ...query, page, group: to + 1 };
   };
+  const isCountReason = untrainable === "no trajectories" || untrainable === "one trajectory";
   const kind = isReadable ? counted(members.length, "trajectory") : "unreadable line";
   return (
     <article>
@@ -68,9 +69,7 @@ const GroupView = ({ detail }: GroupProps) => {
       <h1>
         {words !== "" && <>{words} </>}
         <span class="quiet">
-          {[kind, /traject/.test(untrainable ?? "traject") ? [] : untrainable, key === null ? [] : `key ${key}`]
-            .flat()
-            .join(" · ")}
+          {[kind, isCountReason ? [] : (untrainable ?? []), key === null ? [] : `key ${key}`].flat().join(" · ")}
         </span>
       </h1>
       <div class="tools">
@@ -196,7 +195,8 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnPro
   const [isRequested, setRequested] = useState(isShown);
   const { value, error, parsed } = useMember(isRequested ? member : undefined);
   const others = useMember(isRequested ? other : undefined).parsed;
-  const [turns, otherTurns] = [parsed, others].map((one) => useMemo(() => one?.turns(common), [one]));
+  const turns = useMemo(() => parsed?.turns(common), [parsed]);
+  const otherTurns = useMemo(() => others?.turns(common), [others]);
   const compared = other && otherTurns && { turns: otherTurns, name: `trajectory ${other.at + 1}` };
   const { isMarkdownOn } = usePage();
   const request = ({ currentTarget }: { readonly currentTarget: HTMLElement }): void => {
