@@ -129,7 +129,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     if (possible.size === 0) return;
     const members = groups.flatMap((group) =>
       group.rollouts.map(({ file, record, span }) => ({
-        scope: run.options.groupBy === undefined ? file.scope : 0,
+        scope: run.options.groupBy !== undefined && format.takesGroupKey === true ? 0 : file.scope,
         group: group.position,
         isUnknown: possible.has(group),
         file,
