@@ -1,5 +1,5 @@
 /** Advice for values of the wrong shape: names and nesting of other tools, and values that nearly fit. */
-import { findAnswerColumn } from "../input/index.ts";
+import { findAnswerColumn, pythonMessages } from "../input/index.ts";
 import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import { groupKeyCandidates } from "./group-key.ts";
@@ -108,7 +108,8 @@ const hintForRow = (holder: JsonObject): string | undefined => {
     return "pass --from sharegpt --lossy";
   }
   const column = Object.keys(holder).find((name) => /^\w+$/.test(name) && isConversation(holder[name]));
-  const python = Object.keys(holder).find((name) => /^\s*\[\s*\{\s*'/.test(String(holder[name])));
+  const isPython = (value: unknown): boolean => typeof value === "string" && pythonMessages.test(value);
+  const python = Object.keys(holder).find((name) => isPython(holder[name]));
   if (python !== undefined) return `write ${shortName(python)} as JSON (in Python, with json.dumps, not with str)`;
   const reward = hasAny(holder, "reward") ? undefined : findAlias("reward", holder);
   const options = reward === undefined ? "" : ` --reward-from ${reward}`;

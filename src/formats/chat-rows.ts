@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
+import { pythonMessages } from "../input/index.ts";
 import { formatList } from "../sentences.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
@@ -136,7 +137,7 @@ export const messageRows = (path: Path): Format => {
     if (messages?.isList === true) return messages;
     const lists = row.members().flatMap(([key, member]) => (unwrapJson(member).isList ? shortName(key) : []));
     const isDefault = name === "messages";
-    if (/^\s*\[\s*\{\s*'/.test(value?.text ?? ""))
+    if (pythonMessages.test(value?.text ?? ""))
       throw new ConversionError(`${name} is text of Python, not JSON (write it with json.dumps, not with str)`, row);
     const found = `--messages-from finds no list at ${name} (lists: ${formatList(lists, 4) || "none"})`;
     const fault = value === undefined ? "is missing" : "is not a list";

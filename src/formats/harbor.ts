@@ -1,5 +1,6 @@
 /** Trials of Harbor: one folder each, with a result and ATIF documents of the agent. */
 import { dirname } from "node:path";
+import { formatCommandLine } from "../shell-words.ts";
 import { atifReasons, readAtif } from "./atif.ts";
 import { openLinks } from "./atif-links.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
@@ -86,6 +87,6 @@ const rewardIn = (value: Value, rewards: Members): Value | undefined => {
   const [first] = rewards;
   if (reward !== undefined || first === undefined) return reward;
   const names = rewards.map(([key]) => key).join(", ");
-  const wrong = `rewards contains ${names}, but not reward (pass --reward-from verifier_result.rewards.${first[0]})`;
+  const wrong = `rewards contains ${names}, but not reward (pass --reward-from ${formatCommandLine([`verifier_result.rewards.${first[0]}`])})`;
   throw new ConversionError(wrong, value.get("verifier_result", "rewards") ?? value);
 };

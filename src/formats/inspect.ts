@@ -1,4 +1,5 @@
 /** Logs of Inspect, in an archive or in one document. A sample is a rollout, and all epochs of its id are a group. */
+import { formatCommandLine } from "../shell-words.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { readMessages } from "./inspect-messages.ts";
 import { literal, type Member, type OutputJson } from "./output-json.ts";
@@ -78,7 +79,8 @@ type Scores = ReadonlyMap<string, Value>;
 const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): RolloutReward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom === undefined && rewards === undefined) {
-    throw missingReward(sample, [...scores.keys()].map((name) => `scores.${name}.value`).join(" or ") || undefined);
+    const paths = Array.from(scores.keys(), (name) => formatCommandLine([`scores.${name}.value`]));
+    throw missingReward(sample, paths.join(" or ") || undefined);
   }
   if (rewardFrom !== undefined) {
     const [first, name, ...rest] = rewardFrom;

@@ -27,6 +27,7 @@ export {
   findRewardColumns,
   hasOwnKey,
   isLikelyOwnFormat,
+  pythonMessages,
   sniff,
   sniffedBytes,
 } from "./sniff.ts";

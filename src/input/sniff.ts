@@ -103,6 +103,9 @@ export const findRewardColumns = (names: readonly string[]): readonly string[] =
   return chosen.length > 0 ? chosen : names.filter((name) => possiblePath.test(name));
 };
 
+/** Matches messages that Python's `str` wrote, as pandas does. */
+export const pythonMessages = /^\s*\[\s*\{\s*'/;
+
 /** Returns the column with the answers to the column `prompt`, if its name is not that of a known format. */
 export const findAnswerColumn = (names: readonly string[]): string | undefined =>
   names.includes("prompt") && !names.includes("completion") && !names.includes("completions")
@@ -113,9 +116,10 @@ export const findAnswerColumn = (names: readonly string[]): string | undefined =
 const columnOptions = (names: readonly string[], hasReward = false) => {
   const messages = names.find((name) => messagesColumn.test(name));
   const isTrl = messages === undefined && names.includes("prompt");
-  const from = isTrl ? "--from trl" : `--messages-from ${messages ?? "MESSAGES_COLUMN"}`;
+  const from = isTrl ? ["--from", "trl"] : ["--messages-from", messages ?? "MESSAGES_COLUMN"];
   const [reward = "REWARD_COLUMN", ...more] = findRewardColumns(names);
-  const options = `${from}${hasReward ? "" : ` --reward-from ${more.length > 0 ? "REWARD_COLUMN" : reward}`}`;
+  const rewardFrom = hasReward ? [] : ["--reward-from", more.length > 0 ? "REWARD_COLUMN" : reward];
+  const options = formatCommandLine([...from, ...rewardFrom]);
   const remark = ` (replace …_COLUMN with the names of its columns: ${formatList(names)})`;
   return { options, remark: options.includes("_COLUMN") ? remark : "" };
 };
@@ -139,7 +143,6 @@ const csvAdvice = (text: string, name: string): string => {
   const { options, remark } = columnOptions(names);
   const answer = findAnswerColumn(names);
   const key = answer === undefined ? "k" : `{'${answer}':'completion'}.get(k,k)`;
-  // pandas writes lists as text of Python.
   const isPython = /\[\{'/.test(text);
   const value = isPython ? "ast.literal_eval(v) if (v or '')[:2]=='[{' else v" : "v";
   const object = isPython || answer !== undefined ? `{${key}: ${value} for k,v in row.items()}` : "row";

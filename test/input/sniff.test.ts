@@ -54,6 +54,7 @@ describe("the first bytes of a file", () => {
   it.each([
     ["id,messages,reward\n", " | rollcall convert --messages-from messages --reward-from reward"],
     ["id,dialogue,Score\n", " | rollcall convert --messages-from dialogue --reward-from Score"],
+    ["chat,x$(true).score\n", " | rollcall convert --messages-from chat --reward-from 'x$(true).score'"],
     ["id,text\n", " | rollcall convert --messages-from MESSAGES_COLUMN --reward-from REWARD_COLUMN"],
   ])("of CSV give the command that converts it: %j", (header, end) => {
     for (const [name, word, out] of [

@@ -1,4 +1,5 @@
 /** Rules of trajectories and groups: their types, what services accept, and what a training run needs. */
+import { formatCommandLine } from "../../shell-words.ts";
 import {
   answer,
   error,
@@ -232,7 +233,7 @@ export const signalRules = {
       if (!isBare) return "sample several trajectories of each prompt";
       return key === undefined
         ? "sample several trajectories of each prompt, or group trajectories with --group-by"
-        : `pass --group-by ${key} to group the trajectories with the same ${key}`;
+        : `pass --group-by ${formatCommandLine([key])} to group the trajectories with the same ${key}`;
     },
     why: "Most trainers learn from differences between the rewards of a group.",
     example: trajectory(1),
