@@ -40,20 +40,21 @@ const hasTables = async (database: Database, { name, title, server }: DatabaseSc
 /** The advisory lock under which a process makes tables, one process at a time. */
 const tablesLock = 1919114311;
 
+/** Makes the tables, unless another process has made them since `hasTables`. */
 const makeTables = async (database: Database, schema: DatabaseSchema): Promise<void> => {
   const { version, tables } = schema.server;
-  const statements = [
-    `SELECT 1::bigint AS locked FROM pg_advisory_xact_lock(${tablesLock})`,
-    "CREATE SCHEMA IF NOT EXISTS rollcall",
-    "CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL)",
-    `INSERT INTO rollcall.version (part, number) VALUES ('${schema.name}', ${version})`,
-    ...tables,
-  ];
-  try {
-    await database.transact(statements.map((sql) => ({ sql })));
-  } catch (thrown) {
-    if (!(await hasTables(database, schema))) throw thrown;
-  }
+  const sql = `
+    DO $$ BEGIN
+      PERFORM pg_advisory_xact_lock(${tablesLock});
+      CREATE SCHEMA IF NOT EXISTS rollcall;
+      CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL);
+      IF NOT EXISTS (SELECT FROM rollcall.version WHERE part = '${schema.name}') THEN
+        INSERT INTO rollcall.version (part, number) VALUES ('${schema.name}', ${version});
+        ${tables.join(";\n")};
+      END IF;
+    END $$`;
+  await database.transact([{ sql }]);
+  await hasTables(database, schema);
 };
 
 /** Maximum of the first wait. The maximum doubles with each retry. Waits are random, so that runs retry apart. */

@@ -17,7 +17,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type Database, type DatabaseSchema, openDatabase, tryLock, waitForLock } from "../../src/database/index.ts";
 import { Failure } from "../../src/failure.ts";
 import { testHost } from "../support/host.ts";
-import { hasPostgres, newDatabase } from "../support/postgres.ts";
+import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
 import { listening } from "../support/server.ts";
 
 const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
@@ -308,6 +308,19 @@ const openRefusingServer = async (code: string) => {
   const { port } = await listening(server);
   return { path: `postgres://me@127.0.0.1:${port}/own`, connections: () => connections };
 };
+
+describe.skipIf(!hasPostgres)("a new database in PostgreSQL", { tags: "database" }, () => {
+  it("gets its tables once, without an error in the server's log, if several open it at the same time", async (context) => {
+    const { address, folder } = await ownServer(context);
+    const databases = await Promise.all(Array.from({ length: 8 }, async () => await open(address)));
+    await Promise.all(databases.map(async (database) => await addNote(database, "one")));
+    expect(await Promise.all(databases.map(notes))).toEqual(
+      databases.map(() => Array.from({ length: 8 }, () => "one")),
+    );
+    await Promise.all(databases.map(async (database) => await database.close()));
+    expect(readFileSync(join(folder, "log"), "utf8")).not.toContain("ERROR");
+  });
+});
 
 describe("opening a database that PostgreSQL refuses", () => {
   it.each([
