@@ -1,5 +1,6 @@
 /**
- * Compares reading 200 calls of 20 ms each in parallel and one by one, and measures the memory for calls of a megabyte: `node bench/calls.js [rounds] [calls]`.
+ * Compares reading 200 calls of 20 ms each in parallel and one by one, and measures the memory for calls of a megabyte:
+ * `node bench/calls.js [rounds] [calls]`.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

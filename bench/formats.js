@@ -1,8 +1,8 @@
 /**
- * Compares reading other tools' files with a plain script that uses the same libraries. The script parses and checks each
- * record (roles, contents, calls and results, rewards, metrics), sums the metrics, and writes groups with digests. It
- * loses the spelling of numbers and the positions of problems. `node bench/formats.js [rounds] [megabytes] [case]`, where the case is a part of its name. Times are processor
- * times on one core.
+ * Compares reading other tools' files with a plain script that uses the same libraries. The script parses and checks
+ * each record (roles, contents, calls and results, rewards, metrics), sums the metrics, and writes groups with digests.
+ * It loses the spelling of numbers and the positions of problems. `node bench/formats.js [rounds] [megabytes] [case]`,
+ * where the case is a part of its name. Times are processor times on one core.
  */
 
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
- * Generates the input of the benches from a seed: a different group of four trajectories on each line. The texts are cut
- * from the samples, so they have the escapes and non-ASCII characters of real trajectories.
+ * Generates the input of the benches from a seed: a different group of four trajectories on each line. The texts are
+ * cut from the samples, so they have the escapes and non-ASCII characters of real trajectories.
  */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
@@ -18,7 +18,8 @@ const findings = {
 };
 
 /**
- * Writes lines of about `lineBytes` until the file has at least `bytes`, optionally only in ASCII, and with a `finding` per line. Returns the file's size in bytes.
+ * Writes lines of about `lineBytes` until the file has at least `bytes`, optionally only in ASCII, and with a `finding`
+ * per line. Returns the file's size in bytes.
  */
 export const writeGroups = (path, { bytes, lineBytes = 4096, seed = 1, ascii = false, finding }) => {
   const random = randomFrom(seed);

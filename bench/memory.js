@@ -1,6 +1,6 @@
 /**
- * Measures the peak memory of `rollcall log`: `node bench/memory.js [maximum megabytes]`. The largest temporary file has
- * 4 GB by default.
+ * Measures the peak memory of `rollcall log`: `node bench/memory.js [maximum megabytes]`. The largest temporary file
+ * has 4 GB by default.
  */
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -36,8 +36,9 @@ const run = (name, args, folder) =>
   execFileSync(join(programs, name), args, { ...owner(), cwd: folder, stdio: ["pipe", "ignore", "inherit"] });
 
 /**
- * Starts a server with a database `rollcall` of the user `rollcall` (no password), and a user `guarded` (password `secret`).
- * With a certificate, it accepts TLS. If it is not durable, it survives a kill, but not a crash of the machine.
+ * Starts a server with a database `rollcall` of the user `rollcall` (no password), and a user `guarded` (password
+ * `secret`). With a certificate, it accepts TLS. If it is not durable, it survives a kill, but not a crash of the
+ * machine.
  */
 export const startPostgres = async ({ certificate, isDurable = true } = {}) => {
   const as = owner();

@@ -1,6 +1,6 @@
 /**
- * The scripts that rollcall is compared with: `node bench/rivals.js <which> …`. `parse` and `log` are plain scripts. `lines`
- * and `send` are careful scripts that split the bytes and send them unchanged.
+ * The scripts that rollcall is compared with: `node bench/rivals.js <which> …`. `parse` and `log` are plain scripts.
+ * `lines` and `send` are careful scripts that split the bytes and send them unchanged.
  */
 import { hash } from "node:crypto";
 import { createReadStream, readFileSync, writeFileSync } from "node:fs";

@@ -105,8 +105,9 @@ export const startService = async (env, ...words) => {
 };
 
 /**
- * Opens a service that counts how often each group was logged, by its reward. It logs every complete request, even if the
- * client left, with a random delay before it logs and before it answers. If it echoes `Idempotency-Key`, it logs each key once.
+ * Opens a service that counts how often each group was logged, by its reward. It logs every complete request, even if
+ * the client left, with a random delay before it logs and before it answers. If it echoes `Idempotency-Key`, it logs
+ * each key once.
  */
 export const openTaker = async ({ slownessMs, chance, echoes = false }) => {
   const [taken, keys] = [new Map(), new Set()];

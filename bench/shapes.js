@@ -1,6 +1,6 @@
 /**
- * Compares `rollcall check` and `log` in each shape of input with a careful script that parses each line and sends the bytes: `node bench/shapes.js [rounds] [megabytes] [case]`. Times are
- * processor times on one core.
+ * Compares `rollcall check` and `log` in each shape of input with a careful script that parses each line and sends the
+ * bytes: `node bench/shapes.js [rounds] [megabytes] [case]`. Times are processor times on one core.
  */
 import { createReadStream, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -102,8 +102,8 @@ const calling = async (count, together) => {
 };
 
 /**
- * Each case: its files, the options of rollcall, and the bound of the script's time over rollcall's. The script has no checks,
- * digests, metrics and ledger.
+ * Each case: its files, the options of rollcall, and the bound of the script's time over rollcall's. The script has no
+ * checks, digests, metrics and ledger.
  */
 const cases = {
   "groups, one a line": { make: async () => [plain], log: 1, min: 1 },

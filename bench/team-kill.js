@@ -1,6 +1,6 @@
 /**
- * Kills one of two services or their database again and again: `node bench/team-kill.js [kills]`. Every request that was
- * answered with 200 must be stored, and every request with an Idempotency-Key exactly once.
+ * Kills one of two services or their database again and again: `node bench/team-kill.js [kills]`. Every request that
+ * was answered with 200 must be stored, and every request with an Idempotency-Key exactly once.
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";

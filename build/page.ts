@@ -1,4 +1,4 @@
-/** Bundles a program for the browser, and lets a source file import its text: `import script from "./page/main.tsx?page"`. */
+/** Bundles a program for the browser. Source files import its text: `import script from "./page/main.tsx?page"`. */
 import { dirname, join } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 

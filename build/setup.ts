@@ -1,4 +1,4 @@
-/** Prepares a test run: a build that is not older than its sources, and a temporary folder that is removed afterwards. */
+/** Prepares a test run: a build as new as its sources, and a temporary folder that is removed at the end. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -172,8 +172,8 @@ const waitForArrivedData = (): Promise<void> =>
 export class TransportError extends Error {
   override readonly name = "TransportError";
   /**
-   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, SILENT (no data for `--timeout`), ENDLESS (the total
-   * time is over), ABORTED (the run ends), PROXY_REFUSED, CUT, CUT_HEADERS (cut within the headers, or by undici
+   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, SILENT (no data for `--timeout`), ENDLESS (the
+   * total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT, CUT_HEADERS (cut within the headers, or by undici
    * after an unrequested 100 Continue), NOT_HTTP, BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.
    */
   readonly code: string;

@@ -57,7 +57,7 @@ const login = command({
   },
 });
 
-/** Tests a key. Warns if the answer is unclear. @param isSaved true if the message must not say that it was not saved */
+/** Tests a key. Warns if the answer is unclear. @param isSaved false if the message must say that it was not saved */
 const testKey = async (context: Context, { settings, findTargets }: config.LoginPlan, isSaved: boolean) => {
   const targets = findTargets();
   const uses = targets.map((target) => target.use);

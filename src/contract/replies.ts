@@ -110,7 +110,7 @@ export const listReader =
 /** The first byte of `null`. */
 const letterN = 0x6e;
 
-/** Reads `{"<member>":{…}}`, also with null. The value is the bytes of the object, because it can be many megabytes long. */
+/** Reads `{"<member>":{…}}`, also with null. The value is the object's bytes, because it can have many megabytes. */
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {

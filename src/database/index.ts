@@ -48,7 +48,7 @@ export interface DatabaseSchema {
     readonly applicationId: number;
     readonly version: number;
     readonly tables: readonly string[];
-    /** When commits move from the log to the file. Default: in the commit that makes the log too long, which is slow. */
+    /** When commits move from the log to the file. Default: in the commit that makes the log too long (slow). */
     readonly checkpointTime?: "after answers";
   };
   readonly server: {

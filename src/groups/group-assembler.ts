@@ -14,7 +14,7 @@ export interface AssemblyOptions extends Omit<GroupingOptions, "parts"> {
   readonly elapsed: () => number;
   /** True if another run sent a group with this dedup key. An open group with the key is then complete. */
   readonly wasSent: (dedupKey: Uint8Array) => boolean;
-  /** Called for each invalid line, and for each group that becomes invalid for another reason, before it is complete. */
+  /** Called for each invalid line, and for each group that becomes invalid for another reason before its end. */
   readonly onInvalid: () => void;
   readonly onComplete: (group: number) => void;
 }

@@ -124,7 +124,7 @@ const columnOptions = (names: readonly string[], hasReward = false) => {
   return { options, remark: options.includes("_COLUMN") ? remark : "" };
 };
 
-/** Returns the advice for a table whose rows have no known format. @param hasReward true if an option names the reward */
+/** Returns the advice for a table with rows of no known format. @param hasReward true if an option names the reward */
 export const columnAdvice = (names: readonly string[], hasReward: boolean): string => {
   const own = names.find((name) => ["messages_and_choices", "trajectories", "trajectory_groups"].includes(name));
   if (own !== undefined) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;

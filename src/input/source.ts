@@ -130,7 +130,7 @@ export const createCloser = (descriptor: number): (() => Promise<void>) => {
   };
 };
 
-/** Reads a file that is opened for each read, because descriptors are limited. @param head its first bytes, in memory */
+/** Reads a file that is opened for each read: descriptors are limited. @param head its first bytes, in memory */
 export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
   size,
   read(into, at) {

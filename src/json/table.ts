@@ -133,7 +133,7 @@ const hasKey = (text: JsonTable, node: number, key: string): boolean => {
   return endOf(text, node) - start === key.length + 2 && isTextAt(key, text.bytes, start + 1);
 };
 
-/** Expands an array of numbers, which is a single node. The new table has an empty node, then a node for each number. */
+/** Expands an array of numbers, which is a single node. The new table has an empty node and one for each number. */
 export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   const { bytes } = text;
   const count = bytes[startOf(text, array)] === openBracket ? detailOf(text, array) : 0;

@@ -1,4 +1,4 @@
-/** Generates catalog entries with each field present, absent, null or of another type. Few ids, so that catalogs share some. */
+/** Generates catalog entries with each field present, absent, null or of another type. Catalogs share ids. */
 import * as fc from "fast-check";
 import { parseCatalog } from "../../src/catalogs/index.ts";
 import type { CatalogModel } from "../../src/contract/catalog.ts";

@@ -12,7 +12,7 @@ import { seeLine } from "../support/terminal.ts";
 import { listOf, screenOn } from "./printed-text.ts";
 import { encodings } from "./secret-spellings.ts";
 
-/** Characters that must never reach a terminal: C0 but tab and line end, DEL, C1, and those that change the direction of text. */
+/** Characters that must never reach a terminal: C0 but tab and line end, DEL, C1, and changes of direction. */
 const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
 
 const hostile = [

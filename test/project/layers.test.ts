@@ -60,7 +60,7 @@ const modules: Readonly<Record<string, Module>> = {
 /** Modules whose files can be imported. Of other modules, only `index.ts` can. */
 const openModules = new Set(["contract", "commands", "json"]);
 
-/** Exceptions: the service computes the metrics of `check`, and the page in a browser reads conversations as `call read`. */
+/** Exceptions: the service computes the metrics of `check`, and the page reads conversations as `call read` does. */
 const exceptions = new Set(["src/service → src/groups/metrics/metrics.ts", "src/view → src/calls/conversation.ts"]);
 
 /** The layers of the trajectory modules from bottom to top. A file imports values of its own layer and lower ones. */
@@ -178,6 +178,10 @@ const findFaults = (files: ReadonlyMap<string, string>): readonly string[] => {
     if (emptyNames.test(path)) wrong.push("the name does not describe the content");
     const isAlone = path.startsWith("src/") && children.get(dirname(path))?.size === 1;
     if (isAlone) wrong.push("a folder needs more than one file");
+    const lines = text.split("\n");
+    if (isSource && lines.length > 401) wrong.push("the file has more than 400 lines");
+    const comment = lines.find((line) => line.length > 120 && /^\s*(\*|\/\/|\/\*)/.test(line));
+    if (comment !== undefined) wrong.push(`a comment has more than 120 characters: ${comment}`);
     return wrong.flatMap((sentence) => (sentence === undefined ? [] : [`${path}: ${sentence}`]));
   });
 };

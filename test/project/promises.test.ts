@@ -1,4 +1,6 @@
-/** The golden file is what `rollcall commands --json` printed at 6109313. A line that left it was retired on purpose. */
+/**
+ * The golden file is what `rollcall commands --json` printed at 6109313. Lines that left it were retired on purpose.
+ */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";

@@ -62,7 +62,7 @@ const good = file("good.jsonl", `{"trajectories":[${trajectory(0)},${trajectory(
 const mixed = file("mixed.jsonl", `${trajectory(1)}\n{"reward":"x"}\n`);
 const id = "019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11";
 
-/** Documents and lines that no other test prints, and the local service's own objects: runs in one home, one after the other. */
+/** Documents and lines that no other test prints, and the local service's own objects: runs in one home. */
 const runs: readonly string[] = [
   `log my-model ${good} --split train --local --json`,
   "ledger status -o jsonl",

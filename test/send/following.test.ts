@@ -17,7 +17,7 @@ const bare = (id: number, reward: number) => `${line(reward, `,"group_id":${id}`
 const rejectsOf = (file: string): readonly string[] =>
   existsSync(`${file}.rejected`) ? readFileSync(`${file}.rejected`, "utf8").trimEnd().split("\n") : [];
 
-/** Follows a file on a clock that only waiting moves. Each wait does the next step; after the last one Ctrl-C is pressed. */
+/** Follows a file on a clock that only waiting moves. Each wait does the next step; the last is Ctrl-C. */
 const follow = async (
   steps: readonly ((file: string) => void)[],
   { answer, ...more }: Partial<FollowOptions> & { readonly answer?: (body: Buffer, at: number) => Attempt } = {},

@@ -1,6 +1,6 @@
 /**
- * Opens the local service on a new data folder, and sends requests with `fetch`. Requests that need no such folder, option or
- * concurrency are in test/commands/golden/screens/service-requests.txt.
+ * Opens the local service on a new data folder, and sends requests with `fetch`. Requests that need no such folder,
+ * option or concurrency are in test/commands/golden/screens/service-requests.txt.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

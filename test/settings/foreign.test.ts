@@ -24,7 +24,7 @@ beforeAll(async () => {
   await runRollcall(["config", "set", "credential_command", command], { env: template });
 });
 
-/** Copies the home: settings, a credential, a ledger and a store. `marker` exists once its credential command has run. */
+/** Copies the home: settings, a credential, a ledger and a store. `marker` exists if its credential command ran. */
 const openHome = () => {
   const home = newHome();
   execFileSync("cp", ["-a", `${template.HOME}/.`, home.HOME]);

@@ -35,7 +35,7 @@ export interface TabOptions {
   readonly dark?: boolean;
 }
 
-/** Opens an address in a separate context until the test is finished. `isOwn` is true of the addresses that it may request. */
+/** Opens an address in a separate context until the test is finished. It may request the addresses of `isOwn`. */
 export const openTab = async (
   url: string,
   isOwn: (asked: string) => boolean,

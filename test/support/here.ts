@@ -31,7 +31,7 @@ export const runHere = async (
   return ran;
 };
 
-/** Runs a command line on a terminal with a stopped clock, so no spinner appears. Returns both streams in the order of writes. */
+/** Runs a command line on a terminal with a stopped clock, so no spinner appears. Returns both streams, in order. */
 export const runHereOnTerminal = async (
   args: readonly string[],
   { env = {}, columns }: { readonly env?: HereOptions["env"]; readonly columns: number },

@@ -8,7 +8,7 @@ import { type OwnPostgres, postgresAt, startPostgres } from "../../bench/postgre
 
 export { hasPostgres } from "../../bench/postgres.js";
 
-/** Returns the address of a new database. The user `guarded` needs a password. @throws if PostgreSQL is not installed */
+/** Returns the address of a new database. The user `guarded` needs a password. @throws if there is no PostgreSQL */
 export const newDatabase = async (user: "rollcall" | "guarded" = "rollcall"): Promise<string> => {
   server ??= sharedServer();
   return (await server).newDatabase(`tests_${randomUUID()}`, user);
@@ -29,7 +29,7 @@ let server: Promise<OwnPostgres> | undefined;
 /** How long the process that starts the server may take. */
 const startMs = 60_000;
 
-/** Starts the server, or waits for the process that does. The global setup (`build/setup.ts`) stops it when the run ends. */
+/** Starts the server, or waits for the process that does. The global setup (`build/setup.ts`) stops it. */
 const sharedServer = async (): Promise<OwnPostgres> => {
   const folder = join(tmpdir(), "postgres");
   const place = join(folder, "place.json");

@@ -74,7 +74,7 @@ export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<Sc
   return { url, received, connections: () => count };
 };
 
-/** Has a server listen on a free loopback port until the test is finished; connections that are open then are broken. */
+/** Has a server listen on a free loopback port until the test is finished; open connections are broken then. */
 export const listening = async (
   server: Server,
   finished: (then: () => Promise<void>) => void = onTestFinished,

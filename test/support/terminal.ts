@@ -9,8 +9,8 @@ export interface LineOptions {
   readonly columns?: number;
   readonly rows?: number;
   /**
-   * Keys to type when the output after the last match contains `when`, and a callback for that time, which gets the id of
-   * the process group. All keys must be typed before the end.
+   * Keys to type when the output after the last match contains `when`, and a callback for that time, which gets the id
+   * of the process group. All keys must be typed before the end.
    */
   readonly typed?: readonly {
     readonly when: RegExp | string;

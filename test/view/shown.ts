@@ -13,7 +13,7 @@ export interface Shown extends Tab {
   readonly viewing: Viewing;
 }
 
-/** Opens a served page; `through` is another address that leads to it, `first` the element that shows that it is open. */
+/** Opens a served page; `through` is another address that leads to it, `first` the element that shows it is open. */
 export const shownPage = async (
   served: Viewing,
   size: TabOptions = {},

@@ -7,8 +7,8 @@ import { listening } from "../support/server.ts";
 export interface Listener {
   readonly url: string;
   /**
-   * The requests so far, head and body as they were sent, with `PORT`, `NODE`, `PLATFORM`, `VERSION` and `KEY` in place of
-   * values that the interface does not specify.
+   * The requests so far, head and body as they were sent, with `PORT`, `NODE`, `PLATFORM`, `VERSION` and `KEY` in place
+   * of values that the interface does not specify.
    */
   readonly heard: readonly string[];
 }
@@ -48,7 +48,7 @@ const named = (whole: string, port: number): string => {
     .replace(`node/${process.versions.node} ${process.platform}`, "node/NODE PLATFORM");
 };
 
-/** A request as text: lines of the head, then the body. Neither the order nor the case of names matters (RFC 9110, 5). */
+/** A request as text: lines of the head, then the body. Order and case of names don't matter (RFC 9110, 5). */
 export const request = ([line = "", ...headers]: readonly string[], body = ""): string => {
   const sorted = headers.map((header) => header.replace(/^[^:]*/, (name) => name.toLowerCase())).toSorted();
   return `${[line, ...sorted].join("\r\n")}\r\n\r\n${body}`;

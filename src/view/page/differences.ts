@@ -4,7 +4,9 @@ import type { Turn } from "../../calls/conversation.ts";
 /** Maximum product of the numbers of words, or of messages, that are compared in order. */
 const maxComparisons = 1_000_000;
 
-/** Returns the counterpart of each turn: an equal turn in the same order, or the next of its role between equal turns. */
+/**
+ * Returns the counterpart of each turn: an equal turn in the same order, or the next of its role between two of them.
+ */
 export const alignTurns = (
   turns: readonly Turn[],
   others: readonly Turn[],

@@ -82,8 +82,8 @@ const pollIntervalMs = 250;
 const [lastValues, lastKeys]: [Partial<AnswerTypes>, { [Of in Name]?: string }] = [{}, {}];
 
 /**
- * Fetches the answer to a query, again if the query or `edition` changes, and repeatedly until `isComplete`. Until it is
- * loaded, `latest` is the previous answer. `error` is empty if the server has ended, which the page reports itself.
+ * Fetches the answer to a query, again if the query or `edition` changes, and repeatedly until `isComplete`. Until it
+ * is loaded, `latest` is the previous answer. `error` is empty if the server has ended, which the page reports itself.
  */
 export const useAnswer = <Of extends Name>(
   name: Of,

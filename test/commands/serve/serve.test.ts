@@ -241,7 +241,7 @@ describe("rollcall serve that cannot start", () => {
     const [first, second] = service.said().split("\n");
     expect(first).toMatch(/^rollcall service at http:\/\/127\.1:\d+$/);
     expect(second).toContain("warning: other machines can reach 127.1, and the key is sent to it in plain text");
-    // The service answers only to the name, and the client sends a key over http only if ROLLCALL_INSECURE_HTTP allows it.
+    // The service answers only to the name, and the client sends a key over http if ROLLCALL_INSECURE_HTTP is set.
     const url = `http://build-7.example:${new URL(service.url).port}`;
     expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} `);
     expect(service.said()).toContain(" ROLLCALL_INSECURE_HTTP=true ");

@@ -11,7 +11,7 @@ const mask = "…";
 
 /**
  * A page's text with each block's output as it is now. Output that fits what the page shows, masks included, is left
- * as the page has it. All blocks share one home folder; the default port of the local service is replaced by a free one.
+ * as the page has it. All blocks share one home folder; the default port of the local service becomes a free one.
  */
 export const withRealOutput = async (page: string): Promise<string> => {
   const port = String(await closedPort());
