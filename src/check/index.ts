@@ -7,7 +7,6 @@ export {
   getRule,
   getRuleSubject,
   parseStrictness,
-  presentRuleName,
   type RuleName,
   redactMessage,
   ruleNames,
