@@ -3,10 +3,10 @@ import { statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";
 import { MistypedValue, typedValue } from "../contract/replies.ts";
-import type { Failure } from "../failure.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
-import { findSpan, getMember, locateOffset, parseJson, walkElements } from "../json/walk.ts";
+import { elementsOf, findAt, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
+import { getMember, locateOffset, parseJson } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable, newerLock } from "./failures.ts";
 import { compareCodeUnits, priceNames, statedPrices } from "./fields.ts";
@@ -72,31 +72,30 @@ const lockKey = "rollcall_lock";
 export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
   if (bytes === undefined) return undefined;
-  const locate = (at = 0) => ({ file, ...locateOffset(bytes, at) });
-  const toFailure = (reason: string, at?: number, isLock = true): Failure => invalidLock(reason, isLock, locate(at));
-  const value = parseJson(bytes.toString("utf8"))?.value;
-  if (value === undefined) throw toFailure("it is not JSON", requireFault(bytes).at, false);
+  const locate = (at: number) => ({ file, ...locateOffset(bytes, at) });
+  const root = readRoot(bytes);
+  if (root === undefined) throw invalidLock("it is not JSON", false, locate(requireFault(bytes).at));
+  const positionAt = (at: JsonValue) => locate(spanOf(at).start);
+  const value = parseValue(root);
   const version = getMember(value, lockKey);
-  if (version === undefined) throw toFailure("it is not a lock file", findSpan(bytes, [])?.start, false);
-  if (version !== lockVersion) throw newerLock(locate(findSpan(bytes, [lockKey])?.start));
-  const [list, listSpan] = [getMember(value, "models"), findSpan(bytes, ["models"])];
-  if (!Array.isArray(list) || listSpan === undefined) {
-    throw toFailure("invalid models", (listSpan ?? findSpan(bytes, []))?.start);
-  }
+  if (version === undefined) throw invalidLock("it is not a lock file", false, positionAt(root));
+  if (version !== lockVersion) throw newerLock(positionAt(memberAt(root, lockKey) ?? root));
+  const [list, listValue = root] = [getMember(value, "models"), memberAt(root, "models")];
+  if (!Array.isArray(list)) throw invalidLock("invalid models", true, positionAt(listValue));
   // Finds all models in one pass, because a search from the start for each of thousands is slow.
-  const spans = [...walkElements(bytes, listSpan.start)];
-  const factAt = (model: number, path: LockPath): number => {
-    const { start, end } = spans[model] ?? listSpan;
-    return start + (findSpan(bytes.subarray(start, end), path)?.start ?? 0);
+  const values = elementsOf(listValue);
+  const positionOf = (model: number, path: LockPath) => {
+    const modelValue = values[model] ?? listValue;
+    return positionAt(findAt(modelValue, path) ?? modelValue);
   };
   const models = list.map((model: unknown, at) => {
     const { data, error } = LockedModel.safeParse(model);
     if (data !== undefined) return data;
     const key = String(error.issues[0]?.path[0]);
     const path = getMember(model, key) === undefined ? [] : [key];
-    throw toFailure(`invalid ${["models", at, ...path].join(".")}`, factAt(at, path));
+    throw invalidLock(`invalid ${["models", at, ...path].join(".")}`, true, positionOf(at, path));
   });
-  return { file, models, positionOf: (model: number, path: LockPath) => locateOffset(bytes, factAt(model, path)) };
+  return { file, models, positionOf };
 };
 
 const readLockBytes = (file: string): Buffer | undefined => {

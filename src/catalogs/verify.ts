@@ -220,7 +220,7 @@ export const verifyLock = (
     };
     const facts = regressions.map((regression) => {
       const { rule, path } = regression;
-      const position = { file: lock.file, ...lock.positionOf(at, path), path: ["models", at, ...path] };
+      const position = { ...lock.positionOf(at, path), path: ["models", at, ...path] };
       const message = `${locked.id} ${regression.message}`;
       const problem = { ...position, rule, severity: rules[rule].severity, message, advice: adviceFor(rule) };
       return { locked, regression, problem, replacement };

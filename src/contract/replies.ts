@@ -1,7 +1,7 @@
 /** Reads replies of the service. Requires the lists and objects of the interface, but accepts mistyped fields. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
-import { isObject, openBrace, openBracket, walkElements } from "../json/walk.ts";
+import { isObject, openBrace, openBracket } from "../json/walk.ts";
 
 /** A value whose type differs from the interface. It is shown unchanged, and never used in a calculation. */
 export class MistypedValue {
@@ -84,19 +84,19 @@ export interface ReplyList<Value> {
   readonly hasMore: boolean;
 }
 
-const readListRoot = table.openRootReader(["data"]);
-
 /** Reads `{"data":[{…},…]}`. */
 export const listReader =
   <Of extends ObjectSchema>(schema: Of): ReplyReader<ReplyList<ServiceObject<z.infer<Of>>>> =>
   (bytes) => {
-    const root = readListRoot(bytes);
+    const root = table.readRoot(bytes);
     const data = table.memberAt(root, "data");
     if (root === undefined) return undefined;
     if (data === undefined) return { invalidPath: table.firstByteOf(root) === openBrace ? "data" : "" };
     if (table.firstByteOf(data) !== openBracket) return { invalidPath: "data" };
-    const spans = walkElements(bytes, table.spanOf(data).start);
-    const elements = Array.from(spans, ({ start, end }) => bytes.subarray(start, end));
+    const elements = table
+      .elementsOf(data)
+      .map(table.spanOf)
+      .map(({ start, end }) => bytes.subarray(start, end));
     const invalid = elements.findIndex(([first]) => first !== openBrace && first !== letterN);
     if (invalid >= 0) return { invalidPath: `data.${invalid}` };
     const entries = elements.flatMap((raw, position) =>

@@ -11,7 +11,7 @@ import {
   readString,
   startOf,
 } from "../json/table.ts";
-import { endOfValue, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
+import { endOfString, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
 
 interface JsonText {
   readonly id: number;
@@ -306,7 +306,7 @@ const replaceNonFinite = (bytes: Buffer): Buffer => {
   const text = bytes.toString("latin1");
   const words = /"|NaN|-?Infinity/g;
   for (let word = words.exec(text); word !== null; word = words.exec(text)) {
-    if (word[0] === '"') words.lastIndex = endOfValue(replaced, word.index);
+    if (word[0] === '"') words.lastIndex = endOfString(replaced, word.index);
     else replaced.write("{}".padEnd(word[0].length), word.index);
   }
   return replaced;

@@ -4,12 +4,13 @@ import {
   closeBrace,
   closeBracket,
   comma,
+  endOfString,
   isWhite,
   openBrace,
   openBracket,
+  quote,
   type Span,
   skipWhite,
-  walkMembers,
 } from "./walk.ts";
 
 /** A text and its table: a node for each value, and a node for each key before the node of its value. */
@@ -163,11 +164,25 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return text && { text, node: 0 };
 };
 
-/** Closes a truncated object after its last complete member; returns undefined if it has none. */
-export const closeTruncated = (bytes: Uint8Array): Buffer | undefined => {
-  let end = 0;
-  for (const { value } of walkMembers(bytes, skipWhite(bytes, 0))) if (value.end < bytes.length) end = value.end;
-  return end === 0 ? undefined : Buffer.concat([bytes.subarray(0, end), Buffer.of(closeBrace)]);
+/**
+ * Closes a truncated object after its last complete value. `maxDepth` is the number of nested objects and arrays that may
+ * be incomplete. Returns undefined if no value is complete.
+ */
+export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
+  if (bytes[skipWhite(bytes, 0)] !== openBrace) return undefined;
+  const closers: number[] = [];
+  let closed: readonly Uint8Array[] | undefined;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === quote) at = endOfString(bytes, at) - 1;
+    else if (byte === openBrace) closers.push(closeBrace);
+    else if (byte === openBracket) closers.push(closeBracket);
+    const isClosing = byte === closeBrace || byte === closeBracket;
+    if (isClosing) closers.pop();
+    if ((isClosing || byte === comma) && closers.length <= maxDepth)
+      closed = [bytes.subarray(0, isClosing ? at + 1 : at), Uint8Array.from(closers).reverse()];
+  }
+  return closed && Buffer.concat(closed);
 };
 
 /** Returns a function that reads JSON without the content of the values of some keys, so that its table is small. */
@@ -180,6 +195,9 @@ export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => 
 };
 
 export const spanOf = ({ text, node }: JsonValue): Span => ({ start: startOf(text, node), end: endOf(text, node) });
+
+/** The key of a member's value. */
+export const keyOf = ({ text, node }: JsonValue): JsonValue => ({ text, node: node - nodeSize });
 
 /** The first byte of a value, which shows its type. */
 export const firstByteOf = ({ text, node }: JsonValue): number => firstByteAt(text, node);
@@ -207,6 +225,10 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   for (let index = 0; index < step && child < nodeAfter(text, node); index++) child = nodeAfter(text, child);
   return child < nodeAfter(text, node) ? { text, node: child } : undefined;
 };
+
+/** Returns the value at a path; undefined if there is none. */
+export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]): JsonValue | undefined =>
+  path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 
 /** Returns the value at a path; if there is none, the last value on the path that exists. */
 export const findDeepest = (value: JsonValue, path: readonly (string | number)[]): JsonValue => {

@@ -1,4 +1,4 @@
-/** Finds the spans of values in JSON without a table, also in truncated JSON. Has helpers for parsed values. */
+/** Bytes of JSON: syntax, white space, lines. Has helpers for parsed values. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -13,12 +13,6 @@ export const getMember = (value: unknown, key: string): unknown =>
 export interface Span {
   readonly start: number;
   readonly end: number;
-}
-
-interface MemberSpan {
-  readonly key: string;
-  readonly keySpan: Span;
-  readonly value: Span;
 }
 
 export const quote = 0x22;
@@ -68,7 +62,8 @@ export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes): Bytes =
   return bytes;
 };
 
-const endOfString = (bytes: Uint8Array, at: number): number => {
+/** Returns the offset after the closing quote of the string that starts at `at`; the length if it is cut off. */
+export const endOfString = (bytes: Uint8Array, at: number): number => {
   for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
     let before = close - 1;
     while (bytes[before] === backslash) before--;
@@ -86,85 +81,6 @@ export const countNested = (bytes: Uint8Array, max: number): number => {
     at = byte === quote ? endOfString(bytes, at) : at + 1;
   }
   return count;
-};
-
-/** Returns the end of the value that starts at `at`. The JSON is valid, but can be truncated. */
-export const endOfValue = (bytes: Uint8Array, at: number): number => {
-  const first = bytes[at];
-  if (first === quote) return endOfString(bytes, at);
-  if (first !== openBrace && first !== openBracket) return endOfScalar(bytes, at);
-  let depth = 0;
-  for (let offset = at; offset < bytes.length; offset++) {
-    const byte = bytes[offset];
-    if (byte === quote) offset = endOfString(bytes, offset) - 1;
-    else if (byte === openBrace || byte === openBracket) depth++;
-    else if ((byte === closeBrace || byte === closeBracket) && --depth === 0) return offset + 1;
-  }
-  return bytes.length;
-};
-
-const endOfScalar = (bytes: Uint8Array, at: number): number => {
-  const isEnd = (byte?: number) => byte === comma || byte === closeBrace || byte === closeBracket || isWhite(byte);
-  let offset = at;
-  while (offset < bytes.length && !isEnd(bytes[offset])) offset++;
-  return offset;
-};
-
-const spanFrom = (bytes: Uint8Array, at: number): Span => {
-  const start = skipWhite(bytes, at);
-  return { start, end: endOfValue(bytes, start) };
-};
-
-/** Yields the elements of the array that starts at `start`. In truncated JSON, the last can be incomplete or empty. */
-export function* walkElements(bytes: Uint8Array, start: number): Generator<Span, void> {
-  if (bytes[start] !== openBracket || bytes[skipWhite(bytes, start + 1)] === closeBracket) return;
-  for (let at = start; at === start || bytes[at] === comma; ) {
-    const span = spanFrom(bytes, at + 1);
-    yield span;
-    at = skipWhite(bytes, span.end);
-  }
-}
-
-/** Yields all members of an object, even if keys repeat. In truncated JSON, the last value can be incomplete. */
-export function* walkMembers(bytes: Uint8Array, start: number): Generator<MemberSpan, void> {
-  if (bytes[start] !== openBrace) return;
-  for (let at = start; at === start || bytes[at] === comma; ) {
-    const keySpan = spanFrom(bytes, at + 1);
-    const key = bytes[keySpan.start] === quote ? decodeKey(bytes, keySpan) : undefined;
-    const separator = skipWhite(bytes, keySpan.end);
-    if (key === undefined || bytes[separator] !== colon) return;
-    const value = spanFrom(bytes, separator + 1);
-    yield { key, keySpan, value };
-    at = skipWhite(bytes, value.end);
-  }
-}
-
-const decodeKey = (bytes: Uint8Array, { start, end }: Span): string | undefined => {
-  const text = sliceText(bytes, { start: start + 1, end: end - 1 });
-  if (!encodedPattern.test(text)) return text;
-  try {
-    return String(JSON.parse(`"${text}"`));
-  } catch {
-    return undefined;
-  }
-};
-
-/** An escape, or a control character, which JSON forbids without an escape. */
-const encodedPattern = /\\|[^ -\uffff]/;
-
-/** Returns the spans of an object's values by key (the last of a repeated key); empty for another value. */
-export const listMemberSpans = (bytes: Uint8Array, { start }: Pick<Span, "start">): ReadonlyMap<string, Span> =>
-  new Map(Array.from(walkMembers(bytes, start), ({ key, value }) => [key, value]));
-
-/** Returns the span of the value at a path from the root; undefined if there is none. */
-export const findSpan = (bytes: Uint8Array, path: readonly (string | number)[]): Span | undefined => {
-  let span: Span | undefined = spanFrom(bytes, 0);
-  for (const step of path) {
-    if (span === undefined) return undefined;
-    const members = listMemberSpans(bytes, span);
-    span = typeof step === "number" ? [...walkElements(bytes, span.start)][step] : members.get(step);
-  }
-  return span;
 };
 
 export const sliceText = (bytes: Uint8Array, { start, end }: Span): string =>

@@ -1,6 +1,7 @@
 /** Prints lists and documents as tables, TSV, CSV (RFC 4180), or JSON that keeps the spelling of values. */
 
 import { endOfString, type RawJson } from "../json/raw-json.ts";
+import { spanOf } from "../json/table.ts";
 import { sliceText } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
@@ -153,7 +154,7 @@ function* documentPieces(
   yield "{";
   for (const [at, entry] of members.entries()) {
     yield `${at === 0 ? "" : ","}${sliceText(bytes, entry.keySpan)}:`;
-    if (entry !== objectsMember) yield compactJson(sliceText(bytes, entry.value));
+    if (entry !== objectsMember) yield compactJson(sliceText(bytes, spanOf(entry.value)));
     else {
       if (isList) yield "[";
       yield* objects();

@@ -6,7 +6,8 @@ import { Failure, type Problem } from "../failure.ts";
 import { checkFileMode, getErrorCode, makeFolder, readRegularFile, requireSafeOwnership } from "../files.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
-import { bomLength, findSpan, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
+import { findAt, readRoot, spanOf } from "../json/table.ts";
+import { bomLength, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
 import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile, settingsLocked } from "./failures.ts";
 
 export type FolderHost = Pick<Host, "env" | "platform">;
@@ -104,8 +105,8 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   const members: unknown = JSON.parse(text);
   if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
   const where = (path: readonly string[]): Pick<Problem, "file" | "line" | "column"> => {
-    const span = findSpan(content, path);
-    return span === undefined ? { file } : locate(span.start);
+    const value = findAt(readRoot(content), path);
+    return value === undefined ? { file } : locate(spanOf(value).start);
   };
   return { members, where };
 };

@@ -8,8 +8,19 @@ import {
   readGroupTrajectories,
   type SourceTrajectory,
 } from "../groups/index.ts";
-import { elementsOf, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
-import { isObject, listMemberSpans, parseJson, skipWhite, sliceText, walkElements } from "../json/walk.ts";
+import { requireFault } from "../json/reader.ts";
+import {
+  childrenOf,
+  closeTruncated,
+  elementsOf,
+  findAt,
+  type JsonValue,
+  memberAt,
+  parseValue,
+  readRoot,
+  spanOf,
+} from "../json/table.ts";
+import { isObject, sliceText } from "../json/walk.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
@@ -100,24 +111,31 @@ const maxMemberBytes = 10_000;
 export const readGroupHead = (dataset: Dataset, group: number, groupBy: string | undefined) => {
   const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
   const bytes = readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
-  const groupMembers = listMemberSpans(bytes, { start: skipWhite(bytes, 0) });
-  const list = groupMembers.get("trajectories");
-  const [trajectory] = list === undefined ? [] : walkElements(bytes, list.start);
-  const members = trajectory === undefined ? groupMembers : listMemberSpans(bytes, trajectory);
-  const messages = members.get("messages_and_choices");
-  const small = [...members].filter(([, { start, end }]) => end - start <= maxMemberBytes);
-  const values = small.map(([name, span]) => [name, parseJson(sliceText(bytes, span))?.value] as const);
+  const root = readRoot(bytes) ?? readStart(bytes);
+  const trajectory = findAt(root, ["trajectories", 0]) ?? root;
+  const members = trajectory === undefined ? [] : [...childrenOf(trajectory)];
+  const small = members.filter(([, value]) => spanOf(value).end - spanOf(value).start <= maxMemberBytes);
+  const values = small.map(([name, value]) => [name, parseValue(value)] as const);
   return {
-    words: messages === undefined ? "" : parsePrompt(bytes, messages.start),
+    words: parsePrompt(memberAt(trajectory, "messages_and_choices")),
     key: findGroupKey(Object.fromEntries(values), groupBy) ?? null,
   };
 };
 
+/** The nested levels of a group in which a message can be the last complete value. */
+const messageDepth = 4;
+
+/** Reads the start of a group that is cut off, or that is not JSON. */
+const readStart = (bytes: Buffer): JsonValue | undefined => {
+  const start = closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
+  return start && readRoot(start);
+};
+
 /** Returns the start of the first user message, or of the first message. */
-const parsePrompt = (bytes: Buffer, start: number): string => {
+const parsePrompt = (list: JsonValue | undefined): string => {
   let first = "";
-  for (const span of walkElements(bytes, start)) {
-    const message = parseJson(sliceText(bytes, span))?.value;
+  for (const value of elementsOf(list)) {
+    const message = parseValue(value);
     if (!isObject(message)) continue;
     const words = shorten(joinText(message.content));
     if (message.role === "user" && words !== "") return words;

@@ -4,79 +4,45 @@ import { formatIndented, formatInline, tryParseRawJson } from "../../src/json/ra
 import { findFault, JsonReader, nodeSize, readTable, requestKeyId } from "../../src/json/reader.ts";
 import * as table from "../../src/json/table.ts";
 import { endOf, expandNumbers, findMemberNode, type JsonTable, nodeAfter, startOf } from "../../src/json/table.ts";
-import {
-  endOfValue,
-  findSpan,
-  listMemberSpans,
-  locateOffset,
-  parseJson,
-  skipWhite,
-  sliceText,
-  walkElements,
-  walkMembers,
-} from "../../src/json/walk.ts";
+import { locateOffset, parseJson, skipWhite } from "../../src/json/walk.ts";
 import { itHolds } from "../support/property.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-describe("walkElements and walkMembers", () => {
+describe("closeTruncated", () => {
   itHolds(
-    "yield every element of an array",
-    fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 1, 2), (values, indent) => {
-      const bytes = bytesOf(` ${JSON.stringify(values, null, indent)} `);
-      const found = Array.from(walkElements(bytes, skipWhite(bytes, 0)), (span) => JSON.parse(sliceText(bytes, span)));
-      expect(found).toEqual(JSON.parse(JSON.stringify(values)));
-    }),
-    { quick: 20, slow: 200 },
-  );
-
-  itHolds(
-    "yield every member of an object",
-    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1), (value, indent) => {
+    "gives JSON with the first members of an object that is cut off anywhere",
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1), fc.nat(), (value, indent, cut) => {
       const text = JSON.stringify(value, null, indent);
-      const bytes = bytesOf(text);
-      const found = Array.from(walkMembers(bytes, 0), ({ key, value: span }) => [
-        key,
-        JSON.parse(sliceText(bytes, span)),
-      ]);
-      expect(found).toEqual(Object.entries(JSON.parse(text)));
-      expect(endOfValue(bytes, 0)).toBe(bytes.length);
+      const members = Object.entries(JSON.parse(text));
+      for (const depth of [1, 4]) {
+        const closed = table.closeTruncated(bytesOf(text.slice(0, cut % text.length)), depth);
+        const found = closed === undefined ? [] : Object.entries(JSON.parse(closed.toString()));
+        const complete = depth === 1 ? found.length : Math.max(0, found.length - 1);
+        expect(found.slice(0, complete)).toEqual(members.slice(0, complete));
+      }
     }),
     { quick: 20, slow: 200 },
   );
-
-  it("keep the spelling of numbers, repeated keys, and escapes at the end of a string", () => {
-    const bytes = bytesOf('{"a":1e400,"a":9007199254740993,"b\\\\":"\\\\\\"]}","c":[]}');
-    expect(Array.from(walkMembers(bytes, 0), ({ key, value }) => `${key}=${sliceText(bytes, value)}`)).toEqual([
-      "a=1e400",
-      "a=9007199254740993",
-      'b\\="\\\\\\"]}"',
-      "c=[]",
-    ]);
-  });
-
-  it("find the last value of a repeated key at a path", () => {
-    const bytes = bytesOf(' {"a":[1,{"b":2,"\\u0062":3}],"a":[0,{"b":4,"b":5}]} ');
-    expect([...listMemberSpans(bytes, { start: 1 }).keys()]).toEqual(["a"]);
-    expect(sliceText(bytes, findSpan(bytes, ["a", 1, "b"]) ?? { start: 0, end: 0 })).toBe("5");
-    for (const path of [["b"], ["a", 2], ["a", "b"], ["a", 0, "b"]]) expect(findSpan(bytes, path)).toBeUndefined();
-  });
 
   it.each([
-    ["[1 2]", ["1"]],
-    ["[1,2", ["1", "2"]],
-    ["[1,,2]", ["1", "", "2"]],
-    ['{"a":1 "b":2}', ["1"]],
-    ['{"a":1,b:2}', ["1"]],
-    ['{"a" 1}', []],
-    ['{"\\x":1}', []],
-    ['{"a', []],
-  ])("stop at the first invalid character of %s", (text, values) => {
-    const bytes = bytesOf(text);
-    const spans = text.startsWith("[")
-      ? [...walkElements(bytes, 0)]
-      : Array.from(walkMembers(bytes, 0), ({ value }) => value);
-    expect(spans.map((span) => sliceText(bytes, span))).toEqual(values);
+    ['{"a":[1,{"b":"x"},{"c', 1, undefined],
+    ['{"a":[1,{"b":"x"},{"c', 2, '{"a":[1,{"b":"x"}]}'],
+    ['{"a":[1,{"b":"x","c', 3, '{"a":[1,{"b":"x"}]}'],
+    ['{"a":1,"b":"\\\\","c":{"d":2},"e":[3', 1, '{"a":1,"b":"\\\\","c":{"d":2}}'],
+    ['{"a":1', 1, undefined],
+    ["[1,2", 1, undefined],
+  ])("closes %s after the last complete value of %i levels", (text, depth, closed) => {
+    expect(table.closeTruncated(bytesOf(text), depth)?.toString()).toBe(closed);
+  });
+});
+
+describe("findAt", () => {
+  it("finds the last value of a repeated key at a path", () => {
+    const root = table.readRoot(bytesOf(' {"a":[1,{"b":2,"\\u0062":3}],"a":[0,{"b":4,"b":5}]} '));
+    const found = table.findAt(root, ["a", 1, "b"]);
+    expect(found && table.parseValue(found)).toBe(5);
+    for (const path of [["b"], ["a", 2], ["a", "b"], ["a", 0, "b"]]) expect(table.findAt(root, path)).toBeUndefined();
   });
 });
 
