@@ -23,7 +23,9 @@ export interface Host {
   readonly random: () => number;
   /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /** Aborts at the second of these signals, to abandon requests in flight. One more of its name ends the process. */
+  /**
+   * Aborts at the second of these signals, to abandon requests in flight. The same signal again then ends the process.
+   */
   readonly urgent: AbortSignal;
   /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
   readonly lendTerminal: () => () => void;
@@ -54,7 +56,7 @@ export const decodePercent = (text: string): string => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** Returns the secrets of rollcall and PostgreSQL, and the key of W&B, which only the variable identifies. */
+/** Returns the secrets of rollcall and PostgreSQL, and the key of W&B, which looks like a commit id. */
 export const listSecrets = (env: Host["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) => {
     const isSecret = name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));

@@ -163,18 +163,19 @@ const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "excepti
 export const omittedKey = "omitted_bytes";
 
 /**
- * Removes texts of people and models: content fields, and texts in `summary` and unknown fields except numbers, states
- * and currencies. Other fields keep texts of up to four words. `omitted_bytes` gets the number of bytes by field.
+ * Removes what people and models wrote: content fields and, in `summary` and unknown fields, strings that are no
+ * number, state or currency. Other fields keep texts of up to four words. `omitted_bytes` gets the number of bytes by
+ * field.
  */
 export const omitContent = (call: RawJson, prefix: string): RawJson => {
   const kept: [key: string, json: string][] = [];
   const omitted: [key: string, size: number][] = [];
   const known = new Set(listFieldNames(prefix).filter((field) => !contentFields.has(field) && field !== "summary"));
   for (const { key, value } of call.members) {
-    const json = isName(key) ? toAllowedJson(key, value, known) : undefined;
+    const json = isShortText(key) ? toAllowedJson(key, value, known) : undefined;
     if (json !== undefined) kept.push([key, json]);
     const omittedBytes = Buffer.byteLength(value.json) - Buffer.byteLength(json ?? "");
-    if (omittedBytes > 0) omitted.push([isName(key) ? key : "other", omittedBytes]);
+    if (omittedBytes > 0) omitted.push([isShortText(key) ? key : "other", omittedBytes]);
   }
   if (omitted.length > 0) kept.push([omittedKey, JSON.stringify(Object.fromEntries(omitted))]);
   return parseRawJson(composeMembers(kept));
@@ -184,7 +185,7 @@ const toAllowedJson = (key: string, value: RawJson, known: ReadonlySet<string>):
   if (isAbsent(value)) return "null";
   if (value.json === '""') return value.json;
   if (!known.has(key)) return contentFields.has(key) ? undefined : omitTexts(key, value, maxLevels);
-  const isShort = value.kind === "text" ? isName(value.text) : value.kind !== "object" && value.kind !== "list";
+  const isShort = value.kind === "text" ? isShortText(value.text) : value.kind !== "object" && value.kind !== "list";
   return isShort ? value.json : undefined;
 };
 
@@ -200,7 +201,8 @@ const omitTexts = (key: string, value: RawJson, levels: number): string | undefi
     return items.includes(undefined) ? undefined : `[${items.join(",")}]`;
   }
   const kept = value.members.map(
-    (member) => [member.key, isName(member.key) ? omitTexts(member.key, member.value, levels - 1) : undefined] as const,
+    (member) =>
+      [member.key, isShortText(member.key) ? omitTexts(member.key, member.value, levels - 1) : undefined] as const,
   );
   return kept.length > 0 && kept.every(([, json]) => json === undefined) ? undefined : composeMembers(kept);
 };
@@ -210,4 +212,4 @@ const isFact = (key: string, text: string): boolean =>
   (key === "status" && /^[a-z_]{1,32}$/i.test(text)) ||
   (key.endsWith("_unit") && /^[A-Z]{3}$/.test(text));
 
-const isName = (text: string): boolean => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
+const isShortText = (text: string): boolean => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);

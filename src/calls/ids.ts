@@ -8,15 +8,17 @@ const maxIdLength = 1024;
 /** A line can be a whole call from `call read -o jsonl`. */
 const maxLineLength = 256 * 1024 * 1024;
 
-/** Yields plain ids, first fields of rows, ids of objects. @throws Failure `call-ids-missing`, `invalid-call-id` */
+/**
+ * Yields the ids of lines. A line is an id, a row that begins with an id and a tab, or an object with ids.
+ *
+ * @throws Failure `call-ids-missing`, `invalid-call-id`
+ */
 export async function* parseCallIds(
   chunks: AsyncIterable<Uint8Array>,
   canBeEmpty = false,
 ): AsyncGenerator<string, void> {
-  let line = 0;
   let isEmpty = true;
-  for await (const text of splitLines(chunks)) {
-    line++;
+  for await (const { text, line } of splitLines(chunks)) {
     for (const id of text === "" ? [] : parseLine(text, line)) {
       isEmpty = false;
       yield id;
@@ -25,20 +27,23 @@ export async function* parseCallIds(
   if (isEmpty && !canBeEmpty) throw callIdsMissing();
 }
 
-/** Yields lines without white space around them. A line that is too long is cut, so that it is invalid. */
-async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+/** Yields lines without white space around them. @throws Failure `invalid-call-id` if a line is too long */
+async function* splitLines(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<{ readonly text: string; readonly line: number }, void> {
   const decoder = new TextDecoder();
+  let line = 1;
   let rest = "";
   for await (const chunk of chunks) {
     const [first = "", ...lines] = decoder.decode(chunk, { stream: true }).split("\n");
     rest += first;
-    for (const line of lines) {
-      yield rest.trim();
-      rest = line;
+    for (const next of lines) {
+      yield { text: rest.trim(), line: line++ };
+      rest = next;
     }
-    if (rest.length > maxLineLength) yield rest;
+    if (rest.length > maxLineLength) throw invalidCallId({ line, why: "too long" });
   }
-  yield rest.trim();
+  yield { text: rest.trim(), line };
 }
 
 const parseLine = (text: string, line: number): readonly string[] => {

@@ -237,8 +237,10 @@ export const connectionFailed = (
   const variables = proxy === undefined ? "" : " and the proxy variables";
   const fix = connectionHint(error, context);
   const isUrlSuspect = isConnecting && proxy === undefined && toUrlChange !== undefined;
-  const urlHint = isUrlSuspect ? `change a wrong URL with ${toUrlChange("<url>")}` : undefined;
-  const hint = fix ?? `${urlHint ?? `check ${location}${variables}`}, or rerun the same command when the service is up`;
+  const urlHint = isUrlSuspect ? `if the URL is wrong, correct it with ${toUrlChange("<url>")}` : undefined;
+  const hint =
+    fix ??
+    `${urlHint === undefined ? `check ${location}${variables}, or` : `${urlHint}; otherwise`} rerun the same command when the service is up`;
   const text = `${event}: ${reason}${formatTries(tries)}`;
   const failureDetails = { hint, remedy: fix ?? urlHint, systemCode: code, endedBy: reason, ...details, cause: error };
   return new Failure("unavailable", "connection-failed", text, failureDetails);

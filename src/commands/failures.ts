@@ -52,9 +52,9 @@ export const ledgerDiffers = (
 };
 
 const rerunHint =
-  "run the same `rollcall log` command again within 24 hours of the first attempt, if the service honors Idempotency-Key";
+  "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt";
 
-export const resolveHint = `${rerunHint}; otherwise check whether the service has the groups, and pass --assume-logged if it does, --resend if not`;
+export const resolveHint = `check whether the service has the groups: pass --assume-logged if it does, --resend if not; or, ${rerunHint}`;
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {
   const message = `nothing was changed, because ${ids.join(", ")} is not the id of a request with an unknown outcome`;

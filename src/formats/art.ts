@@ -64,7 +64,7 @@ const openRows = (run: FormatRun): Converter => {
     if (group.digest !== last.digest) fault(`group_json differs from that of another row of group ${groupIndex}`);
   };
 
-  /** Reports missing rows of a file, each at the row after the gap. */
+  /** Reports the first missing row of each group, and the first missing group, at the row after the gap. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string): void => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
@@ -113,7 +113,7 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   if (index === undefined) {
     if (text !== undefined) throw new ConversionError("trajectory_json has no trajectory_index", row);
-    repeatColumns(run, row, group);
+    reportRepeatedColumns(run, row, group);
     return { identityValues: [group] };
   }
   if (!Number.isInteger(index.number)) throw new ConversionError("trajectory_index is not an integer", index);
@@ -122,7 +122,7 @@ const rolloutOf = (run: FormatRun, row: Value, group: Value): Rollout => {
   const recorded = trajectory.get("reward");
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
   const { reward, identity } = findReward(run, { record: trajectory, ids, own: () => recorded });
-  repeatColumns(run, row, group, trajectory);
+  reportRepeatedColumns(run, row, group, trajectory);
   return {
     index: index.number,
     identity,
@@ -160,7 +160,7 @@ const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string,
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-/** The targets of columns that identify rows, and of `messages`, which repeats the turns without choices. */
+/** The targets of columns that identify rows, and of `messages`, which repeats all turns as plain messages. */
 const columnTargets = {
   format_version: "group",
   group_index: "group",
@@ -169,7 +169,7 @@ const columnTargets = {
 };
 
 /** Tells the receipt which columns identify a row or repeat a value of its JSON. */
-const repeatColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value): void => {
+const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value): void => {
   for (const [column, to] of Object.entries(columnTargets)) run.repeat(row.get(column), to);
   if (group.members().length === 0) run.repeat(row.get("group_json"), "group");
   const repeatIfEqual = (column: string, holder: Value | undefined, path: readonly [holder: string, key: string]) => {

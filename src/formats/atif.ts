@@ -74,7 +74,7 @@ export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links)
     metrics: (parts.at(-1)?.value ?? value).metricMembers("final_metrics"),
     metadata: [...value.flatMembers(), ...agent.map(([key, member]) => [`agent.${key}`, member] as const)],
     startTime: readStartTime(value),
-    /** A part of the dedup key that distinguishes joined parts from histories. */
+    /** Distinguishes the dedup key of separate histories from that of joined parts. */
     identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
     documents,
   };
@@ -124,7 +124,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     for (let next = readContinuation(located); next !== undefined; next = readContinuation(next)) parts.push(next);
     return parts;
   };
-  /** Drops the copied steps of a continuation: marked steps or, if none is marked, equal steps at the start. */
+  /** Drops the copied steps of a continuation: marked ones or, if none is marked, those that begin `before`. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]): readonly Value[] => {
     const isMarked = steps.some((step) => step.get("is_copied_context") !== undefined);
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");

@@ -32,7 +32,8 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
-const groupKeyText = "rows with the same step and the same group_id (or prompt_id, …), or else the same prompt";
+const groupKeyText =
+  "rows with the same step and the same group_id (or prompt_id, …); without such a key, the same step and prompt";
 
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,

@@ -18,9 +18,9 @@ export const inspect: Format = {
   name: "inspect",
   title: "a log of Inspect",
   keys: {
-    group: "the sample's id (its epochs are a group)",
+    group: "the epochs of a sample",
     reward: "none (pass --reward-from scores.NAME.value)",
-    sampled: "messages whose source is generate, and outputs of models",
+    sampled: 'messages with the source "generate", and the outputs of model events',
   },
   records: { text: "document", zip: /^samples\/.+\.json$/ },
   filePattern: /\.eval$/,

@@ -93,9 +93,9 @@ const recognizeInput = async (
   const { formats, unreadable, columns } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
   // `matchFormats` recognizes rollcall's format even if another format is given.
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
-  const kind = `${data?.kind} that cannot be read (${unreadable})`;
   const table = data && columns ? { ...data, instead: columnAdvice(Object.keys(columns), hasReward) } : data;
-  const broken = data && unreadable !== undefined ? { kind, instead: "write or copy the file again" } : table;
+  const broken =
+    data && unreadable !== undefined ? { ...data, unreadable, instead: "write or copy the file again" } : table;
   const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: matching, rejection: matching.length === 0 ? broken : undefined, damagedKind };
 };

@@ -36,7 +36,7 @@ const isMessage = (item: Value): boolean => typeOf(item) === "message";
 const isReasoning = (item: Value): boolean => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn): readonly Value[] => turn.filter((item) => typeOf(item) === "function_call");
 
-/** Groups items by turns. A turn ends before an item of another role, after its tokens, and before a second message. */
+/** Groups items by turns. A turn ends before an item of another role or a second message, or after token ids. */
 const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
   if (!items.isList) throw new ConversionError("the value is neither a list of items nor text", items);
   const parts: ResponsePart[] = [];

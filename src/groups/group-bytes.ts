@@ -90,7 +90,7 @@ export const composeGroup = (
   const spans = isBare || positions === undefined ? [] : findTrajectorySpans(whole, { kind: "group" });
   const trajectories = isBare ? parts : spans.map(({ start, end }) => whole.subarray(start, end));
   const selected = positions?.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
-  // Without positions, the opening of a group on one line is the whole group.
+  // Without positions, `spans` is empty, so the opening is the whole group, unless the group is bare.
   const opening = isBare ? groupOpening : whole.subarray(0, spans[0]?.start);
   const closing = isBare ? groupClosing : whole.subarray(spans.at(-1)?.end ?? whole.length);
   const joined = selected.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
@@ -102,7 +102,7 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
     if (!dataset.groups.isValid(group)) continue;
-    // Yields to other tasks before each read.
+    // Other tasks run before a read of the window. `composeGroup` reads without a pause.
     await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
     yield composeGroup(dataset, group, { window });
   }
@@ -131,7 +131,10 @@ export interface SourceTrajectory {
   readonly place: { readonly file: string; readonly line: number };
 }
 
-/** Reads the trajectories of a group. Unreadable bytes count as a trajectory. @throws Failure `input-changed` */
+/**
+ * Reads the trajectories of a group. A part that is not JSON counts as one trajectory.
+ * @throws Failure `input-changed`
+ */
 export const readGroupTrajectories = async (
   dataset: IndexedGroups,
   group: number,

@@ -353,8 +353,8 @@ const checkRunLengths = (reader: DataReader, { width, count }: { width: number; 
 /** Returns why a file cannot be read. @throws errors that the file did not cause */
 const toReason = (thrown: unknown): string => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
-  const why = thrown instanceof Error ? `: ${thrown.message}` : "";
-  return `it is cut off, damaged, or uses a Parquet feature that rollcall does not support${why}`;
+  const why = thrown instanceof Error ? ` (${thrown.message})` : "";
+  return `it is cut off or damaged, or uses a Parquet feature that rollcall does not support${why}`;
 };
 
 const readColumn = async (bytes: Bytes, start: number, length: number): Promise<Buffer> => {

@@ -168,7 +168,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
 
 const onOneLine = (text: string): string => toOneLine(text).replace(/\s/g, " ");
 
-/** Adds the path if there is no column, and if a service sent the message, which may have only the expected value. */
+/** Adds the path if there is no column, or if a service sent the message, which may not name the value. */
 const formatMessage = ({ path = [], from, column, message }: Problem): string =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
@@ -225,7 +225,7 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean, glyphs: { ellips
   const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
   const whole = safe(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
-  // A secret across an edge of the value is found only in the whole text, which is then marked at its start.
+  // A secret that crosses an edge of the value is found only in the whole text, which is then marked at its start.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? ellipsis : "") + before;
   const back = after + (isCutAfter ? ellipsis : "");

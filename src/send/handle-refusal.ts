@@ -27,7 +27,10 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   readonly attempt: Attempt;
 }
 
-/** Handles a 413: cuts the request at half its size or a larger size that passed, rejects its only group, or fails. */
+/**
+ * Handles a 413. Several groups are cut into requests of up to half the size, or of a larger size that the service
+ * accepted before. A group alone is rejected, or stops the run, as does `oneRequest`.
+ */
 export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly knownLimit: number }): NextStep => {
   const { envelope, attempt, oneRequest, onRefused, knownLimit } = refused;
   const { groups, bytes } = refused.request;
@@ -47,7 +50,7 @@ export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly k
 /** Statuses about the credential, the URL or the method, and not about the body. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** Handles any other refusal. A problem without a position gets the position of its group. */
+/** Handles any other refusal. A problem of a rejected group without a location gets that of the group. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, attempt, onRefused } = refusal;
   if (attempt.kind === "broken") return {};

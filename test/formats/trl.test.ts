@@ -65,6 +65,6 @@ describe("rows of TRL", () => {
     const file = join(mkdtempSync(join(tmpdir(), "rollcall-trl-")), "rows.parquet");
     writeFileSync(file, bytes);
     const { code, stderr } = await runRollcall(["check", file]);
-    expect([code, stderr]).toEqual([3, expect.stringContaining("a Parquet file that cannot be read")]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("cannot read a Parquet file: ")]);
   });
 });

@@ -100,8 +100,9 @@ export const fileRules = {
     why: "JSON is UTF-8. Services refuse other bytes.",
     example: Buffer.from(messages('{"role":"user","content":"caf\u00e9"}', answer), "latin1"),
   }),
-  "not-json": errorOfInput<{ kind: string; instead: string }>({
-    message: ({ kind }) => `expected JSON lines, found ${kind}`,
+  "not-json": errorOfInput<{ kind: string; instead: string; unreadable?: string }>({
+    message: ({ kind, unreadable }) =>
+      unreadable === undefined ? `expected JSON lines, found ${kind}` : `cannot read ${kind}: ${unreadable}`,
     advice: ({ instead }) => instead,
     why: "The first bytes show another type of file, such as Parquet, zip, tar, CSV, a pickle or a Git LFS pointer.",
     example: problemExample(
@@ -168,7 +169,7 @@ const syntaxFaults: Readonly<
   Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
 > = {
   word: [
-    ({ word, before }) => (before === "{" ? `the key ${word} has no quotes` : `the word ${word} is not JSON`),
+    ({ word, before }) => (before === "{" ? `the key \`${word}\` has no quotes` : `the word \`${word}\` is not JSON`),
     "write true, false, null, or a string in double quotes",
   ],
   comma: [

@@ -39,7 +39,7 @@ export const inputRules = {
   }),
   "lossy-format": errorOfInput<{ format: string }>({
     message: ({ format }) => `files of ${format} do not store all tokens or turns`,
-    advice: "pass --lossy to convert the text that the files have",
+    advice: "pass --lossy to convert what the files store, without the missing tokens and turns",
     why: "Decoded text lacks special tokens and turns, so a trainer does not see what the model sampled.",
     example: problemExample({ format: "verl" }, "1.jsonl"),
   }),
@@ -183,7 +183,7 @@ export const runRules = {
   "unresolved-group": error({
     message: "this group may or may not have been logged, because its request has an unknown outcome",
     advice:
-      "run the same `rollcall log` command again within 24 hours of the first attempt if the service honors Idempotency-Key, or resolve the request with `rollcall ledger status` and `rollcall ledger resolve`",
+      "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt; otherwise resolve the request with `rollcall ledger status` and `rollcall ledger resolve`",
     why: "`ledger verify` found only requests of unknown outcome that contain the group.",
     example: problemExample(undefined, "step.jsonl", 3),
   }),
@@ -192,7 +192,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "if the file was logged with other options, pass them here, too; otherwise log the file",
+        : "log the file, if the options of this command are those of `rollcall log`",
     why: "`ledger verify` found no accepted request that contains the group.",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),

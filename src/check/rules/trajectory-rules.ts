@@ -98,14 +98,14 @@ export const fieldRules = {
     example: trajectory(1, ',"tools":null'),
   }),
   "reward-not-finite": warning({
-    message: "the reward is too large for a double, so the metrics exclude it",
+    message: "the reward is too large for a double, so the mean excludes it",
     advice: "write a finite number",
     why: "A number such as 1e400 is valid JSON, but not a double.",
     example: trajectory("1e400"),
   }),
   "metric-not-finite": warning<{ key: string }>({
-    message: ({ key }) => `the metric ${key} is too large for a double, so the metrics exclude it`,
-    redactedMessage: "a metric is too large for a double, so the metrics exclude it",
+    message: ({ key }) => `the metric ${key} is too large for a double, so its mean excludes this value`,
+    redactedMessage: "a metric is too large for a double, so its mean excludes this value",
     advice: "write a finite number, or leave the key out",
     why: "A number such as 1e400 is valid JSON, but not a double.",
     example: trajectory(1, ',"metrics":{"loss":1e400}'),
@@ -119,15 +119,15 @@ export const fieldRules = {
   }),
   "metric-type": warning<{ key: string; found: string }>({
     message: ({ key, found }) =>
-      `the metric ${key} must be a number or a boolean, not ${found}, so the metrics exclude it`,
-    redactedMessage: "a metric is not a number or a boolean, so the metrics exclude it",
+      `the metric ${key} is ${found}, not a number or a boolean, so its mean excludes this value`,
+    redactedMessage: "a metric is not a number or a boolean, so its mean excludes this value",
     advice: "write a number, leave the key out, or move it to metadata",
     why: "Only numbers and booleans have a mean.",
     example: trajectory(1, ',"metrics":{"solved":"yes"}'),
   }),
   "metric-name": warning<{ key: string }>({
-    message: ({ key }) => `the metric name ${key} is reserved, so the metrics exclude it`,
-    redactedMessage: "a metric has a reserved name, so the metrics exclude it",
+    message: ({ key }) => `the metric name ${key} is reserved, so it gets no mean`,
+    redactedMessage: "a metric has a reserved name, so it gets no mean",
     advice: "rename the metric",
     why: "The service calculates `reward`, `reward_std_dev` and `exception_rate`.",
     example: trajectory(1, ',"metrics":{"reward":1}'),

@@ -33,7 +33,7 @@ interface CheckContext {
   readonly silenceMs: number;
 }
 
-type Findings = Promise<readonly Finding[]>;
+type PendingResults = Promise<readonly Finding[]>;
 
 /** Silences notices and warnings about settings, because the checks report them. */
 export const silentSources = { notice: () => undefined, warn: () => undefined };
@@ -65,7 +65,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
   return error(check, "internal", `internal error: ${text}`, "report this message and the command line", facts);
 };
 
-export const checkSettings = async ({ context }: CheckContext): Findings => {
+export const checkSettings = async ({ context }: CheckContext): PendingResults => {
   const { profile, rows, unknown } = config.listSettings({ ...toSettingsSources(context), ...silentSources });
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const facts = set.map(({ name, value, source, from }) => {
@@ -75,7 +75,7 @@ export const checkSettings = async ({ context }: CheckContext): Findings => {
   });
   const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
   const found = [ok("settings", `profile ${profile}: ${names}`, { profile, settings: Object.fromEntries(facts) })];
-  // A default is invalid only if the setting that it derives from is invalid.
+  // Defaults are not checked: one is invalid only if the setting that it derives from is.
   for (const { problem, from } of set)
     if (problem !== null) found.push(error("settings", "usage", `${problem.message} (${from})`, problem.advice));
   const fix = "delete it from the file, unless a newer rollcall wrote it";
@@ -91,7 +91,7 @@ export const checkSettings = async ({ context }: CheckContext): Findings => {
   return found;
 };
 
-export const checkCredentials = async (checkContext: CheckContext): Findings => {
+export const checkCredentials = async (checkContext: CheckContext): PendingResults => {
   const { settings } = checkContext;
   if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
   if (settings.local) return [ok("credentials", "the local service has its own key")];
@@ -134,7 +134,7 @@ const checkCredential = async (
 };
 
 /** Checks that each URL answers. A web page with a status below 400 is an error, unless its origin accepted a key. */
-export const checkUrls = async (checkContext: CheckContext, credentials: Findings): Findings => {
+export const checkUrls = async (checkContext: CheckContext, credentials: PendingResults): PendingResults => {
   const { settings, isOffline } = checkContext;
   if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
   if (settings.local) return [skipped("addresses", "the local service is built in")];
@@ -159,7 +159,7 @@ export const checkUrls = async (checkContext: CheckContext, credentials: Finding
 const checkUrl = async (
   { context: { host }, silenceMs }: CheckContext,
   [address, kind]: readonly [string, EndpointHost],
-  credentials: Findings,
+  credentials: PendingResults,
 ): Promise<Finding> => {
   const [check, setting] = [`address ${kind}`, config.urlSettingName(kind)];
   try {
@@ -181,7 +181,7 @@ const checkUrl = async (
   }
 };
 
-export const checkLedger = async ({ context: { host }, settings }: CheckContext): Findings => {
+export const checkLedger = async ({ context: { host }, settings }: CheckContext): PendingResults => {
   const file = config.findLedgerFile(host);
   const location = (await settings?.ledgerLocation()) ?? (file === undefined ? undefined : { path: file });
   if (location === undefined) {
@@ -242,7 +242,7 @@ const damagedFinding = (check: string, damages: readonly string[], facts: { read
   return error(check, "storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 
-export const checkStore = async ({ context, settings }: CheckContext): Findings => {
+export const checkStore = async ({ context, settings }: CheckContext): PendingResults => {
   const check = "local store";
   const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped(check, "cannot locate the store, because the home folder is unknown")];

@@ -26,7 +26,7 @@ export const formatOptions = cli.inGroup("formats", {
   ),
   rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
   lossy: cli.flag("accept formats that do not store all tokens and turns"),
-  histories: cli.flag("keep the conversation from before the agent shortened its context, in additional_histories"),
+  histories: cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)"),
 });
 
 export const strictnessOptions = cli.inGroup("checks", {

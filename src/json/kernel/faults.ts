@@ -108,7 +108,7 @@ function findInNumber(from: usize): usize {
   if (at > digits) {
     if (byteAt(digits) === zero && at > digits + 1) return setFault(from, badNumber);
     if (peek(at) === point && isDigit(peek(at + 1))) at = skipDigits(at + 1);
-    // Digits of a fraction or of an exponent are missing.
+    // What is left is a point or an `e` without digits: it and a sign of the exponent are skipped.
     const isFraction = peek(at) === point;
     at++;
     if (!isFraction && (peek(at) === plus || peek(at) === minus)) at++;

@@ -16,7 +16,9 @@ export interface CallReply {
 
 interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last call. With `hasSeveral`, JSON is `{"calls":[…]}`. With `canBeEmpty`, it can be empty. */
+  /**
+   * Read after the last reply. `hasSeveral`: JSON is `{"calls":[…]}`. `canBeEmpty`: without calls, the list is empty.
+   */
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
@@ -79,7 +81,10 @@ const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions)
   return fieldSections(call, names);
 };
 
-/** The reward of a logged trajectory, which `--as trajectory` takes by default. The last column if a call has one. */
+/**
+ * The reward of a logged trajectory, which `--as trajectory` takes by default. Its column is the last, if a call has
+ * it.
+ */
 const rewardField = "attributes.reward";
 
 const freeForm = ["attributes", "inputs", "output", "summary"];

@@ -91,7 +91,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const completed: CompletedGroup[] = [];
   /** True after an error that stops the run. Groups that were complete before it are still sent. */
   let hasStoppingError = false;
-  const gathering: GroupAssemblyOptions = {
+  const assembly: GroupAssemblyOptions = {
     ...{ dedupKeys, byKey: groupBy !== undefined, size, elapsed: host.elapsed },
     wasSent: (key) => !priorOutcomes.isEmpty && priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent",
     onInvalid: () => {
@@ -122,7 +122,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   };
 
   /** Reads new lines; true if the next file, which replaced this file, may be read. @throws Failure `input-changed` */
-  const poll = async (file: FollowedFile, isLast: boolean): Promise<boolean> => {
+  const poll = async (file: FollowedFile, isLastPoll: boolean): Promise<boolean> => {
     const { growing, tail, index } = file;
     if (file.isRewritten) return true;
     if (await tail.isRewritten()) {
@@ -138,7 +138,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     });
     growing.completeIdle(host.elapsed() - groupIdleMs);
     if (file !== files.all.at(-1)) {
-      file.isFinished ||= isLast || host.elapsed() - file.changedAt >= quietMs;
+      file.isFinished ||= isLastPoll || host.elapsed() - file.changedAt >= quietMs;
       if (file.isFinished) growing.completeAll();
     }
     await processCompleted();
@@ -148,15 +148,15 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const follow = async (): Promise<void> => {
     const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
-      const isLast = host.signal.aborted;
-      // A group that another run sent is complete.
+      const isLastPoll = host.signal.aborted;
+      // If another run has sent the same bytes as a group, the group needs no more lines.
       if (await runLedger.hasChanged()) {
         await batches.catchUp();
         for (const { growing } of files.all) growing.completeSent();
       }
-      await files.open(gathering);
-      for (const file of files.all) if (!(await poll(file, isLast))) break;
-      if (isLast) return;
+      await files.open(assembly);
+      for (const file of files.all) if (!(await poll(file, isLastPoll))) break;
+      if (isLastPoll) return;
       const since = batches.waitingSince();
       if (since !== undefined && host.elapsed() - since >= everyMs) await batches.sendAll(false);
       // After a signal, complete lines are read once more.

@@ -159,7 +159,7 @@ describe("rollcall doctor about its files", () => {
       const { code, stderr } = await runRollcall(args, { env, stdin: lines });
       expect([code, stderr]).toEqual([
         5,
-        expect.stringContaining("change a wrong URL with ROLLCALL_BASE_URL=<url>, or"),
+        expect.stringContaining("if the URL is wrong, correct it with ROLLCALL_BASE_URL=<url>; otherwise"),
       ]);
     }
     const { of } = await doctor(["--offline"], { env });
