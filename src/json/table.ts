@@ -165,8 +165,8 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
 };
 
 /**
- * Closes a truncated object after its last complete value. `maxDepth` is the number of nested objects and arrays that may
- * be incomplete. Returns undefined if no value is complete.
+ * Closes a truncated object after its last complete value. `maxDepth` is the number of nested objects and arrays that
+ * may be incomplete. Returns undefined if no value is complete.
  */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[skipWhite(bytes, 0)] !== openBrace) return undefined;
