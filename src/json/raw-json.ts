@@ -159,11 +159,23 @@ export const textAt = (value: RawJson | undefined, ...path: readonly string[]): 
 export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
   readScalar(findValue(value, ...path), "number");
 
-/** Levels of nesting that are indented. Deeper values are JSON on one line. */
+/** Levels of nesting that are indented, because a reply can have 100,000. Deeper values are JSON on one line. */
 export const maxIndentedLevels = 45;
 
-/** Formats a value deeper than `maxIndentedLevels` on one line. White space becomes one blank, also in its texts. */
-export const formatDeep = ({ json }: RawJson): string => json.replaceAll(/\s+/g, " ");
+/** Removes the white space between the tokens of JSON. */
+export const compactJson = (json: string): string => {
+  const parts: string[] = [];
+  let copied = 0;
+  for (let at = 0; at < json.length; at++) {
+    const unit = json.charCodeAt(at);
+    if (unit === quote) at = endOfString(json, at + 1) - 1;
+    else if (unit <= space) {
+      parts.push(json.slice(copied, at));
+      copied = at + 1;
+    }
+  }
+  return copied === 0 ? json : parts.join("") + json.slice(copied);
+};
 
 /** Formats a value on one line: texts as they are, other values as JSON. */
 export const formatInline = (value: RawJson): string =>
@@ -174,10 +186,10 @@ export const formatIndented = (value: RawJson): string =>
   value.kind === "text" ? value.text : formatJson(value, "\n");
 
 /** Formats JSON with a blank after commas and colons. `line` is a line end and its indent; undefined for one line. */
-const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
+export const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
   if (value.kind === "text") return JSON.stringify(value.text);
   if (value.kind !== "list" && value.kind !== "object") return value.json;
-  if (levels === 0) return formatDeep(value);
+  if (levels === 0) return compactJson(value.json);
   const inner = line === undefined ? undefined : `${line}  `;
   const [open, close] = value.kind === "list" ? ["[", "]"] : ["{", "}"];
   const parts = [

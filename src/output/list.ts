@@ -1,6 +1,6 @@
 /** Prints lists and documents as tables, TSV, CSV (RFC 4180), or JSON that keeps the spelling of values. */
 
-import { endOfString, type RawJson } from "../json/raw-json.ts";
+import { compactJson, formatJson, parseRawJson, type RawJson } from "../json/raw-json.ts";
 import { spanOf } from "../json/table.ts";
 import { sliceText } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
@@ -8,7 +8,6 @@ import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
 import { type Column, enumerateRows, type ListView, type RowSequence, type ShownColumn } from "./views.ts";
 import {
-  compactJson,
   findValues,
   formatValues,
   formatValuesAsJson,
@@ -133,8 +132,9 @@ function* jsonPieces(
     for (const object of wire.shown.values()) yield `${formatObject(object)}\n`;
     return;
   }
-  const layOut = host.terminal.stdout ? openIndenter() : (piece: string) => piece;
-  for (const piece of documentPieces(document, wire, formatObject)) yield layOut(piece);
+  const pieces = documentPieces(document, wire, formatObject);
+  if (host.terminal.stdout) yield formatJson(parseRawJson([...pieces].join("")), "\n");
+  else yield* pieces;
   yield "\n";
 }
 
@@ -163,37 +163,3 @@ function* documentPieces(
   }
   yield "}";
 }
-
-/** Maximum number of indented levels, because a reply can be nested 100,000 levels deep. */
-const maxIndent = 40;
-
-const token = /[[\]{},:"]|[^\s[\]{},:"]+/g;
-
-/** Returns a function that indents the pieces of a document. No piece may end inside a string, a number or a word. */
-const openIndenter = (): ((piece: string) => string) => {
-  let depth = 0;
-  /** True after an opening bracket: a value then begins a line, a closing bracket does not. */
-  let isOpen = false;
-  const line = () => `\n${"  ".repeat(Math.min(depth, maxIndent))}`;
-  return (piece) => {
-    const parts: string[] = [];
-    token.lastIndex = 0;
-    for (let match = token.exec(piece); match !== null; match = token.exec(piece)) {
-      const [text] = match;
-      if (text === ",") parts.push(`,${line()}`);
-      else if (text === ":") parts.push(": ");
-      else if (text === "]" || text === "}") {
-        depth--;
-        parts.push(isOpen ? text : line() + text);
-        isOpen = false;
-      } else {
-        if (isOpen) parts.push(line());
-        isOpen = text === "{" || text === "[";
-        if (isOpen) depth++;
-        if (text === '"') token.lastIndex = endOfString(piece, token.lastIndex);
-        parts.push(piece.slice(match.index, token.lastIndex));
-      }
-    }
-    return parts.join("");
-  };
-};

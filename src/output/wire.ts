@@ -1,9 +1,9 @@
 /** The objects in a reply of the service, and their values by dotted names. Keeps the spelling of values. */
 import { invalidOptionValue } from "../failures.ts";
 import {
+  compactJson,
   composeArray,
   composeMembers,
-  endOfString,
   isAbsent,
   parseRawJson,
   type RawJson,
@@ -130,22 +130,6 @@ export const pickFields = (value: RawJson, names: readonly string[]): string | u
       isWhole ? compactJson(member.json) : pickFields(member, below),
     ]),
   );
-};
-
-const [space, quote] = [0x20, 0x22];
-
-export const compactJson = (json: string): string => {
-  const parts: string[] = [];
-  let copied = 0;
-  for (let at = 0; at < json.length; at++) {
-    const unit = json.charCodeAt(at);
-    if (unit === quote) at = endOfString(json, at + 1) - 1;
-    else if (unit <= space) {
-      parts.push(json.slice(copied, at));
-      copied = at + 1;
-    }
-  }
-  return copied === 0 ? json : parts.join("") + json.slice(copied);
 };
 
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;

@@ -1,5 +1,5 @@
 /** Formats a JSON value as an indented tree. Base64 data is replaced by its type and size. */
-import { formatDeep, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
+import { compactJson, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
 
@@ -32,7 +32,7 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
 /** Formats a value that fits next to its key; undefined if it needs lines below the key. */
 const formatBeside = (value: RawJson, levels: number): string | undefined => {
   const isTree = value.kind === "object" || value.kind === "list";
-  if (isTree && levels === 0) return formatDeep(value);
+  if (isTree && levels === 0) return compactJson(value.json);
   if (value.kind === "object") return value.members.length === 0 ? "{}" : undefined;
   if (value.kind === "list") return listText(value.items);
   const text = scalarText(value);
