@@ -21,9 +21,9 @@ import {
 
 export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promise<void> => {
   const { format, safe, width } = screen;
-  const { columns, rows } = view;
+  const { columns, rows, wire } = view;
   if (format === "json" || format === "jsonl") {
-    return await screen.print(jsonPieces(screen, view.wire ?? makeWireObjects(view), columns), { kind: "json" });
+    return await screen.print(jsonPieces(screen, wire, columns), { kind: "json" });
   }
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(linePieces(screen, shown, rows), { kind: "lines" });
@@ -38,22 +38,15 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
   screen.notice(`omitted ${count} to fit ${width} terminal columns: ${omitted.join(", ")} (choose with --fields)`);
 };
 
-const makeWireObjects = <Row>({ columns, rows }: ListView<Row>) => {
-  const valuesOf = (row: Row) => Object.fromEntries(columns.map(({ name, value }) => [name, value(row)]));
-  const data = Array.from(enumerateRows(rows), ([row]) => valuesOf(row));
-  return { bytes: Buffer.from(JSON.stringify({ data })), member: "data" };
-};
-
-const selectColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly ShownColumn<Row>[] => {
-  const { columns } = view;
-  const { shown: rows, all } = view.wire === undefined ? {} : openWire(view.wire);
+const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>): readonly ShownColumn<Row>[] => {
+  const { shown: rows, all } = openWire(wire);
   if (fields === undefined) {
     return columns
       .filter(({ name, isHiddenIfEmpty = false }) => !isHiddenIfEmpty || hasAnyValue(rows, name))
       .map((column) => toShownColumn(column, rows));
   }
   return fields.map((name) => {
-    const field = resolveField(name, columns, all?.values());
+    const field = resolveField(name, columns, all.values());
     const column = columns.find(({ name: key, path = key }) => path === field);
     if (column !== undefined) return { ...toShownColumn(column, rows), rank: 0 };
     const text = (_: Row, position: number) => wireText(rows, position, field) ?? "";
@@ -61,10 +54,10 @@ const selectColumns = <Row>({ fields }: Screen, view: ListView<Row>): readonly S
   });
 };
 
-const hasAnyValue = (rows: WireRows | undefined, name: string): boolean =>
-  Array.from(rows?.values() ?? [], (row) => formatValues(findValues(row, name) ?? [])).some(Boolean);
+const hasAnyValue = (rows: WireRows, name: string): boolean =>
+  Array.from(rows.values(), (row) => formatValues(findValues(row, name) ?? [])).some(Boolean);
 
-const toShownColumn = <Row>(column: Column<Row>, rows: WireRows | undefined): ShownColumn<Row> => {
+const toShownColumn = <Row>(column: Column<Row>, rows: WireRows): ShownColumn<Row> => {
   const { name, path = name, isFreeForm = false } = column;
   const text = (row: Row, position: number) =>
     wireText(rows, position, path, isFreeForm ? formatValuesAsJson : formatValues) ??
@@ -85,8 +78,8 @@ const formatFallback = (value: unknown): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-const wireText = (rows: WireRows | undefined, position: number, name: string, format = formatValues) => {
-  const row = rows?.at(position);
+const wireText = (rows: WireRows, position: number, name: string, format = formatValues) => {
+  const row = rows.at(position);
   const values = row && findValues(row, name);
   return values && format(values);
 };

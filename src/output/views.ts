@@ -53,7 +53,7 @@ export interface RowSequence<Row> {
 export interface ListView<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: RowSequence<Row>;
-  readonly wire?: WireObjects;
+  readonly wire: WireObjects;
 }
 
 export interface ShownColumn<Row>

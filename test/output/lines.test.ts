@@ -130,7 +130,12 @@ describe("tsv", () => {
   it("has no color, even if color is forced", async () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
     const marked = { ...column("id"), tag: () => ({ text: "past", tone: "bad" as const }) };
-    await printList(openScreen({ host, options: parseScreenOptions({}) }), { columns: [marked], rows: [{ id: "a" }] });
+    const wire = { bytes: Buffer.from('{"data":[{"id":"a"}]}'), member: "data" };
+    await printList(openScreen({ host, options: parseScreenOptions({}) }), {
+      columns: [marked],
+      rows: [{ id: "a" }],
+      wire,
+    });
     expect(host.printed()).toBe("<a>\n");
   });
 });

@@ -13,6 +13,8 @@ import { testHost } from "../support/host.ts";
 
 type Row = readonly string[];
 
+const wire = { bytes: Buffer.from("{}"), member: "data" };
+
 const columnAt = (at: number, about: Partial<Column<Row>> = {}): Column<Row> => ({
   name: `c${at}`,
   heading: `column ${at}`,
@@ -28,7 +30,11 @@ const drawn = async (
   { width, ...typed }: TypedScreenOptions & { readonly width: number },
 ): Promise<readonly string[]> => {
   const host = testHost({ terminal: { stdout: true, columns: width }, env: { NO_COLOR: "1" } });
-  await printList(openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) }), { columns, rows });
+  await printList(openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) }), {
+    columns,
+    rows,
+    wire,
+  });
   return host.printed().split("\n").slice(0, -1);
 };
 
@@ -141,6 +147,7 @@ describe("a table", () => {
     await printList(openScreen({ host, options: parseScreenOptions({ pager: false }) }), {
       columns: [marked],
       rows: [["2020"], ["2999"]],
+      wire,
     });
     expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
   });
@@ -180,12 +187,14 @@ describe("a table", () => {
     await printList(openScreen({ host, options: parseScreenOptions({ output: "table" }) }), {
       columns: [columnAt(0)],
       rows: [[long]],
+      wire,
     });
     expect(host.printed()).toContain(`${long}\n`);
     const narrow = testHost({ env: { COLUMNS: "20" } });
     await printList(openScreen({ host: narrow, options: parseScreenOptions({ output: "table" }) }), {
       columns: [columnAt(0)],
       rows: [[long]],
+      wire,
     });
     expect(narrow.printed()).toBe(`column 0\n${"x".repeat(19)}…\n`);
   });
@@ -196,6 +205,7 @@ describe("a table", () => {
     await printList(openScreen({ host, options: parseScreenOptions({ output: "table" }) }), {
       columns: [columnAt(0, { heading: "a" }), columnAt(1, { heading: "b" })],
       rows: [[long, "y"], ...Array.from({ length: 20 }, () => ["x", "y"]), ["x", ""]],
+      wire,
     });
     const short = `x${" ".repeat(long.length + 1)}y`;
     expect(

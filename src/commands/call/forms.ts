@@ -6,9 +6,9 @@ import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
-import { type CallReply, printCallSummary, printCalls, printList } from "../../output/index.ts";
+import { type CallReply, printCallSummary, printCalls } from "../../output/index.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
-import { keyColumns } from "../lists/object-list.ts";
+import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import type { CallReadOptions } from "./command.ts";
 
 export interface ReadCall extends CallReply {
@@ -104,7 +104,7 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
   try {
     for await (const { id, call } of calls) rows.push(toListedCall(visibleFacts(call, typed, prefix), id, prefix));
   } finally {
-    await printList(screen, { columns: listColumns, rows });
+    await printObjects(screen, { member: "data", rows, columns: listColumns });
   }
 };
 
@@ -124,7 +124,7 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
 };
 type ListedCall = ReturnType<typeof toListedCall>;
 
-const listColumns = keyColumns<ListedCall>({
+const listColumns = {
   id: 0,
   status: 0,
   op: 2,
@@ -132,7 +132,7 @@ const listColumns = keyColumns<ListedCall>({
   started_at: { rank: 4, heading: "started" },
   seconds: { rank: 5, heading: "s", align: "right" },
   exception: 1,
-});
+} satisfies KeyColumns<ListedCall>;
 
 const summaryForm: Form = async ({ screen }, typed, { calls, totals, vendorPrefix }) => {
   const { costs } = typed;

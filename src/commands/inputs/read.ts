@@ -9,10 +9,10 @@ import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset
 import type { Host } from "../../host.ts";
 import type { FetchProgress } from "../../input/index.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Line, printList, printPage, resolveField, type Screen } from "../../output/index.ts";
+import { type Line, printPage, resolveField, type Screen } from "../../output/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import { keyColumns } from "../lists/object-list.ts";
+import { keyColumns, printObjects } from "../lists/object-list.ts";
 import type { InputOptions } from "./options.ts";
 import { withExcerpts } from "./problems.ts";
 
@@ -166,11 +166,11 @@ interface ResultPage {
   readonly next?: readonly Fact[];
 }
 
-const factColumns = keyColumns<Fact>({ name: 0, value: 0 });
+const factColumns = { name: 0, value: 0 };
 
 /** Refuses names in `--fields` that are not columns, before anything is sent. @throws Failure `invalid-option-value` */
 export const checkFactFields = ({ fields = [], format, isForProgram }: Screen): void => {
-  if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, factColumns);
+  if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, keyColumns<Fact>(factColumns));
 };
 
 export const printFacts = async (
@@ -179,7 +179,7 @@ export const printFacts = async (
 ): Promise<void> => {
   if (screen.format !== "table") {
     const rows = [...facts, ...toFacts({ "metrics of": metricsScope }), ...toFacts(metrics), ...next];
-    return await printList(screen, { columns: factColumns, rows });
+    return await printObjects(screen, { member: "data", rows, columns: factColumns });
   }
   const toLines = (list: readonly Fact[], kind?: Line["kind"]) =>
     list.map(({ name, value }) => ({ label: name, text: String(value), kind }));

@@ -2,7 +2,7 @@
 import { type CallGroup, type CallSummary, callFields, omitContent } from "../../calls/index.ts";
 import type { RawJson } from "../../json/raw-json.ts";
 import { toOneLine } from "../cleaner.ts";
-import { printList, printRaw } from "../list.ts";
+import { printList } from "../list.ts";
 import { printPages } from "../page.ts";
 import type { Screen } from "../screen.ts";
 import type { Column, Page, Section } from "../views.ts";
@@ -87,16 +87,25 @@ const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions)
  */
 const rewardField = "attributes.reward";
 
+/** A column of the values with its name in the JSON. */
+const wireColumn = (name: string, { heading = name, ...display }: Partial<Column<unknown>> = {}): Column<unknown> => ({
+  name,
+  heading,
+  rank: 0,
+  ...display,
+  cell: (_, spelled) => spelled(),
+  value: () => undefined,
+});
+
 const freeForm = ["attributes", "inputs", "output", "summary"];
 
-const callColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions): readonly Column<RawJson>[] =>
+const callColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions): readonly Column<unknown>[] =>
   [...callFields, rewardField]
     .filter((name) => storageSize || name !== "storage_size_bytes")
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
     .map((field) => {
       const name = field.replace(/^vendor_/, `${vendorPrefix}_`);
-      const flags = { isFreeForm: freeForm.includes(name), isHiddenIfEmpty: name === rewardField };
-      return { name, heading: name, rank: 0, ...flags, cell: () => "", value: () => undefined };
+      return wireColumn(name, { isFreeForm: freeForm.includes(name), isHiddenIfEmpty: name === rewardField });
     });
 
 function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string): Generator<string, void> {
@@ -131,45 +140,34 @@ type CallSummaryView = { readonly summary: CallSummary; readonly costs: boolean;
 
 export const printCallSummary = async (screen: Screen, view: CallSummaryView): Promise<void> => {
   const { all, groups } = view.summary;
-  if (screen.format === "json" || screen.format === "jsonl") {
-    return await printRaw(screen, Buffer.from(summaryJson(view)), "groups");
-  }
+  // Only people get a row for all calls, because a script that adds the rows would count each call twice.
+  const isForPeople = screen.format === "table" || screen.format === "tsv";
+  const rows = isForPeople ? [...groups, { ...all, op: "all calls" }] : groups;
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
-  // CSV has no total, because a script that adds the rows would count each call twice.
-  const rows = screen.format === "csv" ? groups : [...groups, { ...all, op: "all calls" }];
-  await printList(screen, { columns, rows });
+  await printList(screen, { columns, rows, wire: { bytes: Buffer.from(summaryJson(view, rows)), member: "groups" } });
 };
-
-type SummaryColumn = Pick<Column<CallGroup>, "rank" | "align" | "hasNames" | "value"> & { readonly heading?: string };
 
 const right = { align: "right" } as const;
 const decimal = { align: "decimal" } as const;
 
 /** Users rely on the order of the columns (output.md). */
-const summaryColumns = Object.entries<SummaryColumn>({
-  op: { rank: 0, value: ({ op }) => op },
-  model: { rank: 0, hasNames: true, value: ({ model }) => model },
-  calls: { ...right, rank: 0, value: ({ calls }) => calls },
-  failed: { ...right, rank: 2, value: ({ states }) => states.failed },
-  running: { ...right, rank: 8, value: ({ states }) => states.running },
-  deleted: { ...right, rank: 9, value: ({ states }) => states.deleted },
-  "seconds.p50": { ...decimal, heading: "p50\ns", rank: 4, value: ({ duration }) => duration.p50 },
-  "seconds.p95": { ...decimal, heading: "p95\ns", rank: 5, value: ({ duration }) => duration.p95 },
-  "tokens.prompt": { ...right, heading: "prompt\ntokens", rank: 6, value: ({ tokens }) => tokens.prompt },
-  "tokens.completion": { ...right, heading: "completion\ntokens", rank: 7, value: ({ tokens }) => tokens.completion },
-  "tokens.total": { ...right, heading: "total\ntokens", rank: 3, value: ({ tokens }) => tokens.total },
-  "cost.usd": { ...decimal, heading: "cost\n$", rank: 0, value: ({ cost }) => cost.usd },
-}).map(
-  ([name, { heading = name, ...column }]): Column<CallGroup> => ({
-    name,
-    heading,
-    ...column,
-    cell: (group) => String(column.value(group) ?? ""),
-  }),
-);
+const summaryColumns = [
+  wireColumn("op"),
+  wireColumn("model", { hasNames: true }),
+  wireColumn("calls", right),
+  wireColumn("failed", { ...right, rank: 2 }),
+  wireColumn("running", { ...right, rank: 8 }),
+  wireColumn("deleted", { ...right, rank: 9 }),
+  wireColumn("seconds.p50", { ...decimal, heading: "p50\ns", rank: 4 }),
+  wireColumn("seconds.p95", { ...decimal, heading: "p95\ns", rank: 5 }),
+  wireColumn("tokens.prompt", { ...right, heading: "prompt\ntokens", rank: 6 }),
+  wireColumn("tokens.completion", { ...right, heading: "completion\ntokens", rank: 7 }),
+  wireColumn("tokens.total", { ...right, heading: "total\ntokens", rank: 3 }),
+  wireColumn("cost.usd", { ...decimal, heading: "cost\n$" }),
+];
 
 /** `{"summary":{…},"groups":[{"op","model",…}]}`, with exact decimals. */
-const summaryJson = ({ summary: { all, groups }, costs, missing }: CallSummaryView): string => {
+const summaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]): string => {
   const members = (values: object): string =>
     Object.entries(values)
       .map(([key, value]) => `"${key}":${value ?? null}`)
