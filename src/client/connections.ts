@@ -50,7 +50,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     release: () => void released.set(key, [...(released.get(key) ?? []), agent]),
     destroy: () => void agent.destroy(),
   });
-  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.origin}`;
+  const keyOf = ({ to, proxy }: Route) => `${to.origin} ${proxy?.url.origin}`;
   return {
     open: async (route: Route) => toConnection(await openAgent(route), keyOf(route)),
     reuse: async (route: Route) =>
@@ -80,14 +80,14 @@ const withoutTierUp =
 
 /** Opens tunnels through a proxy. undici itself would retry a refused or dropped tunnel without end. */
 const openTunnels = async (
-  { origin: uri, authorization: token }: NonNullable<Route["proxy"]>,
+  { url, authorization: token }: NonNullable<Route["proxy"]>,
   { connect, ...limits }: { readonly connect: Connector; readonly requestTls: object },
 ): Promise<Agent> => {
   const { default: Pool } = await import("undici/lib/dispatcher/pool.js");
   const { default: ProxyAgent } = await import("undici/lib/dispatcher/proxy-agent.js");
   return new ProxyAgent({
     ...limits,
-    uri,
+    uri: url.origin,
     ...(token === undefined ? {} : { token }),
     clientFactory: (origin) => {
       const pool = new Pool(origin, { connect });

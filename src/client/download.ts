@@ -4,10 +4,10 @@ import type { Failure } from "../failure.ts";
 import { type Host, withSignal } from "../host.ts";
 import type { Connections } from "./connections.ts";
 import { isRetryable, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
-import { connectionFailed, isTransientStatus } from "./failures.ts";
+import { connectionFailed, hostAndPort, isTransientStatus } from "./failures.ts";
 import type { ClientOptions, Retry } from "./index.ts";
 import { type Headers, traceRequest, userAgent } from "./request.ts";
-import { findRoute, parseBaseUrl, type Route } from "./route.ts";
+import { findRoute, type Route } from "./route.ts";
 import { openRetryBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./send.ts";
 
 export interface DownloadOptions
@@ -92,7 +92,7 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
     close: () => void connections?.then((opened) => opened.close()),
     async get(url, headers) {
       const budget = openRetryBudget({ host, maxWaitMs });
-      const route = findRoute(parseBaseUrl(url.origin), host.env);
+      const route = findRoute(new URL(url.origin), host.env);
       const where = setting === undefined ? {} : { where: { setting } };
       const details = { ...where, http: { method, url: withoutQuery(url) } };
       for (let tries = 1; ; tries++) {
@@ -131,10 +131,12 @@ export const probeUrl = async (
   const limits = { timeoutMs: silenceMs, maxWaitMs: 0, waitsForHost: false };
   const downloads = openDownloads({ host, setting, method: "HEAD", ...limits, trace: undefined });
   try {
-    const { status, headers, cancel } = await downloads.get(new URL(url), []);
+    const to = new URL(url);
+    const { status, headers, cancel } = await downloads.get(to, []);
     cancel();
     const isPage = /^(text\/html|application\/xhtml)/i.test(headers["content-type"] ?? "");
-    return { status, isPage, proxy: findRoute(parseBaseUrl(url), host.env).proxy?.hostAndPort };
+    const { proxy } = findRoute(to, host.env);
+    return { status, isPage, proxy: proxy && hostAndPort(proxy.url) };
   } finally {
     downloads.close();
   }

@@ -75,7 +75,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
     const { to } = route;
     const proxy = isForwardedByProxy(route) ? route.proxy : undefined;
     const ownHeaders = Object.entries({
-      Host: proxy && to.authority,
+      Host: proxy && to.host,
       "Proxy-Authorization": proxy?.authorization,
       "Content-Length": streamed && String(streamed.length),
     });
@@ -87,7 +87,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
     connection.dispatch(
       {
         method,
-        origin: proxy?.origin ?? to.origin,
+        origin: proxy?.url.origin ?? to.origin,
         path: proxy === undefined ? path : to.origin + path,
         headers: [...headers, ...ownHeaders].flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
         body: streamed === undefined ? plainBody : yieldBody(streamed, bodyEvents),
@@ -130,7 +130,7 @@ export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody 
 
 /** True if a proxy forwards the request itself, without TLS on either side. Otherwise it opens a tunnel. */
 export const isForwardedByProxy = ({ to, proxy }: Route): boolean =>
-  proxy !== undefined && !to.isSecure && !proxy.isSecure;
+  proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
 /** Maximum bytes of a piece of a body. A reply that has arrived is read between two pieces. */
 const pieceBytes = 64 * 1024;

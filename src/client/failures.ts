@@ -27,6 +27,9 @@ export const credentialOverHttp = (origin: string): Failure =>
     hint: "use https://, or pass --insecure-http to send the key anyway",
   });
 
+export const hostAndPort = ({ hostname, port, protocol }: URL): string =>
+  `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+
 export interface RequestContext extends RequestTarget {
   readonly silenceMs: number;
   readonly tries: number;
@@ -229,7 +232,7 @@ export const connectionFailed = (
   const { code } = error;
   const { setting, silenceMs, tries, toUrlChange } = context;
   const { to, proxy } = context.route;
-  const target = `${to.hostAndPort}${proxy === undefined ? "" : ` through the proxy ${proxy.hostAndPort}`}`;
+  const target = `${hostAndPort(to)}${proxy === undefined ? "" : ` through the proxy ${hostAndPort(proxy.url)}`}`;
   const isConnecting = connectCodes.test(code) || tlsCodes.test(code);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const reason = describeError(error, silenceMs);
@@ -257,11 +260,12 @@ const connectionHint = (
   { code, status = 0 }: ConnectionError,
   { route: { to }, setting, toUrlChange = (url) => `${url} in ${setting}` }: ConnectionContext,
 ): string | undefined => {
-  const tryScheme = (scheme: string): string => `try ${toUrlChange(`${scheme}://${to.authority}${to.path}`)}`;
+  const tryScheme = (scheme: string): string =>
+    `try ${toUrlChange(`${scheme}://${to.host}${to.pathname.replace(/\/$/, "")}`)}`;
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
   if (code === "PROXY_REFUSED" && status < 500)
-    return `ask the operator of the proxy to allow ${to.hostAndPort}, or list the host in NO_PROXY`;
+    return `ask the operator of the proxy to allow ${hostAndPort(to)}, or list the host in NO_PROXY`;
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") return tryScheme("http");
   if (code === "NOT_HTTP") return tryScheme("https");
   if (code === "SILENT") return "increase --timeout";

@@ -5,7 +5,7 @@ import { type Host, isLoopback } from "../host.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
 import type { ClientOptions } from "./index.ts";
-import { findRoute, parseBaseUrl, type Route } from "./route.ts";
+import { findRoute, type Route } from "./route.ts";
 
 export interface RequestTarget {
   readonly endpoint: Endpoint;
@@ -18,11 +18,11 @@ export interface RequestTarget {
 
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): RequestTarget => {
   const { host, baseUrl, insecureHttp, project } = options;
-  const to = parseBaseUrl(baseUrl(endpoint.host));
+  const to = new URL(baseUrl(endpoint.host));
   // The inference URL may end in `/v1`, which the endpoint's path begins with.
-  const base = endpoint.host === "inference" ? to.path.replace(/\/v1$/, "") : to.path;
+  const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
-  const isExposed = !to.isSecure && !isLoopback(to.hostname);
+  const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
   if (endpoint.auth !== "none" && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
   const toUrlChange = (url: string) => options.toUrlChange(endpoint.host, url);
   const url = `${to.origin}${path}`;

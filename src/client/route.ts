@@ -1,29 +1,17 @@
-/** The route to a URL: its parts, and the proxy that the environment names for it. */
+/** The route to a URL: the proxy that the environment names for it. */
 import { isIP } from "node:net";
 import { decodePercent, type Host, isLoopback } from "../host.ts";
-import { invalidProxy } from "./failures.ts";
-
-export interface ParsedUrl {
-  readonly origin: string;
-  readonly isSecure: boolean;
-  readonly hostname: string;
-  readonly port: number;
-  readonly authority: string;
-  readonly hostAndPort: string;
-  readonly path: string;
-}
+import { hostAndPort, invalidProxy } from "./failures.ts";
 
 export interface Route {
-  readonly to: ParsedUrl;
-  readonly proxy: (ParsedUrl & { readonly authorization: string | undefined }) | undefined;
+  readonly to: URL;
+  readonly proxy: { readonly url: URL; readonly authorization: string | undefined } | undefined;
 }
 
-export const parseBaseUrl = (text: string): ParsedUrl => toParsedUrl(new URL(text));
-
 /** Finds the route to a URL. Loopback never uses a proxy. @throws Failure `invalid-proxy` */
-export const findRoute = (to: ParsedUrl, env: Host["env"]): Route => {
+export const findRoute = (to: URL, env: Host["env"]): Route => {
   if (isLoopback(to.hostname)) return { to, proxy: undefined };
-  const scheme = to.isSecure ? "https_proxy" : "http_proxy";
+  const scheme = to.protocol.replace(":", "_proxy");
   const variable = [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"].find((name) => env[name]);
   if (variable === undefined || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? "")) return { to, proxy: undefined };
   const value = env[variable] ?? "";
@@ -32,30 +20,16 @@ export const findRoute = (to: ParsedUrl, env: Host["env"]): Route => {
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidProxy(variable);
   const userInfo = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
   const authorization = userInfo === ":" ? undefined : `Basic ${Buffer.from(userInfo).toString("base64")}`;
-  return { to, proxy: { ...toParsedUrl(url), authorization } };
-};
-
-const toParsedUrl = ({ protocol, origin, hostname, host, port, pathname }: URL): ParsedUrl => {
-  const isSecure = protocol === "https:";
-  const portNumber = port === "" ? (isSecure ? 443 : 80) : Number(port);
-  return {
-    origin,
-    isSecure,
-    hostname: hostname.replace(/^\[|\]$/g, ""),
-    port: portNumber,
-    authority: host,
-    hostAndPort: `${hostname}:${portNumber}`,
-    path: pathname.replace(/\/+$/, ""),
-  };
+  return { to, proxy: { url, authorization } };
 };
 
 /** True if `NO_PROXY` lists a host: `*`, a name with all names below it, or an IP address, with or without a port. */
-const isWithoutProxy = ({ hostname, port }: ParsedUrl, list: string): boolean =>
+const isWithoutProxy = (to: URL, list: string): boolean =>
   list.split(/[\s,]+/).some((entry) => {
     if (entry === "*") return true;
     const [, bracketed, plain, ownPort] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
     const name = (bracketed ?? plain ?? entry).replace(/^\*?\.+/, "");
-    if (name === "" || (ownPort !== undefined && Number(ownPort) !== port)) return false;
-    const host = hostname.toLowerCase();
+    if (name === "" || (ownPort !== undefined && !hostAndPort(to).endsWith(`:${ownPort}`))) return false;
+    const host = to.hostname.replace(/^\[|\]$/g, "");
     return host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
   });

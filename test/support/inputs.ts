@@ -185,14 +185,11 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   onResend: () => undefined,
 });
 
-const names = { origin: "http://service", hostname: "service", authority: "service", hostAndPort: "service:80" };
-const serviceUrl = { ...names, isSecure: false, port: 80, path: "" };
-
 /** The failure for a connection that was reset. */
 export const connectionReset = connectionFailed(
   { code: "ECONNRESET", status: undefined },
   {
-    route: { to: serviceUrl, proxy: undefined },
+    route: { to: new URL("http://service"), proxy: undefined },
     ...{ silenceMs: 1000, tries: 1, setting: "base_url" },
   },
 );
