@@ -3,7 +3,7 @@ import * as cli from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
-import { isProgramFormat, openScreen, printFailure, type Screen } from "./output/index.ts";
+import { isProgramFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
 
 /** Runs the command line of the process. Resolves with the exit code; never throws and never ends the process. */
 export const run = async (node: NodeJS.Process): Promise<number> => {
@@ -50,7 +50,7 @@ export const runCommandLine = async (
     const explained = context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure((await explained) ?? thrown);
     const exitCode = toExitCode(failure);
-    await printFailure(screen, { failure, exitCode });
+    await (await loadFailurePrinter()).printFailure(screen, { failure, exitCode });
     await context?.close().catch(() => undefined);
     return exitCode;
   }

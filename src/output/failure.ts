@@ -29,7 +29,7 @@ export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> =
 export const warningText = (screen: Screen, problem: Problem, paint: Paint): string =>
   `${formatProblem(problem, styleOf(screen, paint)).join("\n")}\n`;
 
-export const renderProblem = (screen: Screen, problem: Problem, indent: number): string => {
+export const renderProblem = (screen: Screen, problem: Problem, indent = 0): string => {
   const columns = screen.host.terminal.columns - indent;
   return formatProblem(problem, { ...styleOf(screen, plainPaint), columns }).join("\n");
 };

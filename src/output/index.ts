@@ -1,7 +1,5 @@
 /** Formats values as text for people and programs, and prints it. */
-import type { Problem } from "../failure.ts";
 import type { Distributions } from "../groups/index.ts";
-import type { RunEnd } from "./failure.ts";
 import type { Screen } from "./screen.ts";
 
 export { type OpenedBrowser, openBrowser } from "./browser.ts";
@@ -17,14 +15,7 @@ export { findColumn, readSpelledObject, resolveField } from "./wire.ts";
 
 // Code for a terminal or a rare case is loaded when it is needed.
 
-export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> =>
-  await (await import("./failure.ts")).printFailure(screen, end);
-
-export const failureDocument = async (screen: Screen, end: RunEnd): Promise<unknown> =>
-  (await import("./failure.ts")).failureDocument(screen, end);
-
-export const renderProblem = async (screen: Screen, problem: Problem, indent = 0): Promise<string> =>
-  (await import("./failure.ts")).renderProblem(screen, problem, indent);
+export const loadFailurePrinter = () => import("./failure.ts");
 
 export const printDistributions = async (screen: Screen, collect: () => Distributions): Promise<void> => {
   if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;

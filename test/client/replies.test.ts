@@ -1,10 +1,12 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { listModels } from "../../src/contract/models.ts";
-import { openScreen, parseScreenOptions, printFailure } from "../../src/output/index.ts";
+import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
 import { clientAt, failureOf, type Overrides, rawServer, wireReply } from "./open.ts";
+
+const { printFailure } = await loadFailurePrinter();
 
 const list = { parameters: {}, body: undefined };
 

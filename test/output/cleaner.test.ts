@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { defect } from "../../src/failure.ts";
-import { printFailure, printList, printPage, printReport } from "../../src/output/index.ts";
+import { loadFailurePrinter, printList, printPage, printReport } from "../../src/output/index.ts";
 import { openAgent } from "../mcp/agent.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
@@ -11,6 +11,8 @@ import { type Answer, json, scriptedServer } from "../support/server.ts";
 import { seeLine } from "../support/terminal.ts";
 import { listOf, screenOn } from "./printed-text.ts";
 import { encodings } from "./secret-spellings.ts";
+
+const { printFailure } = await loadFailurePrinter();
 
 /** Characters that must never reach a terminal: C0 but tab and line end, DEL, C1, and changes of direction. */
 const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;

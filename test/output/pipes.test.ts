@@ -5,11 +5,13 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { fallbackScreenOptions, parseArgv } from "../../src/cli/index.ts";
 import { defect } from "../../src/failure.ts";
-import { openScreen, parseScreenOptions, printFailure } from "../../src/output/index.ts";
+import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../src/output/index.ts";
 import { program } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
+
+const { printFailure } = await loadFailurePrinter();
 
 const catalogOf = (length: number): string =>
   JSON.stringify({

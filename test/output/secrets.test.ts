@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defect } from "../../src/failure.ts";
 import {
+  loadFailurePrinter,
   openScreen,
   parseScreenOptions,
   printDocument,
-  printFailure,
   printList,
   printPage,
   printReport,
@@ -15,6 +15,8 @@ import {
 import { testHost } from "../support/host.ts";
 import { listOf, screenOn } from "./printed-text.ts";
 import { encodings } from "./secret-spellings.ts";
+
+const { printFailure } = await loadFailurePrinter();
 
 describe("the redaction of a secret", () => {
   const secret = 'sk-"quoted\\1234567890';

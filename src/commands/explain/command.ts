@@ -2,7 +2,7 @@
 import { command, text, wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Line, printDocument, printPage, renderProblem, type Section } from "../../output/index.ts";
+import { type Line, loadFailurePrinter, printDocument, printPage, type Section } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
@@ -39,7 +39,7 @@ export const explain = command({
 
 /** Returns the example of a rule as a terminal shows it; null for a code. @param indent columns */
 const exampleText = async ({ screen }: Context, { example }: Topic, indent = 0): Promise<string | null> =>
-  example === undefined ? null : await renderProblem(screen, await example(), indent);
+  example === undefined ? null : (await loadFailurePrinter()).renderProblem(screen, await example(), indent);
 
 const topicSections = async (context: Context, topic: Topic): Promise<readonly Section[]> => {
   const { name: title, about, code, exit_codes, severity } = topic;

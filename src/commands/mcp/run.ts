@@ -8,7 +8,7 @@ import { type Failure, isFailure, type Problem, toExitCode, toFailure, toProblem
 import { withSignal } from "../../host.ts";
 import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import * as mcp from "../../mcp/index.ts";
-import { failureDocument, openScreen, parseScreenOptions, type Screen } from "../../output/index.ts";
+import { loadFailurePrinter, openScreen, parseScreenOptions, type Screen } from "../../output/index.ts";
 import type { McpOptions } from "./command.ts";
 
 export const serve = async (given: Context, { root, content }: McpOptions, program: Program): Promise<void> => {
@@ -200,8 +200,10 @@ const createTool = async (offer: ToolOffer, server: Server): Promise<mcp.Tool> =
     const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
     const texts = printed === "" ? [] : [formatPage(printed, page)];
     const isError = texts.length === 0;
-    if (failure !== undefined)
-      texts.push(toToolText(JSON.stringify(await failureDocument(screen, { failure, exitCode: toExitCode(failure) }))));
+    if (failure !== undefined) {
+      const { failureDocument } = await loadFailurePrinter();
+      texts.push(toToolText(JSON.stringify(failureDocument(screen, { failure, exitCode: toExitCode(failure) }))));
+    }
     return { texts, isError };
   };
   const description = `${command.about}. ${note}${canShowContent ? contentNote : ""}`;

@@ -6,8 +6,10 @@ import { type ExampleInputs, type RuleName, ruleNames, rules } from "../../../sr
 import { selectProblems } from "../../../src/commands/inputs/problems.ts";
 import { isFailure, type Problem } from "../../../src/failure.ts";
 import { type Dataset, readDataset, reportSplitLeaks } from "../../../src/groups/index.ts";
-import { openScreen, parseScreenOptions, renderProblem } from "../../../src/output/index.ts";
+import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../../src/output/index.ts";
 import { testHost } from "../../support/host.ts";
+
+const { renderProblem } = await loadFailurePrinter();
 
 /** A rule whose example is read. */
 export interface ReadRule {
