@@ -1,7 +1,6 @@
 /** Gives a command its effective settings, log destinations, and a client of the deployed or the local service. */
 import type { Client, Retry } from "./client/index.ts";
 import type { Context } from "./context.ts";
-import { checkDatabaseMode } from "./files.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
@@ -89,11 +88,6 @@ export const resolveLogDestination = async (context: Context, settings: Settings
   settings.local
     ? `store ${(await localService(context, settings)).store}`
     : (await resolveDeployedDestinations(settings))(modelId);
-
-export const checkLedgerMode = ({ screen }: Context, path: string): void => {
-  const loose = checkDatabaseMode(path);
-  if (loose !== undefined) screen.warn(loose);
-};
 
 export const hasNoLogUrl = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;

@@ -213,10 +213,11 @@ export const removeDrafts = (path: string, before: number): void => {
 
 export const isDatabaseUrl = (location: string): boolean => /^postgres(ql)?:\/\//i.test(location);
 
-/** Returns a warning if other users can access a database file. An empty file is fine: opening it sets mode 0600. */
-export const checkDatabaseMode = (location: string): Problem | undefined => {
+/** Warns if other users can access a database file. An empty file is fine: opening it sets mode 0600. */
+export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void): void => {
   const found = isDatabaseUrl(location) ? undefined : tryStat(location);
-  return found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
+  const looseMode = found?.isFile() && found.size > 0 ? checkFileMode(location, "600") : undefined;
+  if (looseMode !== undefined) warn(looseMode);
 };
 
 /**

@@ -52,8 +52,7 @@ export const openService = async (options: ServiceOptions) => {
   }
   const ownKey = options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : undefined;
   const key = ownKey?.key ?? options.key ?? "";
-  const looseMode = checkDatabaseMode(storePath(options));
-  if (looseMode !== undefined) warn(looseMode);
+  checkDatabaseMode(storePath(options), warn);
   // After a stop, requests in flight are still stored, unless it is urgent. Answers report an unavailable store.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;

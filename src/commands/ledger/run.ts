@@ -1,9 +1,9 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 import { contradiction } from "../../cli/index.ts";
-import { checkLedgerMode, destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
+import { destinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
-import { isDatabaseUrl } from "../../files.ts";
+import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
@@ -217,7 +217,7 @@ const openLedger = async (
   if (ledger === undefined) screen.notice(`no ledger at ${location.path}`);
   else {
     context.closeAtEnd(ledger);
-    checkLedgerMode(context, location.path);
+    checkDatabaseMode(location.path, context.screen.warn);
   }
   const { model, split, batch, since, until, before = until } = typed;
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };

@@ -6,7 +6,7 @@ import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
-import { requireUnusedFile } from "../../files.ts";
+import { checkDatabaseMode, requireUnusedFile } from "../../files.ts";
 import { missingSplit } from "../../groups/failures.ts";
 import { collectDistributions, type Dataset } from "../../groups/index.ts";
 import { isRolloutFile } from "../../input/index.ts";
@@ -50,7 +50,7 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   const rejects = skips || typed.rejects !== undefined ? rejectsFiles(typed.rejects, typed.file) : {};
   requireSeparateFiles(Object.entries({ "--receipt ": receipt, "the ledger ": ledger?.path, ...rejects }), typed.file);
   if (receipt !== undefined) requireUnusedFile(receipt);
-  if (ledger !== undefined) connect.checkLedgerMode(context, ledger.path);
+  if (ledger !== undefined) checkDatabaseMode(ledger.path, context.screen.warn);
   const form = settings.require("compress");
   const compress = form === "none" ? undefined : form;
   await send.checkCompression(compress);
