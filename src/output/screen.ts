@@ -172,13 +172,11 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     paint: (): Promise<Paint> => loadPaint(hasColor(host, "stdout", options.color)),
     print,
 
-    printText: (text: string): Promise<void> => print([text], { kind: "verbatim", isPaged: false }),
-
-    /** Prints text from outside: only redacted in a pipe, made safe on a terminal. JSON is made safe in both. */
-    printVerbatim: (pieces: readonly string[], kind: "text" | "json"): Promise<void> =>
-      kind === "text" && terminal.stdout
-        ? print(pieces.map(safe.text), { kind: "lines", isPaged: false })
-        : print(pieces, { kind: kind === "text" ? "verbatim" : kind, isPaged: false }),
+    /** Prints a text: only redacted in a pipe, made safe on a terminal. */
+    printText: (text: string): Promise<void> =>
+      terminal.stdout
+        ? print([safe.text(text)], { kind: "lines", isPaged: false })
+        : print([text], { kind: "verbatim", isPaged: false }),
 
     printBytes: async (bytes: Uint8Array): Promise<void> => {
       await errorQueue;

@@ -28,13 +28,14 @@ interface SecretSpelling {
 }
 
 export const openSecrets = () => {
-  const known = new Map<string, SecretSpelling>();
+  const known = new Set<string>();
   // Longest first, because a secret may contain another one.
   let spellings: readonly SecretSpelling[] = [];
   return {
     add(secret: string): void {
-      for (const [name, spelling] of spellingsOf(secret)) known.set(name, spelling);
-      spellings = [...known.values()].sort((a, b) => b.letters.length - a.letters.length);
+      if (known.has(secret)) return;
+      known.add(secret);
+      spellings = [...spellings, ...spellingsOf(secret)].sort((a, b) => b.letters.length - a.letters.length);
     },
     redact: (text: string): string => spellings.reduce(redactSpelling, text),
     redactJson(json: string): string {
@@ -47,18 +48,18 @@ export const openSecrets = () => {
 };
 
 /** Returns the secret and its lines: plain, as hex, and as base64, alone or inside a longer text such as a header. */
-const spellingsOf = (secret: string): readonly (readonly [string, SecretSpelling])[] => {
-  const trimmed = secret.trim();
-  return [trimmed, ...trimmed.split(/[\r\n]+/).map((line) => line.trim())].flatMap((text) => {
+const spellingsOf = (secret: string): readonly SecretSpelling[] => {
+  const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
+  return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
     if (text.length < minLength) return [];
     const bytes = Buffer.from(text);
     const inNames = text.length >= minLengthInNames;
     const inside = [0, 1, 2].map((before) => encodeInside(bytes, before));
     const encoded = inside.filter((piece, before) => before === 0 || piece.length >= minBase64Length);
     return [
-      [text, spellingOf(text, inNames)] as const,
-      [`hex ${text}`, spellingOf(bytes.toString("hex"), inNames)] as const,
-      ...encoded.map((piece) => [`base64 ${piece}`, { ...spellingOf(piece, inNames), isBase64: true }] as const),
+      spellingOf(text, inNames),
+      spellingOf(bytes.toString("hex"), inNames),
+      ...encoded.map((piece) => ({ ...spellingOf(piece, inNames), isBase64: true })),
     ];
   });
 };

@@ -157,8 +157,8 @@ const valueForm =
         ids.push(id);
         firstMissing ??= found;
       } else if (found.value.kind === "text" && !screen.isForProgram) {
-        await screen.printVerbatim([found.value.text, "\n"], "text");
-      } else await screen.printVerbatim([found.value.json, "\n"], "json");
+        await screen.printText(`${found.value.text}\n`);
+      } else await screen.print([found.value.json, "\n"], { kind: "json", isPaged: false });
     }
     return firstMissing && callPathMissing(firstMissing, ids, totals().requested);
   };
@@ -170,7 +170,7 @@ const lineForm =
     for await (const { id, call } of calls) {
       const converted = convert(call);
       if ("why" in converted) obstacles.push({ id, why: converted.why });
-      else await screen.printVerbatim([converted.line, "\n"], "json");
+      else await screen.print([converted.line, "\n"], { kind: "json", isPaged: false });
     }
     const { requested } = totals();
     return obstacles.length === 0 ? undefined : callsUnconvertible({ calls: obstacles, requested, into, rewardFrom });
