@@ -3,7 +3,7 @@ import { type Excerpt, Failure, type FailureLocation, type Problem, toProblemDoc
 import { formatInputName, positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
-import { type Glyphs, type Paint, plainPaint, selectGlyphs } from "./style.ts";
+import { type Paint, plainPaint } from "./style.ts";
 import type { Tone } from "./views.ts";
 import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
 
@@ -39,15 +39,15 @@ export type TextCleaner = (text: string) => string;
 interface TextStyle {
   readonly clean: TextCleaner;
   readonly paint: Paint;
-  readonly glyphs: Glyphs;
   /** Columns of the terminal, to which text is folded. Undefined in a pipe, which gets no excerpts. */
   readonly columns: number | undefined;
 }
 
-const styleOf = ({ host, safe, drawsFrames }: Screen, paint: Paint): TextStyle => {
-  const columns = drawsFrames ? host.terminal.columns : undefined;
-  return { clean: safe.text, paint, glyphs: selectGlyphs(host), columns };
-};
+const styleOf = ({ host, safe, drawsFrames }: Screen, paint: Paint): TextStyle => ({
+  clean: safe.text,
+  paint,
+  columns: drawsFrames ? host.terminal.columns : undefined,
+});
 
 const foldText = (text: string, { columns }: TextStyle): readonly string[] =>
   columns === undefined ? [text] : foldSentence(text, columns);
@@ -148,7 +148,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
   const frame = problem.excerpt && drawFrame(problem.excerpt, tone, style);
-  const others = hangingLines(formatOthers(problem, style.glyphs), { indent: frame?.indent, style });
+  const others = hangingLines(formatOthers(problem), { indent: frame?.indent, style });
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = onOneLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
@@ -172,14 +172,14 @@ const onOneLine = (text: string): string => toOneLine(text).replace(/\s/g, " ");
 const formatMessage = ({ path = [], from, column, message }: Problem): string =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
-const formatOthers = ({ file, others }: Problem, { ellipsis }: Glyphs): string | undefined => {
+const formatOthers = ({ file, others }: Problem): string | undefined => {
   if (others === undefined) return undefined;
   const places = others.places.map((place) =>
     file !== undefined && place.startsWith(`${file}:`)
       ? place.slice(file.length)
       : place.replace(/^-(?=:|$)/, formatInputName),
   );
-  const omission = others.count > places.length ? `, ${ellipsis}` : "";
+  const omission = others.count > places.length ? ", …" : "";
   return `and ${others.count} more${places.length === 0 ? "" : `: ${places.join(", ")}${omission}`}`;
 };
 
@@ -202,9 +202,9 @@ const hangingLines = (text = "", { indent = 2, style: { clean, columns }, lead =
 };
 
 const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
-  const { glyphs, paint } = style;
+  const { paint } = style;
   const digits = String(excerpt.line).length;
-  const gutter = (number: string): string => `${number.padStart(digits + 1)} ${glyphs.rail} `;
+  const gutter = (number: string): string => `${number.padStart(digits + 1)} │ `;
   const columns = (style.columns ?? 0) - measureWidth(gutter(""));
   if (columns < minTextColumns) return undefined;
   const { before, value, after } = fitExcerpt(excerpt, columns, style);
@@ -219,7 +219,7 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
 /** Maximum share of the columns for the marked value, so that text around it stays visible. */
 const maxMarkedShare = 0.6;
 
-const fitExcerpt = (excerpt: Excerpt, columns: number, { clean, glyphs: { ellipsis } }: TextStyle) => {
+const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   // Each white-space character becomes a space, because the width of a tab depends on its position.
   const safe = (piece: string): string => clean(piece).replace(/\s/g, " ");
@@ -227,12 +227,12 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean, glyphs: { ellips
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(safe);
   // A secret that crosses an edge of the value is found only in the whole text, which is then marked at its start.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
-  const front = (isCutBefore ? ellipsis : "") + before;
-  const back = after + (isCutAfter ? ellipsis : "");
+  const front = (isCutBefore ? "…" : "") + before;
+  const back = after + (isCutAfter ? "…" : "");
   const free = columns - measureWidth(front) - measureWidth(back);
-  const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), free), ellipsis);
+  const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), free));
   // The mark below takes a column even if the value is empty.
   const room = Math.max(0, columns - Math.max(1, measureWidth(shownValue)));
-  const shownFront = truncateStart(front, Math.max(Math.floor(room / 2), room - measureWidth(back)), ellipsis);
-  return { before: shownFront, value: shownValue, after: truncate(back, room - measureWidth(shownFront), ellipsis) };
+  const shownFront = truncateStart(front, Math.max(Math.floor(room / 2), room - measureWidth(back)));
+  return { before: shownFront, value: shownValue, after: truncate(back, room - measureWidth(shownFront)) };
 };

@@ -1,7 +1,6 @@
 /** Prints the distribution of rewards on a terminal as bars, with shares of groups, trajectories and choices. */
 import type { Distributions } from "../groups/index.ts";
 import type { Screen } from "./screen.ts";
-import { type Glyphs, selectGlyphs } from "./style.ts";
 import { foldSentence, measureWidth } from "./width.ts";
 
 type Distribution = Distributions["rewards"];
@@ -11,39 +10,38 @@ const maxBars = 8;
 const minWidth = 30;
 
 export const printHistograms = async (screen: Screen, distributions: Distributions): Promise<void> => {
-  const { host, width } = screen;
+  const { width } = screen;
   const { rewards, groups, sampled } = distributions;
   if (rewards.count === 0 || width < minWidth) return;
   const paint = await screen.paint();
-  const glyphs = selectGlyphs(host);
-  const mean = `${formatNumber(rewards.mean)} ${glyphs.plusMinus} ${formatNumber(rewards.spread)}`;
+  const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;
   const heading = foldSentence(`Rewards: mean ${mean}, median ${formatNumber(rewards.median)}`, width);
   const shares = [
     ...shareLine("groups have different rewards", groups.trainable, groups.of),
     ...shareLine("trajectories have a choice", sampled.trajectories, sampled.of),
     ...shareLine("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => foldSentence(line, width));
-  const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(rewards, width, glyphs), ...shares];
+  const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(rewards, width), ...shares];
   await screen.print([`\n${lines.join("\n")}\n`], { kind: "lines", isPaged: false });
 };
 
 const shareLine = (name: string, part: number, of: number): readonly string[] =>
   of === 0 ? [] : [`${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`];
 
-const drawBars = (rewards: Distribution, width: number, { rangeDash, cell }: Glyphs): readonly string[] => {
-  const bars = computeBars(rewards, rangeDash);
+const drawBars = (rewards: Distribution, width: number): readonly string[] => {
+  const bars = computeBars(rewards);
   const labelWidth = Math.max(...bars.map(({ name }) => measureWidth(name)));
   const countWidth = Math.max(...bars.map(({ count }) => String(count).length));
   const maxLength = width - labelWidth - countWidth - 6;
   const most = Math.max(...bars.map(({ count }) => count));
   return bars.map(({ name, count }) => {
     const length = count === 0 ? 0 : Math.max(1, Math.round((count / most) * maxLength));
-    const bar = cell.repeat(length).padEnd(maxLength);
+    const bar = "█".repeat(length).padEnd(maxLength);
     return `  ${name.padStart(labelWidth)}  ${bar}  ${String(count).padStart(countWidth)}`;
   });
 };
 
-const computeBars = ({ weights, least, most, rangeStep }: Distribution, dash: string) => {
+const computeBars = ({ weights, least, most, rangeStep }: Distribution) => {
   if (weights.length <= maxBars && rangeStep === 0)
     return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
   const minStep = (most - least) / (maxBars - 2);
@@ -60,7 +58,7 @@ const computeBars = ({ weights, least, most, rangeStep }: Distribution, dash: st
   }
   // Edges usually have few digits. More digits distinguish the edges if rewards are large and differ little.
   const edge = (at: number): string => formatNumber(start + at * step, 12);
-  return counts.map((count, at) => ({ name: `${edge(at)} ${dash} ${edge(at + 1)}`, count }));
+  return counts.map((count, at) => ({ name: `${edge(at)} – ${edge(at + 1)}`, count }));
 };
 
 const formatNumber = (value: number, digits = 4): string => {

@@ -1,6 +1,6 @@
 /** Prints pages: titled sections of labelled lines and blocks. Lines are folded on a terminal, but not in a pipe. */
 import type { Screen } from "./screen.ts";
-import { type Paint, selectGlyphs } from "./style.ts";
+import type { Paint } from "./style.ts";
 import type { Line, Page, Section } from "./views.ts";
 
 export const printPage = async (screen: Screen, page: Page): Promise<void> => await printPages(screen, [page]);
@@ -19,7 +19,6 @@ interface Layout {
   readonly fold: (line: string, indent: number, kind?: Line["kind"]) => readonly string[];
   readonly widthOf: (line: string) => number;
   readonly width: number;
-  readonly rail: string;
   readonly rule: string;
   /** True if the middle of long blocks is omitted. */
   readonly isBounded: boolean;
@@ -32,9 +31,8 @@ const minColumns = 16;
 const minListColumns = 2;
 
 const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull, isFolded }: Page): Promise<Layout> => {
-  const { rail, horizontal } = selectGlyphs(host);
-  const rule = horizontal.repeat(Math.min(width, ruleColumns));
-  const style = { paint: await paint(), clean: safe.text, rail, rule };
+  const rule = "─".repeat(Math.min(width, ruleColumns));
+  const style = { paint: await paint(), clean: safe.text, rule };
   if (!host.terminal.stdout && isFolded !== true) {
     const [fold, widthOf] = [(line: string) => [line], (line: string) => line.length];
     return { ...style, fold, widthOf, isBounded: false, width: Number.POSITIVE_INFINITY };
@@ -120,11 +118,11 @@ const maxLayoutLength = 64 * 1024;
 function* blockLines(
   { block = "", isQuoted = false, maxBlockLines = defaultBlockLines }: Section,
   indent: string,
-  { clean, fold, paint, rail, isBounded }: Layout,
+  { clean, fold, paint, isBounded }: Layout,
 ): Generator<readonly string[], void> {
   const takenColumns = indent.length + (isQuoted ? 2 : 0);
   const formatLine = (line: string): string => {
-    if (isQuoted) return `${indent}${paint("faint", rail)} ${line}`.trimEnd();
+    if (isQuoted) return `${indent}${paint("faint", "│")} ${line}`.trimEnd();
     return line.trim() === "" ? "" : indent + line;
   };
   const linesOf = (text: string): readonly string[] =>

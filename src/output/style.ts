@@ -1,4 +1,4 @@
-/** Colors, and the characters of frames and charts. */
+/** Colors. */
 import type { Host } from "../host.ts";
 import type { ColorMode } from "./screen.ts";
 import type { Tone } from "./views.ts";
@@ -22,13 +22,4 @@ export const loadPaint = async (hasColor: boolean): Promise<Paint> => {
   const { green, red, yellow, dim, bold } = new Chalk({ level: 1 });
   const paints = { good: green, bad: red, warning: yellow, faint: dim, strong: bold };
   return (tone, text) => (tone === undefined || text === "" ? text : paints[tone](text));
-};
-
-const unicode = { ellipsis: "…", rail: "│", cell: "█", horizontal: "─", rangeDash: "–", plusMinus: "±" };
-const ascii: Glyphs = { ellipsis: "...", rail: "|", cell: "#", horizontal: "-", rangeDash: "-", plusMinus: "+-" };
-export type Glyphs = Readonly<typeof unicode>;
-
-export const selectGlyphs = ({ env }: Pick<Host, "env">): Glyphs => {
-  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";
-  return env.TERM === "dumb" || (locale !== "" && !/utf-?8/i.test(locale)) ? ascii : unicode;
 };

@@ -41,15 +41,15 @@ const takeEnd = (line: string, width: number): string => {
   return end.slice(tooLong === undefined ? (whole[0]?.index ?? 0) : tooLong.index + tooLong.segment.length);
 };
 
-/** Truncates a line at its end to `width` columns, with a mark if something is omitted. */
-export const truncate = (line: string, width: number, mark = "…"): string => {
+/** Truncates a line at its end to `width` columns, with an ellipsis if something is omitted. */
+export const truncate = (line: string, width: number): string => {
   if (measureWidth(line) <= width) return line;
-  return takeStart(line, Math.max(0, width - mark.length)) + mark.slice(0, Math.max(0, width));
+  return width <= 0 ? "" : `${takeStart(line, width - 1)}…`;
 };
 
-export const truncateStart = (line: string, width: number, mark: string): string => {
+export const truncateStart = (line: string, width: number): string => {
   if (measureWidth(line) <= width) return line;
-  return mark.slice(0, Math.max(0, width)) + takeEnd(line, width - mark.length);
+  return width <= 0 ? "" : `…${takeEnd(line, width - 1)}`;
 };
 
 export const foldLine = (line: string, width: number): readonly string[] => {

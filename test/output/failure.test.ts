@@ -48,17 +48,6 @@ describe("the frame of a problem", () => {
     ]);
   });
 
-  it("uses ASCII on a dumb terminal", async () => {
-    const problems = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
-    const problem = problems.find(({ rule }) => rule === "unknown-role");
-    const host = testHost({ terminal: { stderr: true, columns: 60 }, env: { TERM: "dumb" } });
-    const screen = openScreen({ host, options: parseScreenOptions({}) });
-    if (problem !== undefined) screen.warn({ ...problem, message: "wrong", advice: "fix it" });
-    await screen.flushErrors();
-    expect(host.said()).toContain(" | ");
-    expect(host.said().replace(/日|本|語/g, "")).toMatch(/^[\n -~]*$/);
-  });
-
   it("gives way to one line in a pipe", async () => {
     const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
     const host = testHost();

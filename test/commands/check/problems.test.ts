@@ -197,19 +197,12 @@ describe("rollcall check on a terminal", () => {
     expect(bars.map((bar) => bar.at(-1))).toEqual(counts);
   });
 
-  it.each([
-    ["█", {}],
-    ["█", { LC_ALL: "en_US.utf8", LC_CTYPE: "C", LANG: "C" }],
-    ["█", { LC_ALL: "", LC_CTYPE: "C.UTF-8", LANG: "C" }],
-    ["#", { LC_ALL: "C", LANG: "C.UTF-8" }],
-    ["#", { LANG: "C" }],
-    ["#", { TERM: "dumb" }],
-  ])("draws the bar %s for a reward that one of 200 trajectories has, with %j", async (bar, env) => {
+  it("draws a bar for a reward that one of 200 trajectories has", async () => {
     const rewards = Array.from({ length: 200 }, (_, at) => (at === 0 ? 0 : 1));
     const files = filesOf(group(...rewards.map((reward) => trajectory(reward))));
-    const { lines } = await onTerminal(files, 60, env);
+    const { lines } = await onTerminal(files, 60);
     const first = lines[lines.findIndex((line) => line.startsWith("Rewards:")) + 1];
-    expect(first?.trim().split(/ +/)).toEqual(["0", bar, "1"]);
+    expect(first?.trim().split(/ +/)).toEqual(["0", "█", "1"]);
   });
 
   it("prints whole numbers in 40 columns", async () => {
@@ -221,7 +214,7 @@ describe("rollcall check on a terminal", () => {
     expect(text).toMatch(/\nRewards: mean 1\.232 ± 0\.2445,\s+median\s+1\.327\n/);
   });
 
-  it("draws the rewards, in ASCII with LC_ALL=C, and nothing in a pipe", async () => {
+  it("draws the rewards on a terminal, and nothing in a pipe", async () => {
     const sample = "test/samples/airline.groups.jsonl";
     const { lines } = await seeLine(`"${process.execPath}" bin/rollcall.js check ${sample}`, {
       env: { ...newHome(), PATH: process.env.PATH, NO_COLOR: "1" },
@@ -230,8 +223,6 @@ describe("rollcall check on a terminal", () => {
     const picture = lines.slice(lines.findIndex((line) => line.startsWith("Rewards:")));
     expect(Math.max(...picture.map((line) => line.length))).toBeLessThanOrEqual(60);
     await expect(`${picture.join("\n")}\n`).toMatchFileSnapshot("golden/picture.60.txt");
-    const dumb = await onTerminal([sample], 60, { LC_ALL: "C" });
-    expect(dumb.lines.slice(-12).join("\n")).toMatch(/^[\n -~]*$/);
     const { stdout } = await check(sample, "-o", "table");
     expect(stdout).not.toContain("Rewards:");
   });
