@@ -18,10 +18,9 @@ type ValidGroups = number | "some" | undefined;
 
 export const invalidInput = (
   problems: Problems,
-  files: readonly string[],
   { isSending, valid }: { isSending?: boolean; valid?: ValidGroups } = {},
 ): Failure => {
-  const errors = problems.sorted(files).filter(({ severity }) => severity === "error");
+  const errors = problems.sorted().filter(({ severity }) => severity === "error");
   const [first] = errors;
   const details = { problems: errors, ruleCounts: problems.counts, validGroups: valid };
   if (problems.errors === 1 && first !== undefined) {

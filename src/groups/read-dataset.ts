@@ -92,7 +92,7 @@ export const countUnreadable = ({
 
 /** @throws Failure `invalid-input` if an input cannot be opened; `missing-split`, … */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
-  const { foreign, files, continuesAfterErrors = false, host, splitNeeded } = options;
+  const { foreign, continuesAfterErrors = false, host, splitNeeded } = options;
   const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
   const { problems, emptyFiles, repeated } = opened;
   let { sources } = opened;
@@ -101,7 +101,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     const { conversion, others, ...converted } = await convertOpened(foreign, { ...opened, ...options });
     sources = converted.sources;
     if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
-      throw invalidInput(problems, files, { isSending: splitNeeded });
+      throw invalidInput(problems, { isSending: splitNeeded });
     options.onOpened();
     const read = await readSources(sources, { ...options, signal: host.signal });
     read.problems.merge(problems);
@@ -124,6 +124,7 @@ export const readSources = async (
   const hasDigests = options.skipsDigests !== true;
   const found = newScanResult(strictness, hasDigests);
   const { parts, problems, requests, shapes } = found;
+  problems.inputs = sources.map(({ name }) => name);
   const groups = new Groups(parts);
   const read: IndexedGroups = { sources, found, groups };
   const byKey = groupBy !== undefined;

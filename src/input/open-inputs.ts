@@ -49,6 +49,7 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions): Pr
   const hasRemotes = remote !== undefined && given.some(isRemote);
   const remotes = hasRemotes ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
   const problems = new Problems();
+  problems.inputs = files;
   const sources: Source[] = [];
   const emptyFiles: string[] = [];
   try {

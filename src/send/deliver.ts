@@ -10,7 +10,7 @@ import { type DeliverOptions, type Delivery, openDelivery, resolveRejectsPath } 
 import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
 import { cutRequests, planRequests } from "./plan.ts";
 import { openRejects, type RejectedGroup } from "./rejects.ts";
-import { type LogResult, listInputNames, logResult } from "./result.ts";
+import { type LogResult, logResult } from "./result.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 import type { Job } from "./sender.ts";
 
@@ -72,7 +72,7 @@ const sendAndReport = async (dataset: Dataset, delivery: Delivery): Promise<LogR
     oneRequest,
   });
   // With `--strict`, warnings about the ledger and the plan are errors.
-  if (problems.errors > errors) throw invalidInput(problems, listInputNames(dataset), { isSending: true });
+  if (problems.errors > errors) throw invalidInput(problems, { isSending: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
     await writeBody(dataset, { delivery, jobs });
@@ -162,7 +162,7 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
   if (problems.errors === 0) return outcomes;
   const valid = problems.isInputBroken ? 0 : groups.count - outcomes.groupsWith("rejected").length;
   if (skips && valid > 0) return outcomes;
-  throw invalidInput(problems, listInputNames(dataset), { isSending: sends, valid });
+  throw invalidInput(problems, { isSending: sends, valid });
 };
 
 /** Sets the outcomes of groups by earlier runs; returns the unknown requests to resend. */

@@ -229,9 +229,9 @@ const hasAmbiguousGroupId = async (
   return source !== first.source;
 };
 
-const indexErrorsByLine = ({ problems, sources }: grouping.Dataset): ReadonlyMap<string, readonly Problem[]> => {
+const indexErrorsByLine = ({ problems }: grouping.Dataset): ReadonlyMap<string, readonly Problem[]> => {
   const byLine = new Map<string, Problem[]>();
-  for (const problem of problems.sorted(sources.map(({ name }) => name))) {
+  for (const problem of problems.sorted()) {
     if (problem.severity !== "error") continue;
     const lineErrors = byLine.get(problemLineKey(problem)) ?? [];
     byLine.set(problemLineKey(problem), lineErrors);

@@ -52,8 +52,8 @@ export const checkResult = (dataset: Dataset, canSkip = false) => {
   const { problems, split } = dataset;
   const { groups, trajectories } = rejectInvalid(dataset).countByOutcome(dataset.groups);
   const valid = canSkip ? groups.read - groups.rejected : undefined;
-  const failure = problems.errors > 0 ? invalidInput(problems, listInputNames(dataset), { valid }) : undefined;
-  const stored = problems.sorted(listInputNames(dataset));
+  const failure = problems.errors > 0 ? invalidInput(problems, { valid }) : undefined;
+  const stored = problems.sorted();
   return {
     status: failure === undefined ? ("valid" as const) : ("invalid" as const),
     split,
@@ -105,8 +105,6 @@ export const emptyResult = (known: Pick<LogResult, "modelId" | "split" | "batch"
   ...{ requests: 0, bytes: 0, planned: [], sent: emptySendResult(), groups: zeroCounts(), trajectories: zeroCounts() },
   ...{ rejectsFile: undefined, ledger: null, warnings: [], unreadable: 0, metrics: {} },
 });
-
-export const listInputNames = ({ sources }: Dataset): readonly string[] => sources.map(({ name }) => name);
 
 const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogResult["status"] => {
   if (groups.unknown > 0) return "unknown";
@@ -183,7 +181,7 @@ const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts)
   const { problems } = dataset;
   const { divided } = sent;
   return [
-    ...problems.sorted(listInputNames(dataset)).filter(({ severity }) => severity === "warning"),
+    ...problems.sorted().filter(({ severity }) => severity === "warning"),
     ...(divided > 1 ? [createProblem("split-requests", { requests: divided, tooLarge: true })] : []),
     ...sent.unreadableReplies.map((cut) => createProblem("unreadable-response", { cut })),
     ...replaced.map((file) => createProblem("input-replaced", undefined, { file })),

@@ -27,9 +27,9 @@ export type ViewSession = ReturnType<typeof openSession>;
 
 export const openSession = (input: ViewInput) => {
   const { dataset, logged, inputOptions } = input;
-  const { problems, sources } = dataset;
+  const { problems } = dataset;
   const { count } = dataset.groups;
-  const findings = problems.sorted(sources.map(({ name }) => name)).map((problem) => toFinding(dataset, problem));
+  const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
   const measures = createMeasures(dataset);
   const groups = listGroups(dataset, findings, measures);
   const searches = openSearches(dataset);

@@ -22,7 +22,7 @@ const foundIn = (bytes: Buffer, groupBy?: string) => {
   return {
     parts: Array.from({ length: parts.count }, (_, at) => parts.at(at)),
     metrics: tally.metrics("train"),
-    problems: problems.sorted(["a.jsonl"]),
+    problems: problems.sorted(),
     counts,
     of: tally.sampled.of,
   };

@@ -97,7 +97,6 @@ describe("an array that is longer than a block", () => {
           });
           const { parts, problems, counts, requests, digests, ...all } = allOf(
             await read([file], { strictness: defaultStrictness }),
-            [file],
           );
           return {
             ...all,
@@ -130,7 +129,7 @@ describe("an array that is longer than a block", () => {
     const elements = [long, long, long].join(",");
     const [file = ""] = filesOf(`\ufeff[${elements},{"messages_and_choices":[],"reward":"1"}]`);
     const { problems } = await read([file], { strictness: defaultStrictness });
-    const [problem] = problems.sorted([file]).filter(({ severity }) => severity === "error");
+    const [problem] = problems.sorted().filter(({ severity }) => severity === "error");
     const reward = `[${elements},{"messages_and_choices":[],"reward":`.length + 1;
     expect([problem?.line, problem?.column]).toEqual([1, reward]);
   });
@@ -140,7 +139,7 @@ describe("an array that is longer than a block", () => {
     const broken = { trajectories: [{ ...plain, reward: "1" }] };
     const text = `${before}${" ".repeat(block)}${JSON.stringify(group(1, 2))},\n${JSON.stringify(broken)}]`;
     const { problems } = await read(filesOf(text), { strictness: defaultStrictness });
-    const errors = problems.sorted([]).filter(({ severity }) => severity === "error");
+    const errors = problems.sorted().filter(({ severity }) => severity === "error");
     expect(errors).toMatchObject([{ rule: "wrong-type", line: 3 }]);
   });
 

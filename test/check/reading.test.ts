@@ -113,7 +113,7 @@ describe("the findings of several files", () => {
     const files = filesOf(...contents);
     const found = async (strict: boolean) => {
       const reading = await read(files, { strictness: { strict, allowed: new Set(["no-assistant-turn"]) } });
-      const shown = reading.problems.sorted(files).map(({ rule, severity, file, line, column, path = [], message }) => {
+      const shown = reading.problems.sorted().map(({ rule, severity, file, line, column, path = [], message }) => {
         const text = files.reduce((rest, name, at) => rest.replaceAll(name, `${at + 1}`), message);
         const numbers = text.match(/\d[\d.:e+]*/g) ?? [];
         const position = file === undefined ? "" : `${files.indexOf(file) + 1}:${line}:${column}`;
@@ -218,7 +218,7 @@ describe("grouping", () => {
       strictness: defaultStrictness,
     });
     expect([groups.count, groups.isValid(0), groups.isValid(1), found.tally.groups]).toEqual([2, false, false, 0]);
-    expect(problems.sorted([]).filter(({ severity }) => severity === "error")).toMatchObject([
+    expect(problems.sorted().filter(({ severity }) => severity === "error")).toMatchObject([
       { rule: "group-key-unknown", advice: expect.stringContaining("prompt_id") },
     ]);
     expect(problems.counts.some(({ rule }) => rule === "group-key-missing")).toBe(false);
@@ -450,7 +450,7 @@ describe("an input file", () => {
     const far = JSON.stringify(group(1e9, 1));
     const files = filesOf(...contents, `${contents[0]}\n${far}\n`);
     const { problems } = await read(files, { strictness: defaultStrictness });
-    expect(problems.sorted(files).filter(({ rule }) => rule === "reward-outlier")).toMatchObject([
+    expect(problems.sorted().filter(({ rule }) => rule === "reward-outlier")).toMatchObject([
       { file: files.at(-1), line: 21 },
     ]);
   });

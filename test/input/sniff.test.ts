@@ -82,6 +82,6 @@ describe("the first bytes of a file", () => {
     const found = sniff(marked(0xff, 0xfe), name);
     const problems = new Problems();
     found?.report(problems, name);
-    expect(problems.sorted([])).toMatchObject([{ rule: "utf-16", advice: `convert it: \`${command}\`` }]);
+    expect(problems.sorted()).toMatchObject([{ rule: "utf-16", advice: `convert it: \`${command}\`` }]);
   });
 });

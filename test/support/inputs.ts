@@ -91,13 +91,13 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
 };
 
 /** All results of a reading. */
-export const allOf = ({ found, groups, problems, ownKeys }: Dataset, files: readonly string[]) => ({
+export const allOf = ({ found, groups, problems, ownKeys }: Dataset) => ({
   parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
   digests: Buffer.from(groups.digests().at(0, groups.count)).toString("hex"),
   metrics: found.tally.metrics("train"),
   counts: problems.counts,
-  problems: problems.sorted(files),
+  problems: problems.sorted(),
   shapes: [...found.shapes],
   sampled: found.tally.sampled,
   requests: found.requests.different,
@@ -115,7 +115,7 @@ export const refusal = async (files: readonly string[], asked: Asked = {}): Prom
 export const problemsOf = async (files: readonly string[], asked: Asked = {}): Promise<readonly string[]> => {
   const reading = await read(files, asked);
   return reading.problems
-    .sorted(files)
+    .sorted()
     .map(({ rule, line, column, path = [] }) => [rule, `${line}:${column}`, path.join(".")].join(" ").trim());
 };
 

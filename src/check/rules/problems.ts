@@ -39,6 +39,8 @@ interface RuleProblems {
 
 export class Problems {
   readonly strictness: Strictness;
+  /** Names of the inputs in their order. */
+  inputs: readonly string[] = [];
   readonly #byRule = new Map<string, RuleProblems>();
   readonly #inputRules = new Set<string>();
   #input: string | undefined;
@@ -124,10 +126,10 @@ export class Problems {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 
-  /** Returns stored problems by file, line and column: first `files` in their order, then other files by name. */
-  sorted(files: readonly string[]): readonly Problem[] {
-    const order = new Map(files.map((name, at) => [name, at]));
-    const rank = ({ file = "" }: Problem): number => order.get(file) ?? files.length;
+  /** Returns stored problems by file, line and column: first `inputs` in their order, then other files by name. */
+  sorted(): readonly Problem[] {
+    const order = new Map(this.inputs.map((name, at) => [name, at]));
+    const rank = ({ file = "" }: Problem): number => order.get(file) ?? order.size;
     // A name can end in the number of a row or of an archive's member.
     const { compare } = new Intl.Collator("en", { numeric: true });
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => (a === b ? 0 : compare(a, b));

@@ -57,7 +57,7 @@ export const exampleProblem = async (name: RuleName): Promise<Problem> => {
   const dataset = await readExampleFiles(files, readOptions);
   if (against !== undefined)
     await reportSplitLeaks(dataset, await readExampleFiles({ "val.jsonl": against }, readOptions));
-  const problems = dataset.problems.sorted(Object.keys(files)).filter(({ rule }) => rule === name);
+  const problems = dataset.problems.sorted().filter(({ rule }) => rule === name);
   const max = Number.POSITIVE_INFINITY;
   const [problem] = (await selectProblems(dataset.sources, { problems, counts: [], max })).shown;
   if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);

@@ -75,8 +75,7 @@ const logFiles = async (run: LogRun): Promise<void> => {
   const options = { ...deliveryOptions(run), split: dataset.split ?? "", body };
   const delivering = send.deliverGroups(dataset, options).finally(meter.stop);
   const result = await delivering.catch(async (thrown: unknown) => {
-    const names = dataset.sources.map(({ name }) => name);
-    if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted(names));
+    if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
     throw thrown;
   });
   await finishRun(run, dataset, result);

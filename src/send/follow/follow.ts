@@ -205,7 +205,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !groups.isValid(at));
     return isNothingValid && isFailure(result.failure, "log-rejected")
-      ? { ...result, failure: grouping.invalidInput(problems, [name]) }
+      ? { ...result, failure: grouping.invalidInput(problems) }
       : result;
   };
 

@@ -57,10 +57,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
   };
 
   /** Returns the failure for a file with errors. @param valid `some` if valid groups could be sent */
-  const toInvalidInput = (valid?: "some"): Failure => {
-    const names = sources.map(({ name }) => name);
-    return grouping.invalidInput(problems, names, { valid });
-  };
+  const toInvalidInput = (valid?: "some"): Failure => grouping.invalidInput(problems, { valid });
 
   const toUnreadable = (thrown: unknown): Failure => {
     const code = getErrorCode(thrown);
@@ -69,7 +66,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
       problems.report("file-is-folder", undefined, () => ({ file }));
     } else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
     else throw thrown;
-    return grouping.invalidInput(problems, [file]);
+    return toInvalidInput();
   };
 
   const requireText = (head: Buffer): void => {
@@ -92,7 +89,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     if (differences.errors === 0 && isMixed) return undefined;
     isMixed = now.shapes > 1;
     problems.merge(differences);
-    const lines = differences.sorted([]).flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
+    const lines = differences.sorted().flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
     return lines.length === 0 ? undefined : Math.min(...lines);
   };
 
@@ -110,6 +107,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
       try {
         const tail = await inputs.Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
         sources.push(tail.source);
+        problems.inputs = sources.map(({ name }) => name);
         const scan = new Scan(tail.source, { index, groupBy, result: found });
         const own = { file: tail.source.name, keys: dedupKeys.addInput() };
         const growing = grouping.openGroupAssembler({ ...gathering, ...own, found, groups: dataset.groups });
