@@ -106,7 +106,7 @@ export class Scan {
     const block = { ...emptyBlock, start, places: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
     const data = { limit: maxTextBytes };
     if (!this.#isDocument) this.#reportAt(block, 0)("line-too-long", data);
-    else this.found.problems.report("document-too-long", data, () => ({ file: this.#source.name }));
+    else this.found.problems.report("document-too-long", data, { file: this.#source.name });
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 

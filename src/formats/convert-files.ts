@@ -66,7 +66,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     if (key === undefined) ungrouped.set(group, keys);
     const readAt = `${name}:${group.position + 1}`;
     const data = { format: format.name, wrong, contradictsGivenFormat };
-    problems.report("record-invalid", data, () => ({ ...location, readAt }));
+    problems.report("record-invalid", data, { ...location, readAt });
   };
 
   /** Breaks the groups that can be found for a record that is not JSON; if there are none, makes a group for it. */
@@ -145,7 +145,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
       group.isBroken = true;
       const { label, line } = member.file.records.positionOf(member.record);
       const location = { file: name, line: position + 1, path: [] };
-      problems.report("ambiguous-group", { place: `${label}:${line}`, isJson: member.isJson }, () => location);
+      problems.report("ambiguous-group", { place: `${label}:${line}`, isJson: member.isJson }, location);
     }
   };
 

@@ -46,7 +46,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   const markAmbiguous = (group: number, unreadableLine: number): void => {
     if (!groups.isValid(group)) return;
     const location = { file, line: line.at(groups.firstOf(group)) };
-    problems.report("ambiguous-group", { place: `line ${unreadableLine}` }, () => location);
+    problems.report("ambiguous-group", { place: `line ${unreadableLine}` }, location);
     reject(group);
   };
   /** Reports a key that appears again after its group was complete. The key starts another group. */
@@ -55,7 +55,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     if (last === undefined) return;
     const data = { id: key, line: line.at(groups.firstOf(last)) };
     const location = { file, line: line.at(part) };
-    const severity = problems.report(isAdjacent ? "group-changed" : "group-scattered", data, () => location);
+    const severity = problems.report(isAdjacent ? "group-changed" : "group-scattered", data, location);
     if (severity === "error") reject(group);
   };
   const finish = (group: number, digest: Uint8Array): void => {

@@ -1,7 +1,7 @@
 /** Reads and checks all inputs. */
 
 import { shortName } from "../check/rules/positions.ts";
-import type { Problems } from "../check/rules/problems.ts";
+import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
 import { listUnknownKeys } from "../check/trajectory.ts";
@@ -153,15 +153,14 @@ export const readSources = async (
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });
     if (hasDigests) setOriginDigests(parts, source, first);
-    if (parts.count === first)
-      problems.report("input-empty", { size: source.bytes.size }, () => ({ file: source.name }));
+    if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
     rewards.push(sourceResult.rewards);
     mergeSketch(found.rewards, sourceResult.rewards);
     if (!byKey) unsorted.push(...grouping.unsorted);
     bytesBefore += source.bytes.size;
   }
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
-  compareRequests(found, { split: given, file: findOnlyFile(sources) });
+  compareRequests(found, { split: given, location: locateOnly(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
@@ -201,14 +200,14 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   if (first === parts.count) return true;
   const names = listUnknownKeys(readPartValue(getPart(read, first)));
   problems.dropRule("group-key-missing");
-  const file = findOnlyFile(read.sources);
-  const location = file === undefined ? {} : { file };
-  problems.report("group-key-unknown", { key, others: names.slice(0, maxNamedKeys).map(shortName) }, () => location);
+  const others = names.slice(0, maxNamedKeys).map(shortName);
+  problems.report("group-key-unknown", { key, others }, locateOnly(read.sources));
   return false;
 };
 
-const findOnlyFile = (sources: readonly inputs.Source[]): string | undefined =>
-  sources.length === 1 ? sources[0]?.name : undefined;
+/** Returns the location of a problem of all inputs: the only input, if there is one. */
+const locateOnly = ([first, ...others]: readonly inputs.Source[]): ProblemLocation =>
+  first === undefined || others.length > 0 ? {} : { file: first.name };
 
 /** True if nothing was read yet, or only whole requests, which can name their split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult): boolean =>

@@ -79,10 +79,9 @@ const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => 
   const isUrl = remotes !== undefined && isRemote(name);
   try {
     const folder = isUrl ? undefined : listFolder(name);
-    for (const { file, code } of folder?.unreadable ?? [])
-      problems.report("file-unreadable", { code }, () => ({ file }));
+    for (const { file, code } of folder?.unreadable ?? []) problems.report("file-unreadable", { code }, { file });
     const files = isUrl ? await remotes.filesBelow(name) : folder?.files;
-    if (files?.length === 0) problems.report("folder-without-rollouts", { files: [] }, () => ({ file: name }));
+    if (files?.length === 0) problems.report("folder-without-rollouts", { files: [] }, { file: name });
     return files;
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput)) throw thrown;

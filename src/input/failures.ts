@@ -15,7 +15,7 @@ export class UnusableInput<Name extends RuleName = RuleName> extends Error {
   }
 
   report(problems: Problems, file: string): void {
-    problems.report(this.rule, this.data, () => ({ file }));
+    problems.report(this.rule, this.data, { file });
   }
 }
 

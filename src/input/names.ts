@@ -58,7 +58,7 @@ export const reportEmptyFolders = (
   for (const folder of new Set(folders.values())) {
     const files = Array.from(folders).flatMap(([file, parent]) => (parent === folder ? [file] : []));
     if (!files.every((file) => without.has(file))) continue;
-    problems.report("folder-without-rollouts", { files }, () => ({ file: folder }));
+    problems.report("folder-without-rollouts", { files }, { file: folder });
   }
 };
 

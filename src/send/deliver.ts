@@ -172,12 +172,12 @@ const applyPriorOutcomes = (dataset: Dataset, delivery: Delivery): readonly Job[
   if (!priorOutcomes.isEmpty) delivery.compareGroups(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
   const { jobs, obstacles } = delivery.planResends();
-  for (const [id, obstacle] of obstacles) problems.report("resend-impossible", { id, obstacle }, () => ({}));
+  for (const [id, obstacle] of obstacles) problems.report("resend-impossible", { id, obstacle });
   const unresolvedCount = priorOutcomes.unknownEntries.length - jobs.length;
   if (unresolvedCount > 0) {
     const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
     const groups = Math.max(outcomes.groupsWith("unknown").length - resentGroups, 0);
-    problems.report("unresolved-requests", { requests: unresolvedCount, groups }, () => ({}));
+    problems.report("unresolved-requests", { requests: unresolvedCount, groups });
   }
   return jobs;
 };

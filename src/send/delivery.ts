@@ -133,11 +133,11 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       }
       if (elsewhere > 0 && options.batch === undefined) {
         const at = new Date(priorOutcomes.loggedElsewhereAt).toISOString();
-        problems.report("logged-before", { groups: elsewhere, at }, () => ({}));
+        problems.report("logged-before", { groups: elsewhere, at });
       }
       const { resultFacts } = runLedger;
       if (resultFacts?.created === true && options.host.env.CI) {
-        problems.report("new-ledger", { path: resultFacts.path }, () => ({}));
+        problems.report("new-ledger", { path: resultFacts.path });
       }
     },
   };

@@ -43,7 +43,7 @@ export const planRequests = (
   if (requests.length > 1) {
     const size = { ...compareSize(planRequest(dataset, enveloped).bytes, limit), requests: requests.length };
     if (oneRequest) throw oneRequestTooLarge(size);
-    dataset.problems.report("split-requests", size, () => ({}));
+    dataset.problems.report("split-requests", size);
   }
   reportOversizedRequests(dataset, { requests, limit });
   return requests;

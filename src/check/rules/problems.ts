@@ -53,13 +53,21 @@ export class Problems {
     this.#input = input;
   }
 
-  /** Adds a problem; returns its severity in this run, or undefined if its rule is silenced. */
-  report<Name extends RuleName>(name: Name, data: RuleData<Name>, locate: () => ProblemLocation): Severity | undefined {
+  /**
+   * Adds a problem; returns its severity in this run, or undefined if its rule is silenced. A function computes the
+   * location only if the problem is stored.
+   */
+  report<Name extends RuleName>(
+    name: Name,
+    data: RuleData<Name>,
+    location: ProblemLocation | (() => ProblemLocation) = {},
+  ): Severity | undefined {
     if (this.strictness.allowed.has(name)) return undefined;
     const entry = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
     entry.count++;
     if (this.#canAdd(entry, this.#input)) {
-      entry.stored.push({ ...createProblem(name, data, locate()), severity: entry.severity });
+      const found = typeof location === "function" ? location() : location;
+      entry.stored.push({ ...createProblem(name, data, found), severity: entry.severity });
       entry.lastInput = this.#input;
     }
     return entry.severity;

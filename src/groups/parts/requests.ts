@@ -49,13 +49,13 @@ const hasSameSpelling = (a: string, b: string): boolean => a === b || stripWhite
 
 const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
 
-/** Reports mixed shapes, and requests with another split or different own keys. @param file the only input, if any */
+/** Reports mixed shapes, and requests with another split or different own keys. @param location of a mix */
 export const compareRequests = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
-  { split, file }: { split: string | undefined; file?: string | undefined },
+  { split, location }: { split: string | undefined; location?: ProblemLocation },
 ): void => {
   const isMixed = shapes.size > 1;
-  if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, () => (file === undefined ? {} : { file }));
+  if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, location);
   const [first, ...others] = requests.different;
   if (first === undefined) return;
   const locate = (request: RequestFacts, key: string) => request.keyLocations.get(key) ?? request.location;

@@ -50,7 +50,7 @@ export const selectDataset = async (
     const [only, ...rest] = dataset.sources;
     const by = Object.entries(filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
     const place = only === undefined || rest.length > 0 ? {} : { file: fileOf(only) };
-    problems.report("empty-selection", { by, groups: dataset.groups.count }, () => place);
+    problems.report("empty-selection", { by, groups: dataset.groups.count }, place);
   }
   const { split, conversion, skippedFiles, ownKeys, found } = dataset;
   return {

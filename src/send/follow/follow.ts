@@ -169,7 +169,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const unknownCount = batches.countUnknown();
     if (unknownCount === 0) return;
     const requests = priorOutcomes.unknownEntries.filter(({ dedupKeys: keys }) => dedupKeys.hasAny(keys)).length;
-    problems.report("unresolved-requests", { requests, groups: unknownCount }, () => ({}));
+    problems.report("unresolved-requests", { requests, groups: unknownCount });
   };
 
   const finish = async (stop: Failure | undefined): Promise<LogResult> => {
@@ -182,7 +182,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
     const isUnread = isInputChanged(stop) || isFailure(stop, "file-not-followable");
     const isUnfinished = !isUnread && (await files.reportUnfinished());
-    if (open.length > 0) problems.report("incomplete-group", { groups: open.length }, () => ({}));
+    if (open.length > 0) problems.report("incomplete-group", { groups: open.length });
     reportPriorRuns();
     const sent = delivery.sent() ?? emptySendResult();
     if (isReadable) await delivery.subtractRefused();

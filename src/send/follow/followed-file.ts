@@ -63,8 +63,8 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     const code = getErrorCode(thrown);
     if (thrown instanceof inputs.NotAFile) {
       if (!thrown.isFolder) return fileNotFollowable(file, "not-a-file");
-      problems.report("file-is-folder", undefined, () => ({ file }));
-    } else if (code !== "unknown") problems.report("file-unreadable", { code }, () => ({ file }));
+      problems.report("file-is-folder", undefined, { file });
+    } else if (code !== "unknown") problems.report("file-unreadable", { code }, { file });
     else throw thrown;
     return toInvalidInput();
   };
@@ -74,8 +74,8 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
     const sniffed = inputs.sniff(head, file);
     if (sniffed === undefined) return;
-    if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, () => ({ file }));
-    else problems.report("not-json", sniffed.data, () => ({ file }));
+    if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, { file });
+    else problems.report("not-json", sniffed.data, { file });
     throw toInvalidInput();
   };
 
@@ -154,7 +154,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
       let hasUnfinished = false;
       for (const { tail, isRewritten } of all) {
         const bytes = isRewritten ? 0 : await tail.countUnfinished();
-        if (bytes > 0) problems.report("incomplete-line", { bytes }, () => ({ file: tail.source.name }));
+        if (bytes > 0) problems.report("incomplete-line", { bytes }, { file: tail.source.name });
         hasUnfinished ||= bytes > 0;
       }
       return hasUnfinished;
