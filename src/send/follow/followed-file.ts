@@ -74,8 +74,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
     const sniffed = inputs.sniff(head, file);
     if (sniffed === undefined) return;
-    if (sniffed.rule === "utf-16") problems.report("utf-16", sniffed.data, { file });
-    else problems.report("not-json", sniffed.data, { file });
+    sniffed.report(problems, file);
     throw toInvalidInput();
   };
 
