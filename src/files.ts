@@ -163,10 +163,13 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
+/** Returns an identity that is the same for all names of a file, including links; undefined for a pipe or a device. */
 export const identifyFile = (file: string): string | undefined => {
   try {
-    const facts = fs.statSync(file, { throwIfNoEntry: false });
-    if (facts !== undefined) return facts.isFile() ? `${facts.dev}:${facts.ino}` : undefined;
+    const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
+    if (facts?.isFile() === false) return undefined;
+    // Some file systems do not number files, so the path identifies them.
+    if (facts !== undefined && facts.ino !== 0n) return `${facts.dev}:${facts.ino}`;
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   } catch {
     return undefined;

@@ -38,11 +38,6 @@ export class DedupKeys {
     return -1;
   };
 
-  hasAny(keys: Uint8Array): boolean {
-    for (let at = 0; at < keys.length; at += dedupKeyBytes) if (this.find(keys, at) >= 0) return true;
-    return false;
-  }
-
   /** Starts an input. Occurrences are counted separately in each input, as in a run of that input alone. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);

@@ -1,9 +1,11 @@
 /** Finds the files that arguments name: matches of globs, and files of local folders and of datasets. */
 import { type Dirent, readdirSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
+import { identifyFile } from "../files.ts";
 import type { Host } from "../host.ts";
 import { UnusableInput } from "./failures.ts";
-import { fileIdentity, isRemote, listFolder, tryStat } from "./names.ts";
+import { isRemote, listFolder, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 
 /** Expands globs on Windows, where the shell does not. */
@@ -48,7 +50,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   const folders = new Map<string, string>();
   const names: string[] = [];
   const repeated: string[] = [];
-  const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : fileIdentity(name));
+  const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
   // A named file does not count as part of a folder.
   const known = new Set(given.map(keyOf));
   const visited = new Set<string>();

@@ -16,7 +16,7 @@ import {
   skipWhite,
   trimmedEnd,
 } from "../json/walk.ts";
-import { type Bytes, type Position, readHead, ShrunkSourceError } from "./source.ts";
+import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
 /** Bytes per read: enough that parsing dominates, and few enough for the processor's cache. */
 export const blockBytes = 2 ** 20;
@@ -212,26 +212,20 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
 const findLineStart = (source: Bytes, at: number): number => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);
-    const end = readExactly(source, from - length, length).lastIndexOf(newline);
+    const end = readRangeNow(source, { start: from - length, length }).lastIndexOf(newline);
     if (end >= 0) return from - length + end + 1;
     from -= length;
   }
-  return at < maxBomLength ? 0 : bomLength(readExactly(source, 0, maxBomLength));
+  return at < maxBomLength ? 0 : bomLength(readRangeNow(source, { start: 0, length: maxBomLength }));
 };
 
 /** Counts the first bytes of characters: one unit each, and two for a character of four bytes. */
 const countUnits = (source: Bytes, from: number, to: number): number => {
   let units = 0;
   for (let at = from; at < to; at += stepBytes) {
-    for (const byte of readExactly(source, at, Math.min(stepBytes, to - at))) {
+    for (const byte of readRangeNow(source, { start: at, length: Math.min(stepBytes, to - at) })) {
       if (byte < 0x80 || byte >= 0xc0) units += byte >= 0xf0 ? 2 : 1;
     }
   }
   return units;
-};
-
-const readExactly = (source: Bytes, start: number, length: number): Buffer => {
-  const bytes = Buffer.allocUnsafe(length);
-  if (source.read(bytes, start) < length) throw new ShrunkSourceError();
-  return bytes;
 };

@@ -1,8 +1,8 @@
 /** Names of inputs: URLs, folders, and files that have several names. */
 import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
-import { join, resolve, sep } from "node:path";
+import { join, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
-import { getErrorCode } from "../files.ts";
+import { getErrorCode, identifyFile } from "../files.ts";
 
 /** Names of files that can contain rollouts. */
 export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
@@ -36,14 +36,14 @@ export const listFolder = (name: string) => {
     }
   }
   // A link such as `latest.jsonl` to another file of the folder would double that file.
-  const known = new Set(links.length === 0 ? [] : files.map(fileIdentity));
+  const known = new Set(links.length === 0 ? [] : files.map(identifyFile));
   for (const link of links.sort()) {
-    if (tryStat(link)?.isFile() !== true || known.has(fileIdentity(link))) continue;
+    if (tryStat(link)?.isFile() !== true || known.has(identifyFile(link))) continue;
     if (!realpathSync(link).startsWith(join(realpathSync(name), sep))) {
       unreadable.push({ file: link, code: "outside-folder" });
       continue;
     }
-    known.add(fileIdentity(link));
+    known.add(identifyFile(link));
     files.push(link);
   }
   return { files: files.sort(), unreadable };
@@ -60,13 +60,6 @@ export const reportEmptyFolders = (
     if (!files.every((file) => without.has(file))) continue;
     problems.report("folder-without-rollouts", { files }, { file: folder });
   }
-};
-
-/** Returns an identity that is the same for all names of a file, including links. */
-export const fileIdentity = (name: string): string => {
-  const facts = tryStat(name);
-  // Some file systems do not number files, so the path identifies them.
-  return facts?.isFile() === true && facts.ino !== 0n ? `${facts.dev}:${facts.ino}` : resolve(name);
 };
 
 export const tryStat = (path: string): BigIntStats | undefined => {

@@ -179,15 +179,22 @@ export const memoryBytes = (chunks: readonly Uint8Array[]): Bytes => {
 /** A source ended within a range, because it was truncated. */
 export class ShrunkSourceError extends Error {}
 
-/** Reads a whole range, after letting other tasks of the process run. @throws ShrunkSourceError */
-export const readRange = async (
-  bytes: Pick<Bytes, "read">,
-  { start, length }: { readonly start: number; readonly length: number },
-): Promise<Buffer<ArrayBuffer>> => {
-  await setImmediate();
+interface ByteRange {
+  readonly start: number;
+  readonly length: number;
+}
+
+/** Reads a whole range. @throws ShrunkSourceError */
+export const readRangeNow = (bytes: Pick<Bytes, "read">, { start, length }: ByteRange): Buffer<ArrayBuffer> => {
   const into = Buffer.allocUnsafe(length);
   if (bytes.read(into, start) < length) throw new ShrunkSourceError();
   return into;
+};
+
+/** Reads a whole range, after letting other tasks of the process run. @throws ShrunkSourceError */
+export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): Promise<Buffer<ArrayBuffer>> => {
+  await setImmediate();
+  return readRangeNow(bytes, range);
 };
 
 export const readHead = (bytes: Bytes, length: number): Buffer => {

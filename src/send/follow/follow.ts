@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import * as grouping from "../../groups/index.ts";
 import { inputChanged, isRemote, plainUrl } from "../../input/index.ts";
-import { openRunLedger, PriorOutcomes, type RunLedger } from "../../ledger/index.ts";
+import { findGroups, openRunLedger, PriorOutcomes, type RunLedger } from "../../ledger/index.ts";
 import { markUnsent } from "../deliver.ts";
 import { type DeliverOptions, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
@@ -168,8 +168,10 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));
     const unknownCount = batches.countUnknown();
     if (unknownCount === 0) return;
-    const requests = priorOutcomes.unknownEntries.filter(({ dedupKeys: keys }) => dedupKeys.hasAny(keys)).length;
-    problems.report("unresolved-requests", { requests, groups: unknownCount });
+    const entries = priorOutcomes.unknownEntries.filter(
+      (entry) => findGroups(entry.dedupKeys, dedupKeys.find).length > 0,
+    );
+    problems.report("unresolved-requests", { requests: entries.length, groups: unknownCount });
   };
 
   const finish = async (stop: Failure | undefined): Promise<LogResult> => {
