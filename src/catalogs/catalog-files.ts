@@ -3,8 +3,7 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { type CatalogModel, readCatalogReply } from "../contract/catalog.ts";
-import { type ReplyList, typedValue } from "../contract/replies.ts";
+import { type ReplyList, readListReply, textOf } from "../contract/replies.ts";
 import { makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { requireFault } from "../json/reader.ts";
@@ -99,36 +98,36 @@ export const listSavedModelIds = (folder: string): readonly string[] => {
     const latest = listFiles(join(historyRoot(folder), name)).at(-1);
     const bytes = latest && readReply(latest);
     const models = bytes && parseCatalog(bytes);
-    return models?.entries.flatMap(({ value }) => typedValue(value.id) || []) ?? [];
+    return models?.entries.flatMap(({ value }) => textOf(value.id) || []) ?? [];
   });
   return [...new Set(ids)].sort();
 };
 
 /** Returns the models of a reply; undefined if it is not a catalog. */
-export const parseCatalog = (bytes: Uint8Array): ReplyList<CatalogModel> | undefined => {
-  const reply = readCatalogReply(bytes);
+export const parseCatalog = (bytes: Uint8Array): ReplyList | undefined => {
+  const reply = readListReply(bytes);
   return reply !== undefined && "value" in reply ? reply.value : undefined;
 };
 
 /** Reads a catalog from a file or `-`: a JSON document, a JSON array of entries, or an entry per line. */
-export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList<CatalogModel>> => {
+export const readCatalogFile = async (file: string, host: Host): Promise<ReplyList> => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
   );
   if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
   const content = bytes.subarray(bomLength(bytes));
   const text = content.toString("utf8").trim();
-  const readEntries = (list: string) => readCatalogReply(Buffer.from(`{"data":[${list}]}`));
+  const readEntries = (list: string) => readListReply(Buffer.from(`{"data":[${list}]}`));
   const reply =
     content[skipWhite(content, 0)] === openBracket
       ? readEntries(text.slice(1, -1))
-      : (readCatalogReply(content) ?? (text.includes("\n") ? readEntries(text.split(/\n\s*/).join()) : undefined));
+      : (readListReply(content) ?? (text.includes("\n") ? readEntries(text.split(/\n\s*/).join()) : undefined));
   if (reply === undefined) {
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   }
   // If no entry has an id, the file is not a catalog. It may contain trajectories.
   const models = "value" in reply ? reply.value : undefined;
-  const hasId = models?.entries.some(({ value }) => typedValue(value.id) !== undefined);
+  const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
   if (models === undefined || (models.entries.length > 0 && !hasId))
     throw invalidCatalogFile(file, "it has no list of models");
   return models;

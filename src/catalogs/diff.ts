@@ -1,8 +1,9 @@
 /** Differences of two catalogs: models in only one catalog, and facts that changed. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { MistypedValue, typedValue } from "../contract/replies.ts";
+import { textOf } from "../contract/replies.ts";
 import { compareDecimals } from "../decimal.ts";
-import { catalogFields, parseAmount, priceNames, wireValue } from "./fields.ts";
+import { isObject } from "../json/walk.ts";
+import { catalogFields, parseAmount, priceNames } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
 export interface Change {
@@ -30,7 +31,7 @@ export const diffCatalogs = (from: readonly CatalogModel[], to: readonly Catalog
       changes.push(...modelChanges);
     }
   }
-  const without_id = [...from, ...to].filter(({ id }) => typedValue(id) === undefined).length;
+  const without_id = [...from, ...to].filter(({ id }) => textOf(id) === undefined).length;
   return { changes, models: { from: from.length, to: to.length, same, without_id } };
 };
 
@@ -39,7 +40,7 @@ const compareModels = (
   older: CatalogModel | undefined,
   newer: CatalogModel | undefined,
 ): readonly Change[] => {
-  const name = typedValue(newer?.name) ?? typedValue(older?.name);
+  const name = textOf(newer?.name) ?? textOf(older?.name);
   if (older === undefined || newer === undefined) {
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
   }
@@ -58,9 +59,10 @@ const changesByField = new Map(catalogFields.map(({ name, change }) => [name, ch
 
 const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   const facts = new Map<string, unknown>();
-  const add = (field: string, value: unknown) => facts.set(field, toWritable(wireValue(value)));
-  if (model.pricing instanceof MistypedValue) add("pricing", model.pricing);
-  const prices = typedValue(model.pricing) ?? {};
+  const add = (field: string, value: unknown) => facts.set(field, toWritable(value));
+  const { pricing = null } = model;
+  const prices = isObject(pricing) ? pricing : {};
+  if (pricing !== null && !isObject(pricing)) add("pricing", pricing);
   for (const name of new Set([...priceNames, ...Object.keys(prices)])) {
     if (Object.hasOwn(prices, name)) add(`pricing.${name}`, prices[name]);
   }

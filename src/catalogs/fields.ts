@@ -1,13 +1,13 @@
 /** The fields of models: their columns, and their kinds of change in `catalog diff`. Patterns of model ids. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import type { InferenceModel } from "../contract/models.ts";
-import { MistypedValue, typedValue } from "../contract/replies.ts";
+import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDigits } from "../decimal.ts";
+import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 
 /** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
 interface FieldRow {
-  readonly model?: { readonly value: InferenceModel };
+  readonly model?: { readonly value: ServiceObject };
   readonly listed?: { readonly entry: CatalogModel } | undefined;
 }
 
@@ -28,7 +28,7 @@ interface FieldOptions extends Pick<FieldColumn, "rank" | "align" | "change">, P
   /** The value in the reply. */
   readonly of?: (row: FieldRow) => unknown;
   /** Prints a value that is neither absent nor null. */
-  readonly print?: (value: unknown, spelled: () => string) => string;
+  readonly print?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }
 
 /** Creates the column of a field. Default for `print`: a text as it is, another value as in the reply. */
@@ -41,23 +41,20 @@ const field = (name: string, options: FieldOptions): FieldColumn => {
     cell: (row, spelled) => {
       const value = of(row) ?? undefined;
       if (value === undefined) return "";
-      return print?.(value, spelled) ?? (typeof value === "string" ? value : spelled());
+      return print?.(value, spelled, row) ?? (typeof value === "string" ? value : spelled());
     },
-    value: (row) => wireValue(of(row)),
+    value: (row) => of(row) ?? undefined,
   };
 };
 
 const modelField = (name: string, options: FieldOptions): FieldColumn =>
   field(name, { ...options, of: ({ model }) => model?.value[name] });
 
-export const wireValue = (value: unknown): unknown =>
-  (value instanceof MistypedValue ? value.value : value) ?? undefined;
-
 /** Formats a value on one line: a text as it is, any other value as JSON. */
 export const formatPlain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 const wordList = {
-  print: (value: unknown, spelled: () => string) => (Array.isArray(value) ? value.join(", ") : spelled()),
+  print: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled(),
 };
 
 /** The last millisecond whose year has four digits. */
@@ -97,14 +94,8 @@ export const knownPriceNames: readonly string[] = [...new Set([...priceNames, ..
 /** Powers of ten between a price on the wire and in a table, which has prices per million tokens. */
 export const priceExponent = (name: string): 0 | 6 => (tokenPrices.has(name) ? 6 : 0);
 
-type Pricing = CatalogModel["pricing"];
-
-export const statedPrices = (pricing: Pricing): ReadonlyMap<string, unknown> =>
-  new Map(
-    Object.entries(typedValue(pricing) ?? {})
-      .map(([name, price]) => [name, wireValue(price)] as const)
-      .filter(([, price]) => price !== undefined),
-  );
+export const statedPrices = (pricing: unknown): ReadonlyMap<string, unknown> =>
+  new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => (price ?? undefined) !== undefined));
 
 export const parseAmount = (value: unknown): Decimal | undefined =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
@@ -116,7 +107,7 @@ export const parsePrice = (value: unknown): Decimal | undefined => {
 };
 
 /** Returns a price in US dollars per token or unit; undefined if absent or invalid, because unknown is not zero. */
-export const readPrice = (pricing: Pricing, name: string): Decimal | undefined =>
+export const readPrice = (pricing: unknown, name: string): Decimal | undefined =>
   parsePrice(statedPrices(pricing).get(name));
 
 const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDigits(price, priceExponent(name)));
@@ -177,25 +168,29 @@ export const catalogFields: readonly FieldColumn[] = [
   field("supported_features", { ...wordList, heading: "features", rank: 8, change: "features" }),
   field("supported_sampling_parameters", { ...wordList, heading: "parameters", rank: 16, change: "parameters" }),
   field("datacenters.country_code", {
-    ...wordList,
     heading: "countries",
     rank: 9,
-    of: ({ listed }) => {
-      const centers = listed?.entry.datacenters;
-      if (centers instanceof MistypedValue || !centers?.length) return centers;
-      const codes = centers.map(({ country_code }) => wireValue(country_code));
-      return codes.flatMap((code) => (code === undefined ? [] : [formatPlain(code)]));
-    },
+    of: ({ listed }) => listCountries(listed?.entry) ?? listed?.entry.datacenters,
+    print: (_, spelled, { listed }) => listCountries(listed?.entry)?.join(", ") ?? spelled(),
     change: "countries",
   }),
   field("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),
   field("created", { ...unixTime, rank: 15 }),
 ];
 
+/** Returns the data centers of a model; undefined if they are not a list of objects. */
+export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | undefined =>
+  Array.isArray(datacenters) && datacenters.every(isObject) ? datacenters : undefined;
+
+const listCountries = (entry: CatalogModel | undefined): readonly string[] | undefined =>
+  listDatacenters(entry?.datacenters)?.flatMap(({ country_code: code = null }) =>
+    code === null ? [] : formatPlain(code),
+  );
+
 /** Returns the day at the start of a date (assumed: `YYYY-MM-DD`); null for no date, undefined for another value. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string | null | undefined => {
   if (date === undefined || date === null || date === "") return null;
-  const day = date instanceof MistypedValue ? undefined : /^\d{4}-\d\d-\d\d(?!\d)/.exec(date)?.[0];
+  const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
   const ms = day === undefined ? Number.NaN : Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };

@@ -1,12 +1,13 @@
 /** Filters of models. A model that does not state a value matches only `--not-deprecated`. Case does not matter. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import { typedValue } from "../contract/replies.ts";
+import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDigits } from "../decimal.ts";
 import { findNearest } from "../nearest.ts";
 import {
   compilePattern,
   deprecationDay,
   knownPriceNames,
+  listDatacenters,
   priceExponent,
   readPrice,
   statedPrices,
@@ -59,7 +60,7 @@ interface WordsOption {
 type ListColumn = "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters";
 
 const listOption = (name: WordsName, column: ListColumn, usual: string): WordsOption => {
-  const of = (model: CatalogModel) => typedValue(model[column]) ?? [];
+  const of = (model: CatalogModel) => textsOf(model[column]) ?? [];
   return { name, column, of, holds: hasAll, usual: usual.split(" ") };
 };
 
@@ -79,7 +80,7 @@ const countryCodes: Strings = [
 /** The words are the countries of the data centers. A data center without a country has an empty word. */
 const countryOption = (name: WordsName, holds: Holds): WordsOption => {
   const of = ({ datacenters }: CatalogModel) =>
-    (typedValue(datacenters) ?? []).map(({ country_code: code }) => typedValue(code) ?? "");
+    (listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
   return { name, column: "datacenters.country_code", of, holds, usual: ["EU", ...countryCodes] };
 };
 
@@ -90,7 +91,7 @@ const parameters =
 
 const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" ");
 
-const listQuantization = ({ quantization }: CatalogModel): Strings => [typedValue(quantization) ?? ""];
+const listQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
 const listPriceNames = ({ pricing }: CatalogModel): Strings => [...statedPrices(pricing).keys()];
 
 const wordsOptions: readonly WordsOption[] = [
@@ -109,6 +110,10 @@ const listWords = (filter: Filter, name: WordsOption["name"]): Strings | undefin
 
 const normalizeWord = (word: string): string => word.trim().toLowerCase();
 
+const isAtLeast = (value: unknown, minimum: number): boolean =>
+  // Assumed: 0 means "not stated".
+  typeof value === "number" && Number.isFinite(value) && value !== 0 && value >= minimum;
+
 /** Returns the test of each given option, with the columns of the tested values. @param now milliseconds since 1970 */
 const listCriteria = (filter: Filter, now: number) => {
   const { pattern, minContext, minOutput, maxPrice, free, deprecated, notDeprecated, deprecatedWithin } = filter;
@@ -116,7 +121,7 @@ const listCriteria = (filter: Filter, now: number) => {
   const add = (columns: Strings, test: (model: CatalogModel) => boolean) => criteria.push({ columns, test });
   if (pattern !== undefined) {
     const matches = compilePattern(pattern);
-    add([], ({ id, name }) => matches({ id: typedValue(id) ?? "", name: typedValue(name) ?? "" }));
+    add([], ({ id, name }) => matches({ id: textOf(id) ?? "", name: textOf(name) ?? "" }));
   }
   for (const { name, column, of, holds } of wordsOptions) {
     const words = listWords(filter, name)?.map(normalizeWord);
@@ -130,8 +135,7 @@ const listCriteria = (filter: Filter, now: number) => {
     ["max_output_length", minOutput],
     ["created", filter.createdSince && filter.createdSince(now) / 1000],
   ] as const) {
-    // Assumed: 0 means "not stated".
-    if (minimum !== undefined) add([column], (model) => (typedValue(model[column]) || Number.NaN) >= minimum);
+    if (minimum !== undefined) add([column], (model) => isAtLeast(model[column], minimum));
   }
   for (const [name, text] of maxPrice ?? []) {
     const limit = parseDecimal(text);

@@ -2,14 +2,14 @@
 import { statSync } from "node:fs";
 import * as z from "zod/mini";
 import type { CatalogModel } from "../contract/catalog.ts";
-import { MistypedValue, typedValue } from "../contract/replies.ts";
+import { type ServiceObject, textOf } from "../contract/replies.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
 import { elementsOf, findAt, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { getMember, locateOffset, parseJson } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable, newerLock } from "./failures.ts";
-import { compareCodeUnits, priceNames, statedPrices } from "./fields.ts";
+import { compareCodeUnits, listDatacenters, priceNames, statedPrices } from "./fields.ts";
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
@@ -36,17 +36,20 @@ export type LockedModel = z.infer<typeof LockedModel>;
 
 /** Returns the facts of a model; undefined without an id. */
 export const toLockedModel = (catalog: CatalogName, model: CatalogModel): LockedModel | undefined => {
-  const countries = typedValue(model.datacenters)?.flatMap(({ country_code: code }) => typedValue(code) ?? []);
-  const facts = Object.entries({ ...model, countries, pricing: toLockedPrices(model) });
-  const stated = facts.map(([name, fact]): readonly unknown[] => [name, toStatedFact(fact)]);
-  return LockedModel.safeParse({ ...Object.fromEntries(stated), catalog }).data;
+  const countries = listDatacenters(model.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
+  const facts: ServiceObject = { ...model, catalog, countries, pricing: toLockedPrices(model) };
+  // A fact of another type counts as not stated.
+  const stated = Object.entries(LockedModel.shape).map(([name, fact]): readonly unknown[] => [
+    name,
+    fact.safeParse(toStatedFact(facts[name])).data,
+  ]);
+  return LockedModel.safeParse(Object.fromEntries(stated)).data;
 };
 
-/** Assumed: 0, "" and an empty list mean "not stated". A negative number is invalid, and is left out, too. */
+/** Assumed: 0, "" and an empty list mean "not stated". */
 const toStatedFact = (fact: unknown): unknown => {
   if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
-  const isStated = typeof fact === "number" ? fact > 0 : fact !== "" && fact !== null;
-  return isStated && !(fact instanceof MistypedValue) ? fact : undefined;
+  return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
 };
 
 const toLockedPrices = ({ pricing }: CatalogModel): Record<string, string> | undefined => {

@@ -1,30 +1,29 @@
 /** Rows of lists: entries of catalogs, models that can be called, or both if they have the same id. */
 import type { CatalogModel } from "../contract/catalog.ts";
-import type { InferenceModel } from "../contract/models.ts";
-import { type Field, type ReplyEntry, type ReplyList, typedValue } from "../contract/replies.ts";
+import { type ReplyEntry, type ReplyList, textOf } from "../contract/replies.ts";
 import type { CatalogName } from "./catalog-files.ts";
 import { compilePattern } from "./fields.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 
 /** An entry of a catalog (interface 2.5). */
-export interface CatalogEntry extends Omit<ReplyEntry<CatalogModel>, "value"> {
+export interface CatalogEntry extends Omit<ReplyEntry, "value"> {
   readonly catalog: CatalogName;
   readonly entry: CatalogModel;
 }
 
 /** A row has a model that can be called (interface 2.3), an entry or both. */
 export interface CatalogRow {
-  readonly model?: ReplyEntry<InferenceModel>;
+  readonly model?: ReplyEntry;
   readonly listed?: CatalogEntry | undefined;
 }
 
 export const groupById = <Value>(
   values: readonly Value[],
-  idOf: (value: Value) => Field<string>,
+  idOf: (value: Value) => unknown,
 ): ReadonlyMap<string, readonly Value[]> => {
   const byId = new Map<string, Value[]>();
   for (const value of values) {
-    const id = typedValue(idOf(value));
+    const id = textOf(idOf(value));
     if (id === undefined) continue;
     const sameId = byId.get(id);
     if (sameId === undefined) byId.set(id, [value]);
@@ -34,13 +33,10 @@ export const groupById = <Value>(
 };
 
 /** Joins each model with each entry that has exactly its id, in the order of the models. */
-export const joinById = (
-  models: ReplyList<InferenceModel>,
-  entries: readonly CatalogEntry[],
-): readonly CatalogRow[] => {
+export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]): readonly CatalogRow[] => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
-    const id = typedValue(model.value.id);
+    const id = textOf(model.value.id);
     const matching = id === undefined ? undefined : byId.get(id);
     return matching?.map((listed) => ({ model, listed })) ?? [{ model }];
   });
@@ -51,7 +47,7 @@ export const createRowMatcher = (filter: Filter, now: number): ((row: CatalogRow
   const matches = createMatcher(filter, now);
   const matchesId = hasFilters(filter) ? () => false : compilePattern(filter.pattern ?? "");
   return ({ model, listed }) =>
-    listed === undefined ? matchesId({ id: typedValue(model?.value.id) ?? "", name: "" }) : matches(listed.entry);
+    listed === undefined ? matchesId({ id: textOf(model?.value.id) ?? "", name: "" }) : matches(listed.entry);
 };
 
 /** Composes `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the service's bytes. */

@@ -1,7 +1,7 @@
 /** The two public catalogs of models (interface 2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { describe, integer, listReader, type ServiceObject, text, texts } from "./replies.ts";
+import { describe, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
 
 /** Prices (interface 2.5). Assumed: decimal strings in US dollars per token; `image` and `request` per unit. */
 const Pricing = z.looseObject({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
@@ -22,10 +22,7 @@ export const CatalogModel = z.looseObject({
   datacenters: z.nullish(z.array(z.looseObject({ country_code: text }))),
   deprecation_date: text,
 });
-export type CatalogModel = ServiceObject<z.infer<typeof CatalogModel>>;
-
-/** Reads a catalog (interface 2.5). */
-export const readCatalogReply = listReader(CatalogModel);
+export type CatalogModel = ServiceObject;
 
 const publicCatalog = {
   method: "GET",
@@ -36,7 +33,7 @@ const publicCatalog = {
   jsonContentType: false,
   repeatable: true,
   body: z.undefined(),
-  reply: readCatalogReply,
+  reply: readListReply,
 } as const;
 
 /** Lists the models of the analysis provider's catalog (interface 4.4). */

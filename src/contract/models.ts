@@ -1,7 +1,7 @@
 /** The list of models that can be called (interface 2.3 and 4.2). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { describe, integer, listReader, type ServiceObject, text } from "./replies.ts";
+import { describe, integer, readListReply, text } from "./replies.ts";
 
 /** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 if unknown. */
 export const InferenceModel = z.looseObject({
@@ -11,7 +11,6 @@ export const InferenceModel = z.looseObject({
   owned_by: text,
   root: text,
 });
-export type InferenceModel = ServiceObject<z.infer<typeof InferenceModel>>;
 
 /** Lists the models that can be called (interface 4.2). */
 export const listModels = endpoint({
@@ -26,5 +25,5 @@ export const listModels = endpoint({
   repeatable: true,
   parameters: z.object({}),
   body: z.undefined(),
-  reply: listReader(InferenceModel),
+  reply: readListReply,
 });

@@ -1,8 +1,9 @@
 /** Lists of models: the models that were logged to (interface 4.2), and two catalogs (4.4 and 4.5). */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { listAnalysisModels, listRouterModels, readCatalogReply } from "../contract/catalog.ts";
+import { listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
 import { listModels } from "../contract/models.ts";
+import { readListReply } from "../contract/replies.ts";
 import { defineOperation, detailError, type Operation, openAiError, Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
@@ -36,7 +37,7 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
     throw new Refusal(404, `unknown provider ${JSON.stringify(provider)}, expected ${known}`);
   }
   const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
-  if (bytes !== undefined && "value" in (readCatalogReply(bytes) ?? {})) return bytes;
+  if (bytes !== undefined && "value" in (readListReply(bytes) ?? {})) return bytes;
   throw new Refusal(500, `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`);
 };
 

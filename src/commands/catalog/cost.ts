@@ -4,7 +4,7 @@ import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
-import { typedValue } from "../../contract/replies.ts";
+import { textOf } from "../../contract/replies.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
@@ -54,7 +54,7 @@ type CostRow = ReturnType<typeof toCostRow>;
 
 const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }: catalogs.Cost, today: string) => {
   const deprecation_date = catalogs.deprecationDay(entry) ?? null;
-  const [id, name] = [typedValue(entry.id) ?? null, typedValue(entry.name) ?? null];
+  const [id, name] = [textOf(entry.id) ?? null, textOf(entry.name) ?? null];
   return { catalog, id, name, deprecation_date, ended: (deprecation_date ?? today) < today, ...cost, items };
 };
 

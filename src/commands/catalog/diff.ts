@@ -4,7 +4,6 @@ import * as catalogs from "../../catalogs/index.ts";
 import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { CatalogModel } from "../../contract/catalog.ts";
 import type { ReplyList } from "../../contract/replies.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
@@ -19,7 +18,7 @@ interface ComparedCatalog {
   readonly file: string | null;
   /** Milliseconds since 1970; undefined for a file. */
   readonly asOf: number | undefined;
-  readonly models: ReplyList<CatalogModel>;
+  readonly models: ReplyList;
 }
 
 type Pair = readonly [from: ComparedCatalog, to: ComparedCatalog];

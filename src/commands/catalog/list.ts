@@ -2,7 +2,8 @@
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { MistypedValue, typedValue } from "../../contract/replies.ts";
+import { textOf } from "../../contract/replies.ts";
+import { isObject } from "../../json/walk.ts";
 import { type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
 import { modelNotListed } from "../failures.ts";
 import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
@@ -59,9 +60,9 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
 export const showModel = async (context: Context, typed: TypedShow): Promise<void> => {
   const { screen, host } = context;
   const { names, read, listed } = await source.readCatalogs(context, typed);
-  const found = listed.filter(({ entry }) => typedValue(entry.id) === typed.id);
+  const found = listed.filter(({ entry }) => entry.id === typed.id);
   if (found.length === 0) {
-    const ids = listed.map(({ entry }) => typedValue(entry.id) ?? "");
+    const ids = listed.map(({ entry }) => textOf(entry.id) ?? "");
     throw modelNotListed({ id: typed.id, names, near: catalogs.findNearestId(typed.id, ids) });
   }
   const mark = columnsOf.deprecationMark(host.now());
@@ -101,7 +102,7 @@ const entrySections = (
   });
   const shown = new Set(columns.map(({ name }) => name));
   const otherKeys = spelled.keys.filter((key) => {
-    if (key === "pricing") return entry.pricing instanceof MistypedValue;
+    if (key === "pricing") return entry.pricing !== null && !isObject(entry.pricing);
     return key === "datacenters" ? hasMoreThanCountry(entry.datacenters) : !shown.has(key);
   });
   const nested = extra.filter(isNested).map((name) => `pricing.${name}`);
@@ -110,8 +111,8 @@ const entrySections = (
 };
 
 /** True if the column of countries does not show everything: another key of a data center, or an invalid value. */
-const hasMoreThanCountry = (datacenters: catalogs.CatalogEntry["entry"]["datacenters"]): boolean =>
-  datacenters instanceof MistypedValue ||
-  (datacenters ?? []).some(
-    (one) => Object.keys(one).join() !== "country_code" || typedValue(one.country_code) === undefined,
-  );
+const hasMoreThanCountry = (datacenters: unknown): boolean =>
+  datacenters !== null &&
+  !catalogs
+    .listDatacenters(datacenters)
+    ?.every((one) => Object.keys(one).join() === "country_code" && textOf(one.country_code) !== undefined);

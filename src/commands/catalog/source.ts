@@ -3,8 +3,8 @@ import * as catalogs from "../../catalogs/index.ts";
 import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
-import { type ReplyList, typedValue } from "../../contract/replies.ts";
+import { listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
+import { type ReplyList, textOf } from "../../contract/replies.ts";
 import { findNearest } from "../../nearest.ts";
 import { formatList } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
@@ -13,7 +13,7 @@ import type { TypedSource } from "../lists/options.ts";
 import { noteNulls } from "../lists/selection.ts";
 
 interface CatalogRead extends catalogs.CatalogId {
-  readonly models: ReplyList<CatalogModel>;
+  readonly models: ReplyList;
   /** Milliseconds since 1970. */
   readonly asOf: number;
 }
@@ -108,7 +108,7 @@ interface ModelName {
 
 /** Selects entries by ids or globs. A name with a catalog is never a glob. Without names, all entries are selected. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
-  const idOf = ({ entry }: catalogs.CatalogEntry): string => typedValue(entry.id) ?? "";
+  const idOf = ({ entry }: catalogs.CatalogEntry): string => textOf(entry.id) ?? "";
   const entriesByName = names.map(({ text, catalog }) => {
     const isGlob = /[*?]/.test(text) && catalog === undefined;
     const matches = isGlob ? catalogs.compilePattern(text) : undefined;

@@ -2,8 +2,8 @@
 import { compilePattern, modelFields } from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { listModels as endpoint, type InferenceModel } from "../../contract/models.ts";
-import { type ReplyList, typedValue } from "../../contract/replies.ts";
+import { listModels as endpoint } from "../../contract/models.ts";
+import { type ReplyList, textOf } from "../../contract/replies.ts";
 import { printList } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { TypedOrder } from "../lists/options.ts";
@@ -18,7 +18,7 @@ export const listModels = async (context: Context, { pattern, limit, sort }: Typ
   const { bytes, entries } = await readModels(context, await effectiveSettings(context)).finally(progress.stop);
   const matches = compilePattern(pattern ?? "");
   const matching = entries
-    .filter(({ value }) => matches({ id: typedValue(value.id) ?? "", name: "" }))
+    .filter(({ value }) => matches({ id: textOf(value.id) ?? "", name: "" }))
     .map((model) => ({ model }));
   const rows = sortRows(matching, order).slice(0, limit);
   noteSelection(screen, {
@@ -30,7 +30,7 @@ export const listModels = async (context: Context, { pattern, limit, sort }: Typ
   await printList(screen, { columns: rankColumns(modelFields, order), rows, wire });
 };
 
-export const readModels = async (context: Context, settings: Settings): Promise<ReplyList<InferenceModel>> => {
+export const readModels = async (context: Context, settings: Settings): Promise<ReplyList> => {
   const client = await openClient(context, settings);
   const { value: models } = await client.send(endpoint, { parameters: {}, body: undefined });
   if (models.hasMore) {
