@@ -1,6 +1,6 @@
 /** Builds the request of an endpoint: URL, headers, credential (interface 4, 5) and `--debug` lines. */
 import { version } from "../../package.json" with { type: "json" };
-import { type AuthScheme, type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
+import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import { type Host, isLoopback } from "../host.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
@@ -23,7 +23,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
-  if (endpoint.auth !== "none" && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
+  if (endpoint.use !== undefined && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
   const toUrlChange = (url: string) => options.toUrlChange(endpoint.host, url);
   const url = `${to.origin}${path}`;
   return { endpoint, route: findRoute(to, host.env), path, url, project: project?.value, toUrlChange };
@@ -52,7 +52,7 @@ export const buildHeaders = (
     headers.push([name, value]);
   };
   if (credential !== undefined) {
-    add("Authorization", buildAuthorization(endpoint.auth, credential), `the credential from ${credential.from}`);
+    add("Authorization", buildAuthorization(endpoint.use, credential), `the credential from ${credential.from}`);
   }
   if (endpoint.jsonContentType) add("Content-Type", "application/json");
   if (endpoint.projectHeader && project !== undefined) add(project.header, project.value, "the project");
@@ -64,8 +64,8 @@ export const userAgent = ({ nodeVersion, platform }: Host): string =>
   `rollcall/${version} node/${nodeVersion} ${platform}`;
 
 /** The value of `Authorization` (interface 5). A pair with a line end is not encoded, so `isHeaderValue` rejects it. */
-const buildAuthorization = (scheme: AuthScheme, { secret, username = "api" }: Credential): string => {
-  if (scheme === "bearer") return `Bearer ${secret}`;
+const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential): string => {
+  if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
   return /[\r\n]/.test(pair) ? pair : `Basic ${Buffer.from(pair).toString("base64")}`;
 };

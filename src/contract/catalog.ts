@@ -27,10 +27,6 @@ export type CatalogModel = ServiceObject;
 const publicCatalog = {
   method: "GET",
   host: "base",
-  auth: "none",
-  use: undefined,
-  projectHeader: false,
-  jsonContentType: false,
   repeatable: true,
   body: z.undefined(),
   reply: readListReply,

@@ -5,10 +5,7 @@ import type { ReplyReader } from "./replies.ts";
 /** The URL that an operation is sent to. `log` is `base` by default. */
 export type EndpointHost = "base" | "inference" | "log";
 
-/** The authentication of an operation (interface 5). */
-export type AuthScheme = "bearer" | "basic" | "none";
-
-/** The use of a credential (interface 5). */
+/** The use of a credential (interface 5): Basic for `calls`, Bearer for the others. */
 export type CredentialUse = "log" | "inference" | "calls";
 
 /** A credential for one use (interface 5): a key, or the password of call reads. */
@@ -35,13 +32,12 @@ export interface Endpoint<Parameters extends Schema = Schema, Body extends Schem
   readonly host: EndpointHost;
   /** The path below the URL. Each parameter in braces fills one segment. */
   readonly path: `/${string}`;
-  readonly auth: AuthScheme;
-  /** Undefined if `auth` is `none`. */
-  readonly use: CredentialUse | undefined;
+  /** Default: the operation is public. */
+  readonly use?: CredentialUse;
   /** True if the project header is sent (interface 4.2). */
-  readonly projectHeader: boolean;
+  readonly projectHeader?: true;
   /** True if the interface requires `Content-Type: application/json`, even without a body. */
-  readonly jsonContentType: boolean;
+  readonly jsonContentType?: true;
   /** True if the request can be repeated safely. */
   readonly repeatable: boolean;
   readonly parameters: Parameters;

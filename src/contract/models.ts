@@ -18,7 +18,6 @@ export const listModels = endpoint({
   method: "GET",
   host: "inference",
   path: "/v1/models",
-  auth: "bearer",
   use: "inference",
   projectHeader: true,
   jsonContentType: true,

@@ -3,7 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
-import type { AuthScheme, Endpoint } from "../contract/endpoint.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/index.ts";
 import type { Problem } from "../failure.ts";
@@ -79,12 +79,12 @@ const createLocalKey = async (path: string, host: Host): Promise<string> => {
   }
 };
 
-export const isAuthorized = (header: string | undefined, scheme: AuthScheme, key: string): boolean => {
-  const given = parseCredential(header, scheme);
+export const isAuthorized = (header: string | undefined, key: string): boolean => {
+  const given = parseCredential(header, "bearer");
   return given !== undefined && isSameSecret(given, key);
 };
 
-const parseCredential = (header: string | undefined, scheme: AuthScheme): string | undefined => {
+const parseCredential = (header: string | undefined, scheme: "bearer" | "basic"): string | undefined => {
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
@@ -102,22 +102,23 @@ export interface Caller {
   readonly projects: readonly string[] | undefined;
 }
 
-export type Authenticator = (header: string | undefined, endpoint: Pick<Endpoint, "auth" | "use">) => Promise<Caller>;
+export type Authenticator = (header: string | undefined, endpoint: Pick<Endpoint, "use">) => Promise<Caller>;
 
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
 
 export const openAuthenticator =
   (ownKey: string, keys: Store["keys"]): Authenticator =>
-  async (header, { auth, use }) => {
-    if (auth === "none") return unrestrictedCaller;
-    const given = parseCredential(header, auth);
+  async (header, { use }) => {
+    if (use === undefined) return unrestrictedCaller;
+    const scheme = use === "calls" ? "basic" : "bearer";
+    const given = parseCredential(header, scheme);
     if (given !== undefined && isSameSecret(given, ownKey)) return unrestrictedCaller;
     const key = given === undefined ? undefined : await keys.find(keyDigest(given));
     if (key === undefined) {
-      const realm = `${auth === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
+      const realm = `${scheme === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
       throw new Refusal(401, "Invalid or missing credentials", { "WWW-Authenticate": realm });
     }
-    if (use !== undefined && !key.uses.includes(use)) {
+    if (!key.uses.includes(use)) {
       throw new Refusal(403, `the key ${key.name} has no access to ${use}, only to ${key.uses.join(", ")}`);
     }
     return { name: key.name, projects: key.projects.length === 0 ? undefined : key.projects };

@@ -125,7 +125,7 @@ const createApp = (token: string, { answer, onPageLoad }: AppOptions): Hono<Bind
   app.get("/page.js", () => respond(pageScript, "text/javascript; charset=utf-8"));
   app.get("/page.css", () => respond(pageStyle, "text/css; charset=utf-8"));
   app.use("/api/*", async ({ req }, next) => {
-    if (!isAuthorized(req.header("authorization"), "bearer", token)) {
+    if (!isAuthorized(req.header("authorization"), token)) {
       return refuse(401, "the token is missing or wrong; open the URL that rollcall view printed");
     }
     return await next();
