@@ -7,6 +7,10 @@ export const inProfile = (command: string, profile: string): string =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`;
 
+/** Returns the option of a typed value: `--reward-from` for `rewardFrom`. */
+export const toOptionName = (name: string): string =>
+  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
 /** The position of a problem in front of its message: `a.jsonl:3:14: `; empty without a file. */
 export const positionPrefix = ({ file, line, column }: Pick<FailureLocation, "file" | "line" | "column">): string =>
   file === undefined ? "" : `${[formatInputName(file), line, column].filter((part) => part !== undefined).join(":")}: `;

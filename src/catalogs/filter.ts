@@ -3,6 +3,7 @@ import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDigits } from "../decimal.ts";
 import { findNearest } from "../nearest.ts";
+import { toOptionName } from "../sentences.ts";
 import {
   compilePattern,
   deprecationDay,
@@ -19,17 +20,8 @@ type Strings = readonly string[];
 /** A time that may depend on now. Both are milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
-type WordsName =
-  | "inputModality"
-  | "outputModality"
-  | "feature"
-  | "parameter"
-  | "quantization"
-  | "country"
-  | "onlyCountry";
-
 /** The given options by their names: `inputModality` is `--input-modality`. A model must match all of them. */
-export type Filter = Readonly<Partial<Record<WordsName, Strings | undefined>>> & {
+export type Filter = Readonly<Partial<Record<Exclude<WordsName, "maxPrice">, Strings | undefined>>> & {
   readonly pattern?: string | undefined;
   readonly minContext?: number | undefined;
   readonly minOutput?: number | undefined;
@@ -47,21 +39,9 @@ const hasAll: Holds = (words, wanted) => [...wanted].every((word) => words.inclu
 const hasSome: Holds = (words, wanted) => words.some((word) => wanted.has(word));
 const hasOnly: Holds = (words, wanted) => words.length > 0 && words.every((word) => wanted.has(word));
 
-interface WordsOption {
-  readonly name: WordsName | "maxPrice";
-  readonly column: string;
-  readonly of: (model: CatalogModel) => Strings;
-  /** Undefined for prices, which are compared as numbers. */
-  readonly holds?: Holds;
-  /** Assumed: services use these words. Other words of a catalog are accepted, too. */
-  readonly usual: Strings;
-}
-
-type ListColumn = "input_modalities" | "output_modalities" | "supported_features" | "supported_sampling_parameters";
-
-const listOption = (name: WordsName, column: ListColumn, usual: string): WordsOption => {
-  const of = (model: CatalogModel) => textsOf(model[column]) ?? [];
-  return { name, column, of, holds: hasAll, usual: usual.split(" ") };
+const listOption = <Name extends string>(name: Name, column: string, usual: string) => {
+  const of = (model: CatalogModel): Strings => textsOf(model[column]) ?? [];
+  return { name, column, of, holds: hasAll, usual: usual.split(" ") } as const;
 };
 
 const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split(" ");
@@ -78,10 +58,10 @@ const countryCodes: Strings = [
 ].flatMap((line) => line.split(" "));
 
 /** The words are the countries of the data centers. A data center without a country has an empty word. */
-const countryOption = (name: WordsName, holds: Holds): WordsOption => {
-  const of = ({ datacenters }: CatalogModel) =>
+const countryOption = <Name extends string>(name: Name, holds: Holds) => {
+  const of = ({ datacenters }: CatalogModel): Strings =>
     (listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
-  return { name, column: "datacenters.country_code", of, holds, usual: ["EU", ...countryCodes] };
+  return { name, column: "datacenters.country_code", of, holds, usual: ["EU", ...countryCodes] } as const;
 };
 
 const modalities = "text image audio video file";
@@ -94,7 +74,8 @@ const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".s
 const listQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
 const listPriceNames = ({ pricing }: CatalogModel): Strings => [...statedPrices(pricing).keys()];
 
-const wordsOptions: readonly WordsOption[] = [
+/** Assumed: services use the words in `usual`. Other words of a catalog are accepted, too. */
+const wordsOptions = [
   listOption("inputModality", "input_modalities", modalities),
   listOption("outputModality", "output_modalities", modalities),
   listOption("feature", "supported_features", features),
@@ -102,10 +83,13 @@ const wordsOptions: readonly WordsOption[] = [
   { name: "quantization", column: "quantization", of: listQuantization, holds: hasSome, usual: quantizations },
   countryOption("country", hasSome),
   countryOption("onlyCountry", hasOnly),
-  { name: "maxPrice", column: "pricing", of: listPriceNames, usual: knownPriceNames },
-];
+  // Prices are compared as numbers.
+  { name: "maxPrice", column: "pricing", of: listPriceNames, holds: undefined, usual: knownPriceNames },
+] as const;
 
-const listWords = (filter: Filter, name: WordsOption["name"]): Strings | undefined =>
+type WordsName = (typeof wordsOptions)[number]["name"];
+
+const listWords = (filter: Filter, name: WordsName): Strings | undefined =>
   name === "maxPrice" ? filter.maxPrice?.map(([price]) => price) : filter[name];
 
 const normalizeWord = (word: string): string => word.trim().toLowerCase();
@@ -176,10 +160,8 @@ export const createMatcher = (filter: Filter, now: number): ((model: CatalogMode
   return (model) => criteria.every(({ test }) => test(model));
 };
 
-const optionOf = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
 export const usualWords = (option: string): Strings =>
-  wordsOptions.find(({ name }) => optionOf(name) === option)?.usual ?? [];
+  wordsOptions.find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
 /** Finds the first word of a filter that is neither usual nor in a model. Without models, every word is accepted. */
 export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[]) => {
@@ -194,7 +176,7 @@ export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[])
     if (word === undefined) continue;
     const near = findNearest(word, occurring);
     const amount = name === "maxPrice" ? `=${filter.maxPrice?.find(([price]) => price === word)?.[1]}` : "";
-    return { option: optionOf(name), word: word + amount, usual, occurring, near: near && near + amount };
+    return { option: toOptionName(name), word: word + amount, usual, occurring, near: near && near + amount };
   }
   return undefined;
 };

@@ -22,11 +22,11 @@ export interface ParsedArgv {
   readonly unknown: readonly string[];
   /** `screen` for `-h` or no words, `whole` for `--help` or the word `help`. */
   readonly help: "screen" | "whole" | undefined;
-  /** Validates argv. @throws Failure `invalid-arguments`, `subcommand-missing` */
-  check(): void;
+  readonly parser: Parser;
+  readonly parseError: CommanderError | undefined;
 }
 
-/** Parses argv. Never throws for invalid input; `check` does. */
+/** Parses argv. Never throws for invalid input; `runCommand` does. */
 export const parseArgv = async (program: Program, argv: readonly string[]): Promise<ParsedArgv> => {
   const given = new Map<string, readonly string[]>();
   let [command, parser] = [program.root, createParser(program.root, given)];
@@ -62,8 +62,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]): Prom
   }
   const isWhole = hasHelp || given.has("help");
   const help: ParsedArgv["help"] = isWhole ? "whole" : given.has("h") || argv.length === 0 ? "screen" : undefined;
-  const parsed = { command, ancestors, given, operands, unknown, help };
-  return { ...parsed, check: () => validateArgv(parsed, parser, parseError) };
+  return { command, ancestors, given, operands, unknown, help, parser, parseError };
 };
 
 const loadTreeFor = async (program: Program, word = ""): Promise<Command> => {
@@ -95,10 +94,9 @@ const addVerbs = (parser: Parser, { verbs }: Command, given: Map<string, readonl
   for (const verb of verbs) parser.addCommand(createParser(verb, given), { hidden: verb.hidden === true });
 };
 
-type ParsedWords = Omit<ParsedArgv, "check">;
-
-const validateArgv = (parsed: ParsedWords, parser: Parser, parseError: CommanderError | undefined): void => {
-  const { command, ancestors, given, operands, unknown, help } = parsed;
+/** @throws Failure `invalid-arguments`, `subcommand-missing` */
+const validateArgv = (parsed: ParsedArgv): void => {
+  const { command, ancestors, given, operands, unknown, help, parser, parseError } = parsed;
   const [word] = operands;
   if (help !== undefined) {
     if (word === undefined || command.verbs.length === 0) return;
@@ -138,7 +136,7 @@ export const listOptions = (command: Command, root: Command): Kinds => {
 const argumentsFailure = (command: Command, text: string, suggestion?: string): Failure =>
   invalidArguments({ text, suggestion, command: commands.formatInvocation(command) });
 
-const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failure => {
+const toArgumentsFailure = (parsed: ParsedArgv, reason: CommanderError): Failure => {
   const { command, ancestors, unknown } = parsed;
   if (reason.code === "commander.unknownOption") {
     // The text after `--with-token=` may be a key, so it is not printed.
@@ -154,7 +152,7 @@ const toArgumentsFailure = (parsed: ParsedWords, reason: CommanderError): Failur
 };
 
 /** Suggests the command for a verb without its noun (`auth login` for `login`), and `ledger calls` for `call list`. */
-const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedWords): string | undefined => {
+const suggestElsewhere = ({ command, operands: [word = ""] }: ParsedArgv): string | undefined => {
   const below = command.verbs.flatMap(({ verbs }) => verbs).filter((verb) => commands.lastWord(verb) === word);
   const meansLedgerCalls = ["calls", "call list"].includes(`${command.words} ${word}`.trimStart());
   const [meant, ...others] = meansLedgerCalls ? ["ledger calls"] : below.map(({ words }) => words);
@@ -167,8 +165,8 @@ export const runCommand = async (
   parsed: ParsedArgv,
   start: (globals: GlobalValues) => Context | Promise<Context>,
 ): Promise<((columns: number) => string) | undefined> => {
-  const { command, ancestors, given, operands, help, check } = parsed;
-  check();
+  const { command, ancestors, given, operands, help } = parsed;
+  validateArgv(parsed);
   if (help === "screen") return (columns) => shortHelp(command, columns);
   if (help === "whole") return (columns) => fullHelp(command, ancestors, columns);
   if (given.has("version")) return () => `${version}\n`;

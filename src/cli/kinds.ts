@@ -159,7 +159,4 @@ export const parseKinds = <Of extends Kinds>(
     }),
   );
 
-export const toOptionName = (name: string): string =>
-  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
 const camelCase = (name: string): string => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -28,7 +28,7 @@ export const showSetting = (sources: ChangeSources, typed: string) => {
   const name = findSetting(typed);
   const layers = lookup.findLayers(sources);
   const builtIn = layers.local && values.settings[name].isOfService ? checkSetting(name, "", layers) : undefined;
-  if (builtIn !== undefined) throw toUsageFailure(builtIn, name);
+  if (builtIn !== undefined) throw builtIn;
   lookup.findValue(layers, name);
   return { row: toSettingRow(layers, name), profile: layers.profile };
 };
@@ -39,19 +39,18 @@ const toSettingRow = (layers: lookup.Layers, name: values.SettingName) => {
   const { text, source, where } = resolved;
   const invalid = checkSetting(name, text, layers);
   const isSaved = source === "profile";
+  const advice = isSaved ? `run \`${setCommand(name, layers.profile)}\`` : "correct the value";
   const position = isSaved ? layers.where(name) : {};
-  const advice = invalid?.advice ?? (isSaved ? `run \`${setCommand(name, layers.profile)}\`` : "correct the value");
-  const problem: Problem | null = invalid ? { ...position, ...invalid, advice, severity: "warning" } : null;
+  const problem = invalid ? { ...position, ...toProblem(invalid, "warning", advice) } : null;
   const from = where.option ?? where.environment ?? where.file ?? null;
   return { name, value: values.redactSetting(name, text), source, from, problem };
 };
 
-const makeProblem = (rule: string, message: string, advice: string | undefined): Problem => {
-  return { rule, severity: "error", message, advice };
+/** Returns the problem of which a failure is made. @param otherAdvice if the failure has no hint */
+const toProblem = (failure: Failure, severity: Problem["severity"], otherAdvice: string): Problem => {
+  const { kind: rule, message, details } = failure;
+  return { rule, severity, message, advice: details.hint ?? otherAdvice };
 };
-
-const toUsageFailure = ({ rule, message, advice }: Problem, setting?: values.SettingName): Failure =>
-  new Failure("usage", rule, message, { hint: advice, ...(setting && { where: { setting } }) });
 
 const findUnknownNames = ({ saved }: lookup.Layers): readonly string[] =>
   Object.keys(saved).filter((name) => !values.isSettingName(name));
@@ -64,48 +63,49 @@ const normalizeName = (typed: string): string =>
     .replaceAll("-", "_")
     .replace(/^rollcall_/, "");
 
-const describeUnknownName = (name: string): Problem => {
+const unknownName = (name: string): Failure => {
   if (secretNames.includes(normalizeName(name).replace(/_file$/, ""))) {
-    const advice = "save a key with `rollcall auth login`";
-    return makeProblem("secret-in-settings", `${name} is a secret, not a setting`, advice);
+    const hint = "save a key with `rollcall auth login`";
+    return new Failure("usage", "secret-in-settings", `${name} is a secret, not a setting`, { hint });
   }
   const near = findNearest(name.replaceAll("-", "_"), values.settingNames);
-  const { hint } = didYouMean(near, "list the settings with `rollcall config list`");
-  return makeProblem("setting-unknown", `unknown setting "${name}"`, hint);
+  const details = didYouMean(near, "list the settings with `rollcall config list`");
+  return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, details);
 };
 
 const findSetting = (typed: string): values.SettingName => {
   const name = [typed, normalizeName(typed)].find(values.isSettingName);
   if (name !== undefined) return name;
-  throw toUsageFailure(describeUnknownName(typed));
+  throw unknownName(typed);
 };
 
 const checkSetting = (
   name: string,
   value: unknown,
   layers: Pick<lookup.Layers, "local" | "windows">,
-): Problem | undefined => {
-  if (!values.isSettingName(name)) return describeUnknownName(name);
+): Failure | undefined => {
+  if (!values.isSettingName(name)) return unknownName(name);
   const { isOfService, parse } = values.settings[name];
+  const where = { setting: name };
   if (layers.local && isOfService) {
-    const advice = "choose another profile with --profile <name>";
-    return makeProblem("built-in-setting", `the local service has its own ${name}`, advice);
+    const hint = "choose another profile with --profile <name>";
+    return new Failure("usage", "built-in-setting", `the local service has its own ${name}`, { hint, where });
   }
   if (typeof value === "object") {
-    const advice = "write it as a string, as `rollcall config export` does";
-    return makeProblem("setting-invalid", `${name} is not a string, a number, true or false`, advice);
+    const hint = "write it as a string, as `rollcall config export` does";
+    const message = `${name} is not a string, a number, true or false`;
+    return new Failure("usage", "setting-invalid", message, { hint, where });
   }
   const text = String(value);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return undefined;
-  const message = `invalid ${name} "${values.redactSetting(name, text)}": expected ${parsed.wanted}`;
-  return makeProblem("setting-invalid", message, didYouMean(parsed.suggestion).hint);
+  return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 
 /** Returns the problem of a setting in an imported file. The message does not quote secrets of a URL. */
-export const findSettingProblem: typeof checkSetting = (name, value, layers) => {
-  const found = checkSetting(name, value, layers);
-  return found && { ...found, advice: found.advice ?? "correct the value in the file" };
+export const findSettingProblem = (...imported: Parameters<typeof checkSetting>): Problem | undefined => {
+  const found = checkSetting(...imported);
+  return found && toProblem(found, "error", "correct the value in the file");
 };
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
@@ -121,7 +121,7 @@ export const setSetting = async (
   await saveSettings(sources, confirm, (layers) => {
     const name = findSetting(typed);
     const problem = checkSetting(name, text, layers);
-    if (problem !== undefined) throw toUsageFailure(problem, name);
+    if (problem !== undefined) throw problem;
     const value = values.settings[name].parse(text, layers);
     return { [name]: typeof value === "boolean" ? value : text };
   });

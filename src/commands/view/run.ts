@@ -1,5 +1,5 @@
 /** The run of `rollcall view`: serves a page of inputs or of logged groups, or writes the page to a file. */
-import { contradiction, toOptionName } from "../../cli/index.ts";
+import { contradiction } from "../../cli/index.ts";
 import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { requiredOptionMissing } from "../../failures.ts";
@@ -10,7 +10,7 @@ import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { replaceLineEnds, sliceText } from "../../json/walk.ts";
 import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { pluralize } from "../../sentences.ts";
+import { pluralize, toOptionName } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
 import { closeAtEnd, formatPercent, prepareInputs, printInputNotes } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";
