@@ -1,6 +1,6 @@
 /** Parses the ids of calls from lines. */
+import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
-import { callIdsMissing, invalidCallId } from "./failures.ts";
 
 /** In UTF-16 units. */
 const maxIdLength = 1024;
@@ -24,8 +24,17 @@ export async function* parseCallIds(
       yield id;
     }
   }
-  if (isEmpty && !canBeEmpty) throw callIdsMissing();
+  if (isEmpty && !canBeEmpty) {
+    const hint = "give one id per line, or the ids as arguments";
+    throw new Failure("invalid_input", "call-ids-missing", "no call ids on standard input", { hint });
+  }
 }
+
+/** @param why completes the sentence "it is …" */
+const invalidCallId = ({ line, why }: { line: number; why: string }): Failure =>
+  new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
+    hint: "give one id per line: plain, as the first tab-separated field, or as the id of a JSON object",
+  });
 
 /** Yields lines without white space around them. @throws Failure `invalid-call-id` if a line is too long */
 async function* splitLines(
