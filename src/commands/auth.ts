@@ -29,7 +29,7 @@ const login = command({
   },
   examples: [`rollcall auth login ${exampleOption}`, "rollcall auth login --profile work --with-token < key.txt"],
   run: async (context, { for: only, username, withToken, noCheck, analysisProvider, routerProvider }) => {
-    const { host, screen } = context;
+    const { screen } = context;
     const sources = toSettingsSources(context);
     const flags = { ...sources.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
     const plan = await config.planLogin({ ...sources, flags }, { only, username, withToken });
@@ -39,7 +39,7 @@ const login = command({
     // Each answer is saved before the next question, so that Ctrl-C does not lose the key.
     do {
       if (!noCheck && state === "untried") state = await testKey(context, plan, uses.length > 0);
-      const saved = await config.saveLogin(host, plan);
+      const saved = await plan.save();
       const savedUses = plan.findTargets().map((target) => target.use);
       if (savedUses.length > uses.length)
         screen.notice(`saved in ${saved}, profile ${profile}: the key for ${savedUses.join(", ")}`);
@@ -49,7 +49,7 @@ const login = command({
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
     const log = uses.includes("log") ? "rollcall log <model-id> <file> --split <name>" : "rollcall call read <call-id>";
     const next = inProfile(uses.includes("inference") ? "rollcall models" : log, profile);
-    for (const name of config.findSecretVariables(host, uses))
+    for (const name of config.findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
     const document = { profile, saved: plan.findTargets(), checked: state === "taken", next };

@@ -125,15 +125,20 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   return {
     settings: { ...settings, credential },
-    key,
-    username,
     findTargets,
-    /** Returns the URLs, project and providers from options and answers. They are saved with the key. */
-    findGiven: () => {
-      const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
-      return Object.fromEntries(given.map((name) => [name, flags[name]]));
-    },
     askNext: async () => await askNext(key),
+    /** Saves the settings from options and answers, then the key. Returns the path of the credentials. */
+    save: async (): Promise<string> => {
+      const { profile } = settings;
+      const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
+      const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
+      const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
+      if (!isKnown || given.length > 0) await changeSaved(host, "settings", addMembers(profile, added));
+      const logins = findTargets().map(({ use, origin }): [string, JsonObject] => {
+        return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
+      });
+      return await changeSaved(host, "credentials", addMembers(profile, Object.fromEntries(logins)));
+    },
   };
 };
 
@@ -190,17 +195,4 @@ const readKey = async (
     // Between prompts, the terminal shows typed text, so the notice is part of the prompt.
     notice = `this is not a key: ${secretFaults[mistake]}\n`;
   }
-};
-
-/** Saves a login, settings first, and returns the path of the credentials. @throws as `changeSaved` */
-export const saveLogin = async (host: Host, plan: LoginPlan): Promise<string> => {
-  const { key, username } = plan;
-  const given = plan.findGiven();
-  const { profile } = plan.settings;
-  const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
-  if (!isKnown || Object.keys(given).length > 0) await changeSaved(host, "settings", addMembers(profile, given));
-  const logins = plan.findTargets().map(({ use, origin }): [string, JsonObject] => {
-    return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
-  });
-  return await changeSaved(host, "credentials", addMembers(profile, Object.fromEntries(logins)));
 };

@@ -12,7 +12,6 @@ import {
   type SettingFlags,
   type Settings,
   type SettingsSources,
-  saveLogin,
   setSetting,
 } from "../../src/settings/index.ts";
 import { testHost } from "../support/host.ts";
@@ -110,8 +109,7 @@ export const planned = async (
 };
 
 /** Logs in for all uses that have an address. */
-export const logIn = async (home: Home, key: string): ReturnType<typeof saveLogin> =>
-  await saveLogin(home.sources.host, await planned(home, { key }));
+export const logIn = async (home: Home, key: string): Promise<string> => await (await planned(home, { key })).save();
 
 /** The origin of every address in these tests, unless they name another. */
 export const origin = "https://a.example";
