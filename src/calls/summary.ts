@@ -1,5 +1,5 @@
 /** Summarizes calls by operation and model: states, durations, tokens and costs. */
-import { addDecimals, type Decimal, formatDecimal, zero } from "../decimal.ts";
+import { addDecimals, formatDecimal, zero } from "../decimal.ts";
 import type { RawJson } from "../json/raw-json.ts";
 import {
   type CallState,
@@ -17,48 +17,31 @@ import {
   type Usage,
 } from "./facts.ts";
 
-/** Counts and sums for one operation and model, or for all calls. `op` and `model` are empty if unknown or all. */
-export interface CallGroup {
-  readonly op: string;
-  readonly model: string;
-  readonly calls: number;
-  readonly states: Readonly<Record<CallState, number>>;
-  /** `calls` counts calls with a duration that is not negative. Percentiles are by nearest rank, in seconds. */
-  readonly duration: { readonly calls: number; readonly p50: number | undefined; readonly p95: number | undefined };
-  /** `calls` counts calls with a number of tokens. A sum is undefined if no call has the number. */
-  readonly tokens: Readonly<Record<TokenKind, bigint | undefined>> & { readonly calls: number };
-  /** `calls` counts calls with a valid cost in US dollars. `usd` is the exact sum of these costs. */
-  readonly cost: { readonly calls: number; readonly usd: string | undefined };
-}
-
-export interface CallSummary {
-  readonly all: CallGroup;
-  readonly groups: readonly CallGroup[];
-}
+export type CallSummary = ReturnType<ReturnType<typeof openSummary>["summary"]>;
 
 export const openSummary = (prefix: string) => {
-  const all = newTally("", "");
-  const groups = new Map<string, Tally>();
+  const all = openGroup("", "");
+  const groups = new Map<string, ReturnType<typeof openGroup>>();
   return {
     add(call: RawJson): void {
       const facts = readFacts(call, prefix);
       const { usages, costs } = facts;
-      addToTally(all, facts);
+      all.add(facts);
       const op = findOperation(call) ?? "";
       const models = new Set([...findModels(call, prefix), ...[...usages, ...costs].map(modelOf)]);
       for (const model of models.size === 0 ? [""] : models) {
         const key = JSON.stringify([op, model]);
-        const tally = groups.get(key) ?? newTally(op, model);
-        groups.set(key, tally);
+        const group = groups.get(key) ?? openGroup(op, model);
+        groups.set(key, group);
         const isOfModel = (part: Usage | Cost): boolean => modelOf(part) === model;
-        addToTally(tally, { ...facts, usages: usages.filter(isOfModel), costs: costs.filter(isOfModel) });
+        group.add({ ...facts, usages: usages.filter(isOfModel), costs: costs.filter(isOfModel) });
       }
     },
-    summary: (): CallSummary => {
-      const sorted = Array.from(groups.values(), toGroup).sort(
+    summary: () => {
+      const sorted = Array.from(groups.values(), (group) => group.sums()).sort(
         (a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model),
       );
-      return { all: toGroup(all), groups: sorted };
+      return { all: all.sums(), groups: sorted };
     },
   };
 };
@@ -74,48 +57,48 @@ const modelOf = ({ model = "" }: { readonly model: string | undefined }): string
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-interface Tally extends Pick<CallGroup, "op" | "model"> {
-  calls: number;
-  readonly states: Record<CallState, number>;
-  readonly micros: number[];
-  readonly tokens: Record<TokenKind, bigint | undefined> & { calls: number };
-  callsWithCost: number;
-  dollars: Decimal;
-}
+export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
-const newTally = (op: string, model: string): Tally => {
-  const states = { ok: 0, failed: 0, running: 0, deleted: 0 };
-  const tokens = { calls: 0, prompt: undefined, completion: undefined, total: undefined };
-  return { op, model, calls: 0, states, micros: [], tokens, callsWithCost: 0, dollars: zero };
-};
-
-const addToTally = (tally: Tally, { state, micros, usages, costs }: ReturnType<typeof readFacts>): void => {
-  tally.calls++;
-  tally.states[state]++;
-  if (micros !== undefined && micros >= 0) tally.micros.push(micros);
-  const counted = usages.map((usage) => ({ ...usage, total: sumTokens(usage) }));
-  for (const kind of tokenKinds) {
-    for (const usage of counted) {
-      const tokens = usage[kind];
-      if (tokens !== undefined) tally.tokens[kind] = (tally.tokens[kind] ?? 0n) + tokens;
-    }
-  }
-  if (counted.some((usage) => tokenKinds.some((kind) => usage[kind] !== undefined))) tally.tokens.calls++;
-  const dollars: readonly Decimal[] = costs.flatMap((cost) => readDollars(cost) ?? []);
-  if (dollars.length > 0) tally.callsWithCost++;
-  tally.dollars = dollars.reduce(addDecimals, tally.dollars);
-};
-
-const toGroup = ({ micros, callsWithCost, dollars, ...tally }: Tally): CallGroup => {
-  const sorted = Float64Array.from(micros).sort();
-  /** Returns the smallest duration that at least `share` of all durations do not exceed, in seconds. */
-  const percentile = (share: number): number | undefined => {
-    const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
-    return ranked === undefined ? undefined : ranked / 1_000_000;
+/** Counts and sums for one operation and model, or for all calls. `op` and `model` are empty if unknown or all. */
+const openGroup = (op: string, model: string) => {
+  const states: Record<CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
+  const durations: number[] = [];
+  /** `calls` counts calls with a number of tokens. A sum is undefined if no call has the number. */
+  const tokens: Record<TokenKind, bigint | undefined> & { calls: number } = {
+    ...{ calls: 0, prompt: undefined, completion: undefined, total: undefined },
   };
+  let [calls, callsWithCost, dollars] = [0, 0, zero];
   return {
-    ...tally,
-    duration: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
-    cost: { calls: callsWithCost, usd: callsWithCost === 0 ? undefined : formatDecimal(dollars) },
+    add({ state, micros, usages, costs }: ReturnType<typeof readFacts>): void {
+      calls++;
+      states[state]++;
+      if (micros !== undefined && micros >= 0) durations.push(micros);
+      const counted = usages.map((usage) => ({ ...usage, total: sumTokens(usage) }));
+      for (const kind of tokenKinds) {
+        for (const usage of counted) {
+          const count = usage[kind];
+          if (count !== undefined) tokens[kind] = (tokens[kind] ?? 0n) + count;
+        }
+      }
+      if (counted.some((usage) => tokenKinds.some((kind) => usage[kind] !== undefined))) tokens.calls++;
+      const amounts = costs.flatMap((cost) => readDollars(cost) ?? []);
+      if (amounts.length > 0) callsWithCost++;
+      dollars = amounts.reduce(addDecimals, dollars);
+    },
+    sums: () => {
+      const sorted = Float64Array.from(durations).sort();
+      /** Returns the smallest duration that at least `share` of all durations do not exceed, in seconds. */
+      const percentile = (share: number): number | undefined => {
+        const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+        return ranked === undefined ? undefined : ranked / 1_000_000;
+      };
+      return {
+        ...{ op, model, calls, states, tokens },
+        /** `calls` counts calls with a duration that is not negative. Percentiles are by nearest rank, in seconds. */
+        duration: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
+        /** `calls` counts calls with a valid cost in US dollars. `usd` is the exact sum of these costs. */
+        cost: { calls: callsWithCost, usd: callsWithCost === 0 ? undefined : formatDecimal(dollars) },
+      };
+    },
   };
 };
