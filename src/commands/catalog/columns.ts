@@ -60,6 +60,10 @@ export const deprecationMark = (now: number): DeprecationMark => {
   };
 };
 
+/** Returns the part of a field that the kind of its change does not name, such as `prompt` of `pricing.prompt`. */
+export const formatFactName = (field: string): string =>
+  /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
+
 /** Returns the prices outside the interface that get columns: those in `--sort` and `--max-price`. */
 export const listRequestedPrices = (typed: TypedFilter & Pick<TypedOrder, "sort">): readonly string[] => {
   const names = [...typed.sort, ...catalogs.filteredColumns(typed)].flatMap((column) => {

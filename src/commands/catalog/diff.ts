@@ -9,6 +9,7 @@ import { requiredOptionMissing } from "../../failures.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import { noteNulls } from "../lists/selection.ts";
+import { formatFactName } from "./columns.ts";
 import type { TypedDiff } from "./command.ts";
 import * as source from "./source.ts";
 
@@ -119,17 +120,13 @@ export const changeColumns = (names: readonly string[] | undefined, hasCatalogs:
   return {
     id: 0,
     change: { rank: 0, text: changeText },
-    field: { rank: 0, heading: "of", text: formatField },
+    field: { rank: 0, heading: "of", text: ({ field }) => formatFactName(field ?? "") },
     from: { rank: 0, heading: heading("from", from), text: ({ field, from: value }) => formatFact(field, value) },
     to: { rank: 0, heading: heading("to", to), text: ({ field, to: value }) => formatFact(field, value) },
     difference: { rank: 2, text: formatDifference },
     ...(hasCatalogs ? { catalog: 3 } : {}),
   };
 };
-
-/** Returns the part of a field that the kind of change does not name, such as `prompt` of `pricing.prompt`. */
-const formatField = ({ field }: ChangeRow): string =>
-  /^pricing\.(.*)$/s.exec(field ?? "")?.[1] ?? /^(input|output)_modalities$/.exec(field ?? "")?.[1] ?? "";
 
 const formatFact = (field: string | null, value: unknown): string => {
   if (value === null) return "";

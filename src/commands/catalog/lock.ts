@@ -9,6 +9,7 @@ import { pluralize } from "../../sentences.ts";
 import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
 import { checkReportFiles } from "../inputs/files.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
+import { formatFactName } from "./columns.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
 
@@ -89,7 +90,7 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
 export const factColumns: KeyColumns<catalogs.LockDifference> = {
   id: { rank: 0, text: ({ locked }) => locked.id },
   rule: { heading: "finding", rank: 0, text: ({ problem }) => problem.rule },
-  field: { heading: "of", rank: 0, text: ({ regression: { path } }) => formatLockedField(path) },
+  field: { heading: "of", rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },
   locked: { rank: 0, text: ({ regression }) => regression.locked },
   now: { rank: 0, text: ({ regression }) => regression.now },
   severity: { rank: 3, text: ({ problem }) => problem.severity },
@@ -102,7 +103,3 @@ export const factColumns: KeyColumns<catalogs.LockDifference> = {
   line: { heading: "line of\nthe lock", rank: 2, align: "right", text: ({ problem }) => String(problem.line ?? "") },
   catalog: { rank: 5, text: ({ locked }) => locked.catalog },
 };
-
-/** Returns the part of a field that the name of the rule does not contain, such as `prompt` of `pricing.prompt`. */
-const formatLockedField = ([field, name]: catalogs.LockDifference["regression"]["path"]): string =>
-  field === "pricing" ? String(name) : (/^(input|output)_modalities$/.exec(String(field))?.[1] ?? "");
