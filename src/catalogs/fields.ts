@@ -11,39 +11,36 @@ interface FieldRow {
   readonly listed?: { readonly entry: CatalogModel } | undefined;
 }
 
-/** A field that a service may omit or send in another type, as a column of a list (`Column` of the output). */
-export interface FieldColumn {
-  readonly name: string;
-  readonly heading: string;
+interface FieldOptions {
   readonly rank: number;
+  readonly heading?: string;
   readonly align?: "right" | "decimal";
-  /** `spelled` returns the value as the reply spells it. */
-  readonly cell: (row: FieldRow, spelled: () => string) => string;
-  readonly value: (row: FieldRow) => unknown;
   /** The `change` that `catalog diff` prints if values differ; undefined if the field is not compared. */
   readonly change?: string;
-}
-
-interface FieldOptions extends Pick<FieldColumn, "rank" | "align" | "change">, Partial<Pick<FieldColumn, "heading">> {
   /** The value in the reply. */
   readonly of?: (row: FieldRow) => unknown;
-  /** Prints a value that is neither absent nor null. */
+  /** Prints a value that is neither absent nor null. `spelled` returns the value as the reply spells it. */
   readonly print?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }
 
-/** Creates the column of a field. Default for `print`: a text as it is, another value as in the reply. */
-const field = (name: string, options: FieldOptions): FieldColumn => {
+type FieldColumn = ReturnType<typeof field>;
+
+/**
+ * Creates the column of a field that a service may omit or send in another type (`Column` of the output).
+ * Default for `print`: a text as it is, another value as in the reply.
+ */
+const field = (name: string, options: FieldOptions) => {
   const { of = ({ listed }: FieldRow) => listed?.entry[name], heading = name, print, ...display } = options;
   return {
     name,
     heading,
     ...display,
-    cell: (row, spelled) => {
+    cell: (row: FieldRow, spelled: () => string): string => {
       const value = of(row) ?? undefined;
       if (value === undefined) return "";
       return print?.(value, spelled, row) ?? (typeof value === "string" ? value : spelled());
     },
-    value: (row) => of(row) ?? undefined,
+    value: (row: FieldRow): unknown => of(row) ?? undefined,
   };
 };
 

@@ -11,27 +11,17 @@ import { type GlobalValues, globalOptions } from "./globals.ts";
 import { fullHelp, shortHelp } from "./help.ts";
 import { type Kinds, parseKinds } from "./kinds.ts";
 
-export interface ParsedArgv {
-  readonly command: Command;
-  /** The root and the nouns above the command. */
-  readonly ancestors: readonly Command[];
-  /** Values of options by name, without dashes. The value of a flag is the empty text. */
-  readonly given: ReadonlyMap<string, readonly string[]>;
-  readonly operands: readonly string[];
-  /** The words from the first unknown option on. */
-  readonly unknown: readonly string[];
-  /** `screen` for `-h` or no words, `whole` for `--help` or the word `help`. */
-  readonly help: "screen" | "whole" | undefined;
-  readonly parser: Parser;
-  readonly parseError: CommanderError | undefined;
-}
+export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
 /** Parses argv. Never throws for invalid input; `runCommand` does. */
-export const parseArgv = async (program: Program, argv: readonly string[]): Promise<ParsedArgv> => {
+export const parseArgv = async (program: Program, argv: readonly string[]) => {
+  /** Values of options by name, without dashes. The value of a flag is the empty text. */
   const given = new Map<string, readonly string[]>();
   let [command, parser] = [program.root, createParser(program.root, given)];
+  /** The root and the nouns above the command. */
   const ancestors: Command[] = [];
   let operands: readonly string[] = [];
+  /** The words from the first unknown option on. */
   let unknown = argv;
   let [hasHelp, parseError]: [boolean, CommanderError | undefined] = [false, undefined];
   for (;;) {
@@ -61,7 +51,8 @@ export const parseArgv = async (program: Program, argv: readonly string[]): Prom
     operands = operands.slice(1);
   }
   const isWhole = hasHelp || given.has("help");
-  const help: ParsedArgv["help"] = isWhole ? "whole" : given.has("h") || argv.length === 0 ? "screen" : undefined;
+  /** `screen` for `-h` or no words, `whole` for `--help` or the word `help`. */
+  const help = isWhole ? "whole" : given.has("h") || argv.length === 0 ? "screen" : undefined;
   return { command, ancestors, given, operands, unknown, help, parser, parseError };
 };
 

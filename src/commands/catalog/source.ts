@@ -4,19 +4,13 @@ import { wrongValue } from "../../cli/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
-import { type ReplyList, textOf } from "../../contract/replies.ts";
+import { textOf } from "../../contract/replies.ts";
 import { findNearest } from "../../nearest.ts";
 import { formatList } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
 import { noteNulls } from "../lists/selection.ts";
-
-interface CatalogRead extends catalogs.CatalogId {
-  readonly models: ReplyList;
-  /** Milliseconds since 1970. */
-  readonly asOf: number;
-}
 
 /** Reads catalogs. Default: the catalog of `--catalog`, or all catalogs with a provider. @throws as `readCatalog` */
 export const readCatalogs = async (
@@ -53,11 +47,11 @@ export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): 
 
 type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: Partial<TypedSource> }>;
 
-/** Reads a catalog from the cache or the service. Caches a new reply after the run. @throws `catalog-not-cached` */
+/** Reads a catalog, with its time, from the cache or the service. Caches a new reply after the run. @throws `catalog-not-cached` */
 export const readCatalog = async (
   context: Context,
   { settings, catalog, typed: { maxAge: maxAgeMs, offline = false } }: CatalogRequest,
-): Promise<CatalogRead> => {
+) => {
   const { screen, host } = context;
   const id = catalogIdOf(settings, catalog);
   const folder = settings.dataFolder();

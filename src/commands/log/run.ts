@@ -12,7 +12,7 @@ import { collectDistributions, type Dataset } from "../../groups/index.ts";
 import { isRolloutFile } from "../../input/index.ts";
 import { formatLease } from "../../ledger/failures.ts";
 import { outputFailed } from "../../output/failures.ts";
-import { type Meter, printDistributions } from "../../output/index.ts";
+import { printDistributions } from "../../output/index.ts";
 import * as send from "../../send/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { folderUnknown } from "../../settings/failures.ts";
@@ -25,18 +25,15 @@ import { checkFactFields, closeAtEnd, printInputNotes, readInputs } from "../inp
 import type { LogOptions } from "./command.ts";
 import { followNotices, openReporter, printResult, withNextCommand } from "./report.ts";
 
-export interface LogRun {
-  readonly context: Context;
-  readonly settings: Settings;
-  readonly typed: LogOptions;
-  readonly ledger: send.DeliverOptions["ledger"];
-  readonly meter: Meter;
-  readonly compress: send.DeliverOptions["compression"];
-  /** True if the meter prints events, so that no notice repeats them. */
-  readonly printsEvents: boolean;
-}
-
 export const log = async (context: Context, typed: LogOptions): Promise<void> => {
+  const run = await openRun(context, typed);
+  await (run.follow === undefined ? logFiles(run) : logFollowed(run, run.follow));
+};
+
+export type LogRun = Awaited<ReturnType<typeof openRun>>;
+
+/** Validates the options, before anything is read. */
+const openRun = async (context: Context, typed: LogOptions) => {
   const { split, batch, maxRequestSize, modelId, receipt, progress } = typed;
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await connect.effectiveSettings(context, typedSettings);
@@ -56,9 +53,9 @@ export const log = async (context: Context, typed: LogOptions): Promise<void> =>
   await send.checkCompression(compress);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
+  /** True if the meter prints events, so that no notice repeats them. */
   const printsEvents = progress === "lines" || progress === "json";
-  const run = { context, settings, typed, ledger, meter, compress, printsEvents };
-  await (follow === undefined ? logFiles(run) : logFollowed(run, follow));
+  return { context, settings, typed, follow, ledger, meter, compress, printsEvents };
 };
 
 const logFiles = async (run: LogRun): Promise<void> => {
