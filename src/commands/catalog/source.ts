@@ -47,7 +47,7 @@ export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): 
 
 type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: Partial<TypedSource> }>;
 
-/** Reads a catalog, with its time, from the cache or the service. Caches a new reply after the run. @throws `catalog-not-cached` */
+/** Reads a catalog and its time from the cache or the service. Caches a new reply. @throws `catalog-not-cached` */
 export const readCatalog = async (
   context: Context,
   { settings, catalog, typed: { maxAge: maxAgeMs, offline = false } }: CatalogRequest,
