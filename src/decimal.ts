@@ -18,7 +18,7 @@ export const parseDecimal = (text: string): Decimal | undefined => {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
   const power = Number(exponent);
   if (Math.abs(power) > maxExponent) return undefined;
-  return shiftDigits({ digits: BigInt(`${sign}${whole}${fraction}`), places: fraction.length }, power);
+  return shiftDecimal({ digits: BigInt(`${sign}${whole}${fraction}`), places: fraction.length }, power);
 };
 
 export const formatDecimal = ({ digits, places }: Decimal): string => {
@@ -43,7 +43,7 @@ export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
   places: a.places + b.places,
 });
 
-export const shiftDigits = ({ digits, places }: Decimal, power: number): Decimal =>
+export const shiftDecimal = ({ digits, places }: Decimal, power: number): Decimal =>
   places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
 
 const digitsWithPlaces = ({ digits, places }: Decimal, minPlaces: number): bigint =>
@@ -51,10 +51,10 @@ const digitsWithPlaces = ({ digits, places }: Decimal, minPlaces: number): bigin
 
 export const zero: Decimal = { digits: 0n, places: 0 };
 
-/** Multiplies a spelled number by 10 to the power of `power`: `"3e-7"` by 6 is `"0.3"`; undefined for other text. */
-export const shiftDecimal = (text: string, power: number): string | undefined => {
+/** Multiplies a spelled number by 10^`power`: `"3e-7"` with 6 becomes `"0.3"`; undefined for other text. */
+export const shiftSpelled = (text: string, power: number): string | undefined => {
   const decimal = parseDecimal(text);
-  return decimal === undefined ? undefined : formatDecimal(shiftDigits(decimal, power));
+  return decimal === undefined ? undefined : formatDecimal(shiftDecimal(decimal, power));
 };
 
 /** Rounds to six significant digits for people. Whole numbers stay unchanged, because they may be counts. */

@@ -1,7 +1,7 @@
 /** The fields of models: their columns, and their kinds of change in `catalog diff`. Patterns of model ids. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
-import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDigits } from "../decimal.ts";
+import { compareDecimals, type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 
@@ -107,7 +107,7 @@ export const parsePrice = (value: unknown): Decimal | undefined => {
 export const readPrice = (pricing: unknown, name: string): Decimal | undefined =>
   parsePrice(statedPrices(pricing).get(name));
 
-const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDigits(price, priceExponent(name)));
+const formatAmount = (name: string, price: Decimal): string => formatDecimal(shiftDecimal(price, priceExponent(name)));
 
 /** Formats a price on the wire with its unit, such as `0.3 $/M`. An invalid price stays as it is. */
 export const formatPrice = (name: string, value: unknown): string => {
@@ -119,7 +119,7 @@ export const formatPrice = (name: string, value: unknown): string => {
 /** Formats a change in percent: `-33.3`. @param roundUp true if a rise just above a limit must not look equal to it */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false): string => {
   const places = Math.max(from.places, to.places);
-  const [was, is] = [shiftDigits(from, places).digits, shiftDigits(to, places).digits];
+  const [was, is] = [shiftDecimal(from, places).digits, shiftDecimal(to, places).digits];
   if (was === 0n) return "";
   const change = is > was ? is - was : was - is;
   const tenths = roundUp ? (change * 1000n + was - 1n) / was : (change * 2000n + was) / (2n * was);

@@ -1,7 +1,7 @@
 /** Filters of models. A model that does not state a value matches only `--not-deprecated`. Case does not matter. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
-import { compareDecimals, parseDecimal, shiftDigits } from "../decimal.ts";
+import { compareDecimals, parseDecimal, shiftDecimal } from "../decimal.ts";
 import { findNearest } from "../nearest.ts";
 import { toOptionName } from "../sentences.ts";
 import {
@@ -125,7 +125,7 @@ const listCriteria = (filter: Filter, now: number) => {
     const limit = parseDecimal(text);
     add([`pricing.${name}`], ({ pricing }) => {
       const price = readPrice(pricing, name);
-      return price && limit ? compareDecimals(price, shiftDigits(limit, -priceExponent(name))) <= 0 : false;
+      return price && limit ? compareDecimals(price, shiftDecimal(limit, -priceExponent(name))) <= 0 : false;
     });
   }
   if (free) {

@@ -249,6 +249,6 @@ const findReplacement = (
   const cheapest = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
   if (cheapest === undefined) return undefined;
   if (current !== undefined && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;
-  const perMillion = (price: decimals.Decimal): string => decimals.formatDecimal(decimals.shiftDigits(price, 6));
+  const perMillion = (price: decimals.Decimal): string => decimals.formatDecimal(decimals.shiftDecimal(price, 6));
   return { id: cheapest.model.id, prompt: perMillion(cheapest.prompt), completion: perMillion(cheapest.completion) };
 };

@@ -99,7 +99,7 @@ export interface UnreadableCalls {
   readonly http: FailureDetails["http"];
   readonly requested: number;
   /** The reason why rollcall stopped requesting calls: many in a row failed, or a failure concerns all calls. */
-  readonly stopped: "in-a-row" | "at-once" | undefined;
+  readonly stopped: "in-a-row" | "for-all-calls" | undefined;
 }
 
 export const callsUnreadable = (

@@ -45,7 +45,8 @@ interface RowFile {
 const noRows: FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
 
 /**
- * Opens the rows of a file. If the file is damaged, or has a row group that is too large, its last record has a defect.
+ * Opens the rows of a file. If the file is damaged, or has a row group that is too large, a record with only the defect
+ * follows the rows that can be read.
  * @param options `columns` that do not exist are ignored
  * @throws UnusableInput; Failure `input-unreadable`
  */
@@ -118,7 +119,7 @@ export const openRows = async (
       let total = 0;
       for (const range of ranges) {
         const failure = await loadRows(range);
-        // The limit on memory is not enough, because many rows can share one text of a dictionary.
+        // Counts the rows, because `maxRowGroupBytes` counts a text of a dictionary once, however many rows share it.
         for (const row of loaded?.rows ?? []) total += measureValue(row);
         const why = failure ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (why !== undefined) {
@@ -173,8 +174,8 @@ const readEnd = async (bytes: Bytes, wanted: number): Promise<Buffer> => {
 const minRowMemoryBytes = 200;
 
 /**
- * Returns the minimum bytes of a row group in memory: the maximum of its pages, its rows, and 8 bytes for each value,
- * because a page can repeat one value.
+ * Returns a lower bound of a row group's bytes in memory: the largest of its decompressed pages, its rows, and 8 bytes
+ * for each value, because a page can repeat one value.
  */
 const measureRowGroup = ({ columns, num_rows, total_byte_size }: RowGroup): number => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
@@ -301,7 +302,7 @@ interface PageDecoder extends Pick<ColumnMetaData, "type" | "codec"> {
   readonly schemaPath: SchemaTree[];
 }
 
-/** Checks the runs of a page: of its levels, and of values that are indexes of a dictionary, or booleans in runs. */
+/** Checks the runs of a page: runs of levels, of indexes of a dictionary, and of booleans. */
 const checkRuns = (
   page: Uint8Array,
   { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: PageHeader,

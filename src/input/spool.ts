@@ -12,7 +12,7 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** Maximum bytes of a spool in memory, with which `check` works without a writable folder. */
+/** Maximum bytes of a spool in memory, which lets `check` work without a writable folder. */
 const maxMemoryBytes = 2 ** 30;
 
 /** Data may decompress to 64 MiB or 1,000 times its size (similar lines compress well), whichever is more. */

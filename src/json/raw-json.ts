@@ -40,13 +40,13 @@ export class RawJson {
     return this.kind === "text" ? decodeText(this.json) : this.json;
   }
 
-  /** The members of an object; none of another value. */
+  /** The members of an object; empty for other kinds. */
   get members(): readonly RawMember[] {
     this.#members ??= this.kind === "object" ? [...this.#walkContent()] : [];
     return this.#members;
   }
 
-  /** The items of a list; none of another value. */
+  /** The items of a list; empty for other kinds. */
   get items(): readonly RawJson[] {
     this.#items ??= this.kind === "list" ? Array.from(this.#walkContent(), ({ value }) => value) : [];
     return this.#items;

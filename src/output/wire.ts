@@ -100,6 +100,7 @@ const onlyValue = (value: RawJson): RawJson => {
   return only === undefined || others.length > 0 ? value : only.value;
 };
 
+/** Reads an object. `text` joins the items of lists; `json` keeps lists and objects as JSON. */
 export const readSpelledObject = (bytes: Uint8Array) => {
   const value = parseRawJson(toBuffer(bytes).toString("utf8"));
   return {

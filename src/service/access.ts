@@ -88,7 +88,7 @@ const parseCredential = (header: string | undefined, scheme: "bearer" | "basic")
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
-  // Assumed: the password is the key, and any user name is accepted.
+  // Assumed: the password of basic authentication is the key. The user name is ignored.
   const credential = Buffer.from(value, "base64").toString("utf8");
   return credential.slice(credential.indexOf(":") + 1);
 };

@@ -1,4 +1,6 @@
-/** The query selects the view of the page. It is in the page's URL. The server or an exported page answers it. */
+/**
+ * The query in the page's URL, which selects the view. The server answers it or, in an exported page, the page itself.
+ */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
@@ -33,12 +35,13 @@ const Query = z.readonly(
     rule: text,
     file: text,
     text,
-    /** Groups with a trajectory that matches the CEL expression, as `--where` does. */
+    /** Only groups with a trajectory that matches this CEL expression (that of `--where`). */
     where: text,
     /** Shows the problems of the rule, or of all rules if it is `any`. */
     problems: text,
-    /** The number of the group or trajectory that is shown, from 1. */
+    /** The number of the shown group, from 1. */
     group: ordinal,
+    /** The number of the shown trajectory in its group, from 1. */
     trajectory: ordinal,
   }),
 );
@@ -67,5 +70,5 @@ const innerViews = ["trajectory", "group", "problems"] as const;
 export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
   innerViews.find((view) => query[view] !== undefined) ?? "groups";
 
-/** Returns the query of the parent view. The table is its own parent. */
+/** Returns the query of the parent view. The view `groups` is its own parent. */
 export const parentQuery = (query: Query): Query => ({ ...query, [selectView(query)]: undefined });

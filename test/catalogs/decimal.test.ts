@@ -8,7 +8,7 @@ import {
   multiplyDecimals,
   parseDecimal,
   shiftDecimal,
-  shiftDigits,
+  shiftSpelled,
 } from "../../src/decimal.ts";
 
 const decimal: fc.Arbitrary<Decimal> = fc.record({
@@ -35,7 +35,7 @@ describe("a decimal", () => {
         expect(scaled(addDecimals(a, b))).toBe(scaled(a) + scaled(b));
         expect(Math.sign(compareDecimals(a, b))).toBe(scaled(a) < scaled(b) ? -1 : scaled(a) > scaled(b) ? 1 : 0);
         expect(scaled(multiplyDecimals(a, b)) * 10n ** 60n).toBe(scaled(a) * scaled(b));
-        const [factor, moved] = [10n ** BigInt(Math.abs(power)), shiftDigits(a, power)];
+        const [factor, moved] = [10n ** BigInt(Math.abs(power)), shiftDecimal(a, power)];
         expect(moved.places).toBeGreaterThanOrEqual(0);
         expect(power < 0 ? moved.digits * factor * 10n ** BigInt(60 - moved.places) : scaled(moved)).toBe(
           power < 0 ? scaled(a) : scaled(a) * factor,
@@ -48,7 +48,7 @@ describe("a decimal", () => {
     "cannot be parsed from %j",
     (text) => {
       expect(parseDecimal(text)).toBeUndefined();
-      expect(shiftDecimal(text, 6)).toBeUndefined();
+      expect(shiftSpelled(text, 6)).toBeUndefined();
     },
   );
 
@@ -59,6 +59,6 @@ describe("a decimal", () => {
     ["-0.0", 6, "0"],
     ["-12.50", 0, "-12.5"],
   ])("shifts %s by %i places to %s", (text, places, result) => {
-    expect(shiftDecimal(text, places)).toBe(result);
+    expect(shiftSpelled(text, places)).toBe(result);
   });
 });

@@ -86,7 +86,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page, viewing: served, troubles } = await shown([file]);
     await page.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await page.getByRole("heading", { name: "unreadable line · invalid" }).waitFor();
-    expect(await page.locator(".column .problem").innerText()).toContain(`error ${file}:2:7 the word \`bad\` is not JSON`);
+    expect(await page.locator(".column .problem").innerText()).toContain(
+      `error ${file}:2:7 the word \`bad\` is not JSON`,
+    );
     await page.locator(".column pre.raw").waitFor();
     expect(await page.locator(".column pre.raw").innerText()).toBe('{"a": bad');
     await page.getByText("no command logs this group, because it is invalid").waitFor();

@@ -60,7 +60,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
       const ids = readCallIds(host, { typedIds, canBeEmpty: typed.summary || isSelected !== undefined }, stop.signal);
       const idsToRead = typed.summary ? distinctIds(ids) : ids;
       for await (const result of Readable.from(idsToRead).map(readEnded, { concurrency })) {
-        if (result === undefined) counts.stopped = "at-once";
+        if (result === undefined) counts.stopped = "for-all-calls";
         else countResult(counts, result);
         if (result === undefined || counts.stopped !== undefined) return;
         showProgress();

@@ -34,7 +34,7 @@ export const check = async (context: Context, typed: CheckOptions): Promise<void
   ): Promise<Dataset> => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
-      // If an input is unreadable, the reports omit the other inputs, because nothing is known about them.
+      // No input can be opened, or a file of --against cannot. The reports have only the unreadable inputs.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
         await printReports([], thrown.details.problems ?? []);
       throw thrown;
@@ -76,11 +76,11 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
       warnings: problems.filter(({ severity }) => severity === "warning").map(toProblemDocument),
     } satisfies CheckDocument);
   }
-  const groupsText = `${formatRejected(groups)}${formatUnreadable(unreadable)}`;
-  const facts = toFacts({ status, split, groups: groupsText, trajectories: formatRejected(trajectories) });
+  const groupsText = `${formatReadCount(groups)}${formatUnreadable(unreadable)}`;
+  const facts = toFacts({ status, split, groups: groupsText, trajectories: formatReadCount(trajectories) });
   await printFacts(screen, { facts, metrics });
   await printDistributions(screen, () => collectDistributions(dataset));
 };
 
-const formatRejected = ({ read, rejected }: CheckResult["groups"]): string =>
+const formatReadCount = ({ read, rejected }: CheckResult["groups"]): string =>
   rejected === 0 ? String(read) : `${read}, ${rejected} of them invalid`;

@@ -72,7 +72,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions): Promis
     if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
-  // The lines of these problems are valid, so excerpts would not help.
+  // These problems concern groups in the ledger, not values of a line, so excerpts would not help.
   context.explain = async (thrown) => await withExcerpts(context, [], thrown, problemCounts);
   throw failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
 };

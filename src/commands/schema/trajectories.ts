@@ -121,7 +121,7 @@ const entry = object({
   ...s.sameKeys(text, "model_id", "split"),
   batch: nullable(text),
   ...s.sameKeys(count, "groups", "bytes"),
-  input: about("last name of the input file", text),
+  input: about("name of the input file, without its folder", text),
   ...s.sameKeys(text, "destination", "account"),
   attempts: count,
   ...s.sameKeys(s.time, "first_tried", "last_tried"),

@@ -59,7 +59,7 @@ const roundValue = (value: number): number => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Returns the width of the widest range of rounded values; 0 if they are exact. Its multiples divide no range. */
+/** Returns the width of the widest range of rounded values; 0 if they are exact. No range contains a multiple of it. */
 export const rangeStep = ({ isRounded, least, most }: Sketch): number =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 
@@ -96,7 +96,7 @@ export const median = (weights: readonly Weight[]): number => {
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
-/** Returns the value of the nth item, from 1, of ascending weights. */
+/** Returns the value at a rank, from 1, of ascending weights. A fractional rank is rounded up. */
 export const weightedValueAt = (weights: readonly Weight[], rank: number): number => {
   let passed = 0;
   const found = weights.find(({ count }) => {

@@ -9,9 +9,9 @@ const maxAdded = 2 ** 20;
 
 /** Starts an exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015). */
 export const newSum = () => ({
-  /** The sum in units of 2^-1074, of which every double is a multiple. */
+  /** The sum without `limbs`, in units of 2^-1074. Every double is a multiple of this unit. */
   units: 0n,
-  /** The sum of the doubles that `units` does not include yet, the lowest limb first. */
+  /** The rest of the sum, the lowest limb first. */
   limbs: new Float64Array(limbCount),
   added: 0,
 });

@@ -21,7 +21,7 @@ import {
   toObject,
   toTurns,
 } from "../../calls/index.ts";
-import { addDecimals, formatDecimal, roundForDisplay, shiftDecimal, zero } from "../../decimal.ts";
+import { addDecimals, formatDecimal, roundForDisplay, shiftSpelled, zero } from "../../decimal.ts";
 import {
   findValue,
   formatInline,
@@ -151,7 +151,7 @@ const costTexts = (costs: readonly Cost[]): readonly string[] => {
 const costText = ({ model, parts, unit, total }: Cost): string => {
   const money = (amount: string): string => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
   // Shifting by 0 removes an exponent. An amount that is not a number keeps its spelling.
-  const partTexts = parts.map(({ what, amount }) => `${money(shiftDecimal(amount, 0) ?? amount)} ${what}`).join(" + ");
+  const partTexts = parts.map(({ what, amount }) => `${money(shiftSpelled(amount, 0) ?? amount)} ${what}`).join(" + ");
   return `${total === undefined ? "" : `${money(formatDecimal(total))} = `}${partTexts}  ${model}`;
 };
 

@@ -56,7 +56,10 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     close: async () => await inputs.closeSources(sources),
   };
 
-  /** Returns the failure for a file with errors. @param valid `some` if valid groups could be sent */
+  /**
+   * Returns the failure for a file with errors.
+   * @param valid `some` if the hint should offer to skip the invalid groups
+   */
   const toInvalidInput = (valid?: "some"): Failure => grouping.invalidInput(problems, { valid });
 
   const toUnreadable = (thrown: unknown): Failure => {
@@ -78,7 +81,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     throw toInvalidInput();
   };
 
-  /** Reports new differences of requests, and mixed shapes; returns the first line with a new error. */
+  /** Reports whole requests whose split or keys differ, and mixed shapes; returns the first line with a new error. */
   const findDisagreement = (): number | undefined => {
     const now = { requests: requests.different.length, shapes: shapes.size };
     if (now.requests === compared.requests && now.shapes === compared.shapes) return undefined;

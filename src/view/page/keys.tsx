@@ -2,8 +2,8 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
-  const current = useRef(actions);
-  current.current = actions;
+  const latestActions = useRef(actions);
+  latestActions.current = actions;
   // A layout effect, so that a key works as soon as the page is drawn.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -13,7 +13,7 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>): void => 
         if (key === "Escape") target.blur();
         return;
       }
-      const action = current.current[key];
+      const action = latestActions.current[key];
       if (action === undefined) return;
       event.preventDefault();
       action();
