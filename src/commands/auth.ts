@@ -183,7 +183,7 @@ const status = command({
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local) screen.notice("the keys were not tested (test them with --check)");
     const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(shouldCheck ? { check: 0 } : {}) };
-    await printObjects(screen, { others: { profile }, member: "credentials", rows, columns });
+    await printObjects(screen, { profile, credentials: rows }, { member: "credentials", columns });
     if (firstFailure !== undefined) throw firstFailure;
   },
 });

@@ -11,7 +11,7 @@ export const commands = command({
     const { codeTopics } = await import("./explain/topics.ts");
     const { outputs } = await import("./schema/outputs.ts");
     const [root, ...rows] = await describeCommands(program);
-    const documentKeys = {
+    const document = {
       name: "rollcall",
       version,
       about: root?.about ?? "",
@@ -19,11 +19,13 @@ export const commands = command({
       exit_codes: codeTopics.flatMap(({ about, code, exit_codes }) =>
         exit_codes.map((exit) => ({ exit_code: exit, code, when: about })),
       ),
+      commands: rows.map((row) => ({
+        ...row,
+        schema: outputs.some(({ name }) => name === row.name) ? row.name : null,
+      })),
     };
-    await printObjects(screen, {
-      others: documentKeys,
+    await printObjects(screen, document, {
       member: "commands",
-      rows: rows.map((row) => ({ ...row, schema: outputs.some(({ name }) => name === row.name) ? row.name : null })),
       columns: { name: { heading: "command", rank: 0 }, about: { heading: "description", rank: 0 }, usage: 2 },
     });
   },

@@ -20,10 +20,9 @@ const list = command({
     const { profile, rows, unknown } = saved.listSettings(toSettingsSources(context));
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
     if (unknown.length > 0) screen.notice(`unknown to this version, but kept: ${unknown.join(", ")}`);
-    await printObjects(screen, {
-      others: { profile },
+    const document = { profile, settings: rows.map(toDocument) };
+    await printObjects(screen, document, {
       member: "settings",
-      rows: rows.map(toDocument),
       columns: {
         name: { heading: "setting", rank: 0 },
         value: { rank: 0, tag: ({ problem }) => (problem === null ? undefined : { text: "invalid", tone: "bad" }) },

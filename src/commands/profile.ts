@@ -11,17 +11,19 @@ const list = command({
   words: "profile list",
   about: "list the profiles with their URLs and keys",
   examples: ["rollcall profile list", "rollcall profile list --json"],
-  run: async (context) =>
-    await printObjects(context.screen, {
+  run: async (context) => {
+    const rows = saved.listProfiles(toSettingsSources(context)).map(({ settings: _, ...row }) => row);
+    const document = { profiles: rows };
+    await printObjects(context.screen, document, {
       member: "profiles",
-      rows: saved.listProfiles(toSettingsSources(context)).map(({ settings: _, ...row }) => row),
       columns: {
         name: { heading: "profile", rank: 0 },
         in_use: { heading: "in use", rank: 0, text: ({ in_use }) => (in_use ? "yes" : "") },
         base_url: 1,
         keys: { heading: "keys for", rank: 1 },
       },
-    }),
+    });
+  },
 });
 
 const use = command({

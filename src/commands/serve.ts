@@ -153,13 +153,13 @@ const listKeys = cli.command({
   examples: ["rollcall serve keys list", "rollcall serve keys list --json"],
   run: async (context, typed) => {
     const { keys, path } = await openKeys(context, typed);
-    const rows = (await keys.list()).map(({ name, projects, uses, created, revoked }) => {
+    const listed = (await keys.list()).map(({ name, projects, uses, created, revoked }) => {
       return { name, projects, uses, created: toIsoTime(created), revoked: toIsoTime(revoked) };
     });
-    if (rows.length === 0) context.screen.notice(`no keys in ${path}`);
-    const toText = ({ projects }: (typeof rows)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
+    if (listed.length === 0) context.screen.notice(`no keys in ${path}`);
+    const toText = ({ projects }: (typeof listed)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
     const columns = { name: 0, projects: { rank: 0, text: toText }, uses: 0, created: 1, revoked: 0 };
-    await printObjects(context.screen, { member: "keys", rows, columns });
+    await printObjects(context.screen, { keys: listed }, { member: "keys", columns });
   },
 });
 

@@ -104,7 +104,7 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
   try {
     for await (const { id, call } of calls) rows.push(toListedCall(visibleFacts(call, typed, prefix), id, prefix));
   } finally {
-    await printObjects(screen, { member: "data", rows, columns: listColumns });
+    await printObjects(screen, { data: rows }, { member: "data", columns: listColumns });
   }
 };
 

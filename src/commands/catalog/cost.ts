@@ -41,12 +41,9 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const unknown = models.filter(({ total }) => total === null).length;
   if (unknown > 0)
     screen.notice(`${unknown} of ${models.length} models lack a needed price, so their total is unknown`);
-  await printObjects(screen, {
-    others: { usage: { ...usage, from: fromCall === undefined ? "options" : "call" } },
-    member: "models",
-    rows: models,
-    columns: costColumns(names.length > 1, deprecationMark(host.now())),
-  });
+  const columns = costColumns(names.length > 1, deprecationMark(host.now()));
+  const from = fromCall === undefined ? "options" : "call";
+  await printObjects(screen, { usage: { ...usage, from }, models }, { member: "models", columns });
   if (missing.length > 0) throw modelsMissing(missing, names);
 };
 

@@ -42,14 +42,9 @@ export const diff = async (context: Context, typed: TypedDiff): Promise<void> =>
   );
   if (changes.length === 0) screen.notice("no differences");
   const names = pairs.length === 1 && pairs[0] ? nameSides(...pairs[0]) : undefined;
-  await printObjects(screen, {
-    others: {
-      compared: compared.map(({ from, to, models }) => ({ from: sideDocument(from), to: sideDocument(to), models })),
-    },
-    member: "changes",
-    rows: changes,
-    columns: changeColumns(screen.format === "table" ? names?.map(shortenName) : names, pairs.length > 1),
-  });
+  const sides = compared.map(({ from, to, models }) => ({ from: sideDocument(from), to: sideDocument(to), models }));
+  const columns = changeColumns(screen.format === "table" ? names?.map(shortenName) : names, pairs.length > 1);
+  await printObjects(screen, { compared: sides, changes }, { member: "changes", columns });
   if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length);
 };
 

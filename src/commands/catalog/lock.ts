@@ -4,11 +4,11 @@ import { wrongValue } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { findNearest } from "../../nearest.ts";
-import { printDocument, printReport } from "../../output/index.ts";
+import { printDocument, printList, printReport } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
 import { checkReportFiles } from "../inputs/files.ts";
-import { type KeyColumns, printObjects } from "../lists/object-list.ts";
+import { type KeyColumns, keyColumns } from "../lists/object-list.ts";
 import { formatFactName } from "./columns.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
@@ -78,7 +78,8 @@ export const verify = async (context: Context, typed: TypedVerify): Promise<void
     if (found.length === 0) screen.notice(`${pluralize(models, "model")} in ${file} verified`);
     const status = errors.length > 0 ? "differs" : "verified";
     const document = { status, file, models, problems: problems.map(toProblemDocument), replacements };
-    await printObjects(screen, { document, member: "problems", rows: found, columns: factColumns });
+    const wire = { bytes: Buffer.from(JSON.stringify(document)), member: "problems" };
+    await printList(screen, { columns: keyColumns(factColumns), rows: found, wire });
   }
   if (errors.length === 0) return;
   const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};

@@ -62,7 +62,7 @@ const print = async ({ screen }: Context, findings: readonly checks.Finding[]): 
   if (screen.format === "table") return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   const worst = (["error", "warning"] as const).find((each) => findings.some(({ status }) => status === each));
   const columns = { check: 0, status: 0, message: 0, fix: 0 };
-  await printObjects(screen, { others: { status: worst ?? "ok" }, member: "findings", rows: findings, columns });
+  await printObjects(screen, { status: worst ?? "ok", findings }, { member: "findings", columns });
 };
 
 const marks = {

@@ -26,7 +26,7 @@ export const explain = command({
     if (name === undefined || screen.format === "csv") {
       const exit_codes = { heading: "exit codes", rank: 4 };
       const columns = { name: 0, kind: 1, about: 0, code: 3, exit_codes, severity: 5 };
-      await printObjects(screen, { member: "topics", rows: found, columns });
+      await printObjects(screen, { topics: found }, { member: "topics", columns });
     } else if (screen.isForProgram) {
       const explained = found.map(async (topic) => ({ ...topic, example: await exampleText(context, topic) }));
       await printDocument(screen, { topics: await Promise.all(explained) }, "topics");

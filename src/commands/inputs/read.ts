@@ -179,7 +179,7 @@ export const printFacts = async (
 ): Promise<void> => {
   if (screen.format !== "table") {
     const rows = [...facts, ...toFacts({ "metrics of": metricsScope }), ...toFacts(metrics), ...next];
-    return await printObjects(screen, { member: "data", rows, columns: factColumns });
+    return await printObjects(screen, { data: rows }, { member: "data", columns: factColumns });
   }
   const toLines = (list: readonly Fact[], kind?: Line["kind"]) =>
     list.map(({ name, value }) => ({ label: name, text: String(value), kind }));

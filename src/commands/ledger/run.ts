@@ -120,9 +120,9 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
     ? "no calls were logged in this period"
     : `the ledger has no calls${allDestinations ? "" : " of this destination"}`;
   if (calls.length === 0) context.screen.notice(none);
-  await printObjects(context.screen, {
+  const document = { calls: calls.slice(0, limit) };
+  await printObjects(context.screen, document, {
     member: "calls",
-    rows: calls.slice(0, limit),
     columns: {
       id: 0,
       model_id: { heading: "model id", rank: 1 },
@@ -146,10 +146,9 @@ const printEntries = async (
       ...{ first_tried: toIsoTime(firstTried), last_tried: toIsoTime(lastTried), status, cause, calls: calls.length },
     };
   });
-  await printObjects(screen, {
-    others: { groups },
+  const document = { groups, entries: rows };
+  await printObjects(screen, document, {
     member: "entries",
-    rows,
     columns: {
       id: 0,
       state: {

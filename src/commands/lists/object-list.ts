@@ -24,20 +24,12 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
     return { name, heading, ...rest, ...(tag && { tag }), cell: (row) => textOf(value(row)), value };
   });
 
-export const printObjects = async <Row extends object>(
+/** Prints a document with a list in `member`, for people only the list. */
+export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
   screen: Screen,
-  { member, rows, others = {}, document = { ...others, [member]: rows }, columns }: ObjectList<Row>,
+  document: Document,
+  { member, columns }: { readonly member: Member; readonly columns: KeyColumns<Document[Member][number]> },
 ): Promise<void> => {
   const wire = { bytes: Buffer.from(JSON.stringify(document)), member };
-  await printList<Row>(screen, { columns: keyColumns<Row>(columns), rows, wire });
+  await printList(screen, { columns: keyColumns(columns), rows: document[member], wire });
 };
-
-interface ObjectList<Row> {
-  readonly member: string;
-  readonly rows: readonly Row[];
-  /** The other keys of the document. */
-  readonly others?: object;
-  /** Replaces the document that has only `others` and the rows. */
-  readonly document?: object;
-  readonly columns: KeyColumns<NoInfer<Row>>;
-}

@@ -18,12 +18,12 @@ export const schema = command({
     if (name === "" && isLine) throw requiredOptionMissing("--line", "<command>");
     const { outputs, documentSchema, lineSchema } = await import("./outputs.ts");
     if (name === "") {
-      const rows = outputs.map((output) => {
+      const schemas = outputs.map((output) => {
         const line_file = output.line === undefined ? null : lineSchema(output).file;
         return { name: output.name, about: output.about, file: documentSchema(output).file, line_file };
       });
       const columns = { name: 0, about: 0, file: 2, line_file: { heading: "line file", rank: 3 } };
-      return await printObjects(screen, { member: "schemas", rows, columns });
+      return await printObjects(screen, { schemas }, { member: "schemas", columns });
     }
     const output = outputs.find((one) => one.name === name);
     if (output === undefined) {
