@@ -1,5 +1,6 @@
 /** Logging trajectories for a model (interface 2.1 and 4.1), and its validation errors (interface 7). */
 import * as z from "zod/mini";
+import { isObject } from "../json/walk.ts";
 import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
 
@@ -104,3 +105,38 @@ export type ValidationItem = z.infer<typeof ValidationItem>;
 /** The body of a validation error (interface 7). */
 export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });
 export type ValidationError = z.infer<typeof ValidationError>;
+
+export type Issue = z.core.$ZodIssue;
+
+/** Returns the first issues, in the order of the value, without a check of the rest of a long list. */
+export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number): readonly Issue[] => {
+  const issues: Issue[] = [];
+  for (const issue of findIssues(schema, value, [])) if (issues.push(issue) >= max) break;
+  return issues;
+};
+
+function* findIssues(schema: z.core.$ZodType, value: unknown, path: readonly PropertyKey[]): Generator<Issue, void> {
+  if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable) {
+    if (value !== (schema instanceof z.ZodMiniOptional ? undefined : null)) {
+      yield* findIssues(schema.def.innerType, value, path);
+    }
+  } else if (schema instanceof z.ZodMiniArray && Array.isArray(value)) {
+    const { element } = schema.def;
+    if (element instanceof z.ZodMiniUnknown) return;
+    for (const [at, item] of value.entries()) yield* findIssues(element, item, [...path, at]);
+  } else if (schema instanceof z.ZodMiniRecord && schema.def.valueType instanceof z.ZodMiniUnknown && isObject(value)) {
+    return;
+  } else if (checksOnlyFields(schema) && isObject(value)) {
+    for (const [name, field] of Object.entries(schema.def.shape))
+      yield* findIssues(field, value[name], [...path, name]);
+  } else {
+    const { error } = z.safeParse(schema, value);
+    for (const issue of error?.issues ?? []) yield { ...issue, path: [...path, ...issue.path] };
+  }
+}
+
+/** True if the schema of an object checks only its fields. */
+const checksOnlyFields = (schema: z.core.$ZodType): schema is z.ZodMiniObject =>
+  schema instanceof z.ZodMiniObject &&
+  schema.def.catchall instanceof z.ZodMiniUnknown &&
+  (schema.def.checks?.length ?? 0) === 0;

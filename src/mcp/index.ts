@@ -24,12 +24,10 @@ export interface Tool {
   };
   /** True if the tool sends requests to a service. */
   readonly usesService: boolean;
-  run(sent: ToolArguments, signal: AbortSignal): Promise<ToolResult>;
-}
-
-export interface ToolResult {
-  readonly texts: readonly string[];
-  readonly isError: boolean;
+  run(
+    sent: ToolArguments,
+    signal: AbortSignal,
+  ): Promise<{ readonly texts: readonly string[]; readonly isError: boolean }>;
 }
 
 const maxQuotedLength = 100;
@@ -77,7 +75,7 @@ const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
 export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions): Promise<void> => {
-  const calls = new Set<Promise<ToolResult>>();
+  const calls = new Set<ReturnType<Tool["run"]>>();
   const server = new sdk.Server({ name: "rollcall", version }, { capabilities: { tools: {} }, instructions });
   const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
   server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({

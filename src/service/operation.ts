@@ -2,8 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
-import { findFirstIssues, type Issue } from "../contract/first-issues.ts";
-import type { ValidationItem } from "../contract/log.ts";
+import { findFirstIssues, type Issue, type ValidationItem } from "../contract/log.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { countNested, getValue, sliceText } from "../json/walk.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isDateTime } from "../../src/contract/date-time.ts";
-import { findFirstIssues } from "../../src/contract/first-issues.ts";
-import { Trajectory } from "../../src/contract/log.ts";
+import { findFirstIssues, Trajectory } from "../../src/contract/log.ts";
 
 const odd = fc.oneof(
   fc.constantFrom(null, undefined, 0, 1.5, -0, "text", true, [], {}, Number.POSITIVE_INFINITY, 2 ** 60),

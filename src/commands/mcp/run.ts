@@ -4,11 +4,11 @@ import { redactMessage } from "../../check/index.ts";
 import { type Kind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import { type Context, openContext, runInContext } from "../../context.ts";
-import { type Failure, isFailure, type Problem, toExitCode, toFailure, toProblemDocument } from "../../failure.ts";
+import { isFailure, type Problem, toExitCode, toFailure, toProblemDocument } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
 import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import * as mcp from "../../mcp/index.ts";
-import { loadFailurePrinter, openScreen, parseScreenOptions, type Screen } from "../../output/index.ts";
+import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../output/index.ts";
 import type { McpOptions } from "./command.ts";
 
 export const serve = async (given: Context, { root, content }: McpOptions, program: Program): Promise<void> => {
@@ -38,12 +38,7 @@ interface Server {
   readonly hasContent: boolean;
 }
 
-interface VerbResult {
-  readonly printed: string;
-  readonly failure: Failure | undefined;
-  /** Redacts the secrets of the run. */
-  readonly screen: Screen;
-}
+type VerbResult = Awaited<ReturnType<typeof runVerb>>;
 
 type RunVerb = (values: readonly string[]) => Promise<VerbResult>;
 
@@ -215,11 +210,8 @@ const defaults = { max_wait: "10s" };
 
 const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false };
 
-const runVerb = async (
-  { context: given, program }: Server,
-  argv: readonly string[],
-  signal: AbortSignal,
-): Promise<VerbResult> => {
+/** Runs a verb. The returned `screen` redacts the secrets of the run. */
+const runVerb = async ({ context: given, program }: Server, argv: readonly string[], signal: AbortSignal) => {
   const printed: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void printed.push(chunk)) });
   // A separate stream, because a screen never removes its listeners.
