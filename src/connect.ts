@@ -4,21 +4,16 @@ import type { Context } from "./context.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings, type SettingsSources } from "./settings/index.ts";
 
-export const toSettingsSources = ({ host, flags, screen, defaults }: Context): SettingsSources => {
-  const { hideSecret: hide, notice, warn } = screen;
-  return { host, flags, hide, notice, warn, defaults };
-};
-
 export const effectiveSettings = async (context: Context, flags: SettingFlags = {}): Promise<Settings> =>
-  await readSettings({ ...toSettingsSources(context), flags: { ...context.flags, ...flags } });
+  await readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
 export const localSettings = async (
   context: Context,
   flags: SettingsSources["flags"],
-  sources: Partial<SettingsSources> = {},
+  warn = context.screen.warn,
 ): Promise<Settings> => {
-  const local = { ...context.flags, ...flags, local: true };
-  return await readSettings({ ...toSettingsSources(context), notice: () => undefined, ...sources, flags: local });
+  const screen = { hideSecret: context.screen.hideSecret, notice: () => undefined, warn };
+  return await readSettings({ ...context, screen, flags: { ...context.flags, ...flags, local: true } });
 };
 
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({

@@ -1,6 +1,6 @@
 /** `rollcall auth`: the credentials of a profile. */
 import { choice, command, flag, text } from "../cli/index.ts";
-import { openClient, toSettingsSources } from "../connect.ts";
+import { openClient } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
@@ -30,9 +30,8 @@ const login = command({
   examples: [`rollcall auth login ${exampleOption}`, "rollcall auth login --profile work --with-token < key.txt"],
   run: async (context, { for: only, username, withToken, noCheck, analysisProvider, routerProvider }) => {
     const { screen } = context;
-    const sources = toSettingsSources(context);
-    const flags = { ...sources.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
-    const plan = await config.planLogin({ ...sources, flags }, { only, username, withToken });
+    const flags = { ...context.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
+    const plan = await config.planLogin({ ...context, flags }, { only, username, withToken });
     const { profile } = plan.settings;
     let uses: readonly CredentialUse[] = [];
     let state: CredentialTest["state"] = "untried";
@@ -140,7 +139,7 @@ const logOut = command({
   examples: ["rollcall auth logout", "rollcall auth logout --for log --profile work"],
   run: async (context, { for: only }) => {
     const { screen } = context;
-    const { profile, removed, left } = await config.logout(toSettingsSources(context), { only });
+    const { profile, removed, left } = await config.logout(context, { only });
     const what = removed.length === 0 ? "no key is saved" : `deleted the key for ${removed.join(", ")}`;
     screen.notice(`profile ${profile}: ${what}`);
     if (left.length > 0)
@@ -156,10 +155,7 @@ const status = command({
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check: shouldCheck }) => {
     const { screen } = context;
-    const settings = await config.readSettings({
-      ...toSettingsSources(context),
-      defaults: { max_wait: config.keyCheckMaxWait },
-    });
+    const settings = await config.readSettings({ ...context, defaults: { max_wait: config.keyCheckMaxWait } });
     const { profile, local } = settings;
     let firstFailure: Failure | undefined;
     const readStatus = async (use: CredentialUse) => {

@@ -1,6 +1,5 @@
 /** `rollcall config`: the settings of a profile, never secrets. */
 import { command, flag, repeated, required, text } from "../cli/index.ts";
-import { toSettingsSources } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { printDocument } from "../output/index.ts";
@@ -17,7 +16,7 @@ const list = command({
   examples: ["rollcall config list", "rollcall config list --json --fields name,value"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, rows, unknown } = saved.listSettings(toSettingsSources(context));
+    const { profile, rows, unknown } = saved.listSettings(context);
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
     if (unknown.length > 0) screen.notice(`unknown to this version, but kept: ${unknown.join(", ")}`);
     const document = { profile, settings: rows.map(toDocument) };
@@ -42,7 +41,7 @@ const get = command({
   args: { name: required(text("setting, such as base_url")) },
   examples: ["rollcall config get max_request_size"],
   run: async (context, { name }) => {
-    const { row, profile } = saved.showSetting(toSettingsSources(context), name);
+    const { row, profile } = saved.showSetting(context, name);
     const hint = `run \`${saved.setCommand(row.name, profile)}\``;
     if (row.value === null) throw saved.settingMissing(row.name, profile).withDetails({ hint });
     await printValue(context, toDocument(row), row.value);
@@ -72,7 +71,7 @@ const saveChange = async (
   save: (sources: saved.SettingsSources, confirm: (failure: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
 ): Promise<void> => {
   const { host, screen } = context;
-  const change = await save(toSettingsSources(context), async (failure) => {
+  const change = await save(context, async (failure) => {
     if (!typed.create && !saved.canAsk(host)) throw failure;
     const action = `create the profile ${failure.details.subject}`;
     await requireConfirmation(context, { action, option: "--create", yes: typed.create });
@@ -95,7 +94,7 @@ const unset = command({
   args: { name: required(repeated("settings, such as split")) },
   examples: ["rollcall config unset split batch"],
   run: async (context, typed) => {
-    const { profile, names, absent } = await saved.unsetSettings(toSettingsSources(context), typed.name);
+    const { profile, names, absent } = await saved.unsetSettings(context, typed.name);
     const { screen } = context;
     if (names.length > 0) screen.notice(`deleted from the profile ${profile}: ${names.join(", ")}`);
     if (absent.length > 0) screen.notice(`not set in the profile ${profile}: ${absent.join(", ")}`);
@@ -119,7 +118,7 @@ const exportCommand = command({
   examples: ["rollcall config export > team.json"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, settings, unknown } = saved.exportSettings(toSettingsSources(context));
+    const { profile, settings, unknown } = saved.exportSettings(context);
     if (unknown.length > 0) screen.notice(`unknown to this version, so not exported: ${unknown.join(", ")}`);
     if (Object.keys(settings).length === 0) screen.notice(`the profile ${profile} has no settings`);
     await screen.printText(`${JSON.stringify(settings, undefined, 2)}\n`);

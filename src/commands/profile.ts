@@ -1,6 +1,5 @@
 /** `rollcall profile`: saved settings and credentials with a name. */
 import { command, flag, required, text } from "../cli/index.ts";
-import { toSettingsSources } from "../connect.ts";
 import { printDocument } from "../output/index.ts";
 import { profileBuiltIn } from "../settings/failures.ts";
 import * as saved from "../settings/index.ts";
@@ -12,7 +11,7 @@ const list = command({
   about: "list the profiles with their URLs and keys",
   examples: ["rollcall profile list", "rollcall profile list --json"],
   run: async (context) => {
-    const rows = saved.listProfiles(toSettingsSources(context)).map(({ settings: _, ...row }) => row);
+    const rows = saved.listProfiles(context).map(({ settings: _, ...row }) => row);
     const document = { profiles: rows };
     await printObjects(context.screen, document, {
       member: "profiles",
@@ -34,7 +33,7 @@ const use = command({
   examples: ["rollcall profile use work", "rollcall profile use default"],
   run: async (context, { name }) => {
     const { screen, host } = context;
-    await saved.useProfile(toSettingsSources(context), name);
+    await saved.useProfile(context, name);
     screen.notice(`the profile ${name} is now used by default`);
     const { ROLLCALL_PROFILE: overriding } = host.env;
     if (overriding) screen.notice(`overridden by ROLLCALL_PROFILE: ${overriding}`);
@@ -55,14 +54,13 @@ const remove = command({
       const hint = `delete its settings with \`rollcall config unset <setting> --profile ${name}\``;
       throw profileBuiltIn("delete the profile", hint);
     }
-    const sources = toSettingsSources(context);
-    const { settings, keys } = saved.findProfile(sources, name);
+    const { settings, keys } = saved.findProfile(context, name);
     const parts: string[] = [];
     if (settings.length > 0) parts.push(`its settings (${settings.join(", ")})`);
     if (keys.length > 0) parts.push(`its keys (${keys.join(", ")})`);
     const action = [`delete the profile ${name}`, parts.join(" and ")].filter((part) => part !== "").join(" with ");
     await requireConfirmation(context, { action, option: "--yes", yes });
-    const { wasInUse } = await saved.deleteProfile(sources, name);
+    const { wasInUse } = await saved.deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);
     if (wasInUse) screen.notice("the profile default is now used by default");
     if (screen.isForProgram) await printDocument(screen, { deleted: name, settings, keys });
@@ -77,7 +75,7 @@ const rename = command({
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {
     const { screen } = context;
-    const { account } = await saved.renameProfile(toSettingsSources(context), { from, to });
+    const { account } = await saved.renameProfile(context, { from, to });
     screen.notice(`renamed the profile ${from} to ${to}`);
     screen.notice(`its account is still ${account}, so a rerun still skips its logged groups`);
     if (screen.isForProgram) await printDocument(screen, { from, to, account });

@@ -41,7 +41,7 @@ const runService = async (context: Context, typed: ServeOptions): Promise<void> 
   let report = (problem: Problem): void => void earlyProblems.push(problem);
   const warn = (problem: Problem): void => report(problem);
   const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
-  const settings = await (await localSettings(context, flags, { warn })).service();
+  const settings = await (await localSettings(context, flags, warn)).service();
   const trace = context.flags.debug ? screen.trace : undefined;
   const log = typed.log === "json" ? openLog(host) : undefined;
   const onEnd = log && ((ended: object) => log("request", ended));

@@ -13,7 +13,7 @@ import { setCommand } from "./read.ts";
 import { addMembers, changeSaved, parseDocument, readSaved, type SavedChange } from "./saved.ts";
 import * as values from "./values.ts";
 
-type ChangeSources = Pick<lookup.SettingsSources, "host" | "flags" | "warn">;
+type ChangeSources = Pick<lookup.SettingsSources, "host" | "flags" | "screen">;
 
 /** A setting as it is shown. `from` is its option, variable or file; `problem` is null if its value is valid. */
 export type SettingRow = ReturnType<typeof toSettingRow>;
@@ -190,7 +190,7 @@ const readImport = async (host: Host, from: string, layers: lookup.Layers): Prom
   return members;
 };
 
-export const listProfiles = ({ host, flags, warn }: ChangeSources) => {
+export const listProfiles = ({ host, flags, screen: { warn } }: ChangeSources) => {
   const [file, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
   const { profile } = lookup.findProfileName(flags, host.env, file);
   return lookup.knownProfiles(file, credentials).map((name) => {
@@ -236,9 +236,9 @@ export const deleteProfile = async (sources: ChangeSources, name: string) => {
 
 /** Deletes the saved credentials of a profile, or of one use. `left` are variables that still contain credentials. */
 export const logout = async (sources: ChangeSources, { only }: { readonly only: CredentialUse | undefined }) => {
-  const { host, warn } = sources;
+  const { host, screen } = sources;
   const { profile } = lookup.findLayers(sources);
-  const saved = findSavedUses(readSaved(host, "credentials", warn).profiles.get(profile));
+  const saved = findSavedUses(readSaved(host, "credentials", screen.warn).profiles.get(profile));
   const removed = saved.filter((use) => only === undefined || use === only);
   if (removed.length > 0) await changeSaved(host, "credentials", omitMembers(profile, removed));
   return { profile, removed, left: findSecretVariables(host, only && [only]) };

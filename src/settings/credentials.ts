@@ -42,7 +42,8 @@ interface FoundCredential {
 }
 
 export const openCredentials = (sources: SettingsSources, layers: Layers, readVariable: VariableReader) => {
-  const { host, hide, notice, warn } = sources;
+  const { host, screen } = sources;
+  const { hideSecret: hide, notice } = screen;
   const { profile, isNamed } = layers;
   const commandVariable = toVariableName("credential_command");
   const findUsername = (use: CredentialUse, saved?: string): string | undefined => {
@@ -74,7 +75,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     return undefined;
   };
   const findInLogin = (use: CredentialUse, origin: string): FoundCredential | undefined => {
-    const { profiles, where } = readSaved(host, "credentials", warn);
+    const { profiles, where } = readSaved(host, "credentials", screen.warn);
     const login = profiles.get(profile)?.[use];
     if (login === undefined) return undefined;
     if (!isObject(login) || typeof login.key !== "string" || typeof login.origin !== "string") {
@@ -208,7 +209,8 @@ const maxCommandMs = 60_000;
 /** The time for the output after the command's exit, because a program that it started may keep the pipe open. */
 const outputGraceMs = 1000;
 
-interface CommandTarget extends Pick<SettingsSources, "host" | "hide"> {
+interface CommandTarget extends Pick<SettingsSources, "host"> {
+  readonly hide: SettingsSources["screen"]["hideSecret"];
   readonly use: CredentialUse | "ledger" | "store";
   readonly origin: string;
 }

@@ -20,11 +20,13 @@ type SettingSource = "command line" | "environment" | "profile" | "default";
 export interface SettingsSources {
   readonly host: Host;
   readonly flags: SettingFlags;
-  /** Takes each secret as soon as it is known, so that all output is redacted. */
-  readonly hide: (secret: string) => void;
-  readonly notice: (sentence: string) => void;
-  /** Takes the problems of files that other users can read. */
-  readonly warn: (problem: Problem) => void;
+  readonly screen: {
+    /** Takes each secret as soon as it is known, so that all output is redacted. */
+    readonly hideSecret: (secret: string) => void;
+    readonly notice: (sentence: string) => void;
+    /** Takes the problems of files that other users can read. */
+    readonly warn: (problem: Problem) => void;
+  };
   readonly defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
   /** True if the profile need not exist. */
   readonly canBeNew?: boolean;
@@ -79,8 +81,8 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
 export type Layers = ReturnType<typeof findLayers>;
 
 export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Partial<SettingsSources>) => {
-  const { host, flags, warn, defaults, canBeNew = false } = sources;
-  const file = readSaved(host, "settings", warn);
+  const { host, flags, screen, defaults, canBeNew = false } = sources;
+  const file = readSaved(host, "settings", screen?.warn);
   const { profile, where } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
   const typed = values.urlSettingNames.find((name) => flags[name] !== undefined);
@@ -91,7 +93,7 @@ export const findLayers = (sources: Pick<SettingsSources, "host" | "flags"> & Pa
   const saved: JsonObject | undefined = file.profiles.get(profile);
   // A profile without settings may have credentials.
   const isSaved = saved !== undefined || builtInProfiles.includes(profile);
-  const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", warn));
+  const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", screen?.warn));
   const isNew = !known.includes(profile);
   if (isNew && !canBeNew) throw unknownProfile(profile, { known, where });
   return {

@@ -167,7 +167,7 @@ const findMistakenKey = (text: string): "url" | "command" | undefined => {
 };
 
 const readKey = async (
-  { host, hide }: SettingsSources,
+  { host, screen }: SettingsSources,
   targets: readonly LoginTarget[],
   withToken: boolean,
 ): Promise<string> => {
@@ -187,7 +187,7 @@ const readKey = async (
     const mistake = findMistakenKey(key);
     if (mistake === undefined) {
       const uses = targets.map(({ use }) => use);
-      hide(key);
+      screen.hideSecret(key);
       credentials.checkSecret({ text: key, from, where: {} }, uses);
       return key;
     }

@@ -20,8 +20,9 @@ export type Settings = Awaited<ReturnType<typeof readSettings>>;
 export type ServiceSettings = Awaited<ReturnType<Settings["service"]>>;
 
 export const readSettings = async (given: SettingsSources) => {
-  const [notice, warn] = [tellOnce(given.notice), tellOnce(given.warn)];
-  const sources = { ...given, notice, warn };
+  const { hideSecret, notice: tell, warn } = given.screen;
+  const notice = tellOnce(tell);
+  const sources = { ...given, screen: { hideSecret, notice, warn: tellOnce(warn) } };
   const { host, flags } = sources;
   const layers = findLayers(sources);
   const { profile, local } = layers;
@@ -128,7 +129,11 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
 };
 
 /** Finds the ledger and the store of a run. @throws Failure `invalid-database-url`, `unreadable-credential-file`, … */
-const openLocations = ({ host, hide }: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
+const openLocations = (
+  { host, screen: { hideSecret: hide } }: SettingsSources,
+  layers: Layers,
+  readVariable: credentials.VariableReader,
+) => {
   const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
   /** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
   const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {

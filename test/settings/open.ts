@@ -63,9 +63,11 @@ export const openHome = ({ env = {}, flags = {}, profiles, logins, stdin = "", s
   const sources: SettingsSources = {
     host,
     flags,
-    hide: (secret) => void hidden.add(secret),
-    notice: (sentence) => void notices.push(sentence),
-    warn: (problem) => void warnings.push(problem),
+    screen: {
+      hideSecret: (secret) => void hidden.add(secret),
+      notice: (sentence) => void notices.push(sentence),
+      warn: (problem) => void warnings.push(problem),
+    },
   };
   return { folder, file, sources, notices, warnings, hidden, read: async () => await readSettings(sources) };
 };

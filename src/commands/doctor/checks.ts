@@ -1,6 +1,5 @@
 /** The checks of `rollcall doctor`: settings, credentials, URLs, ledger and store. */
 import { loadDownloads } from "../../client/index.ts";
-import { toSettingsSources } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { Failure, type FailureCode, isFailure } from "../../failure.ts";
@@ -36,7 +35,10 @@ interface CheckContext {
 type PendingResults = Promise<readonly Finding[]>;
 
 /** Silences notices and warnings about settings, because the checks report them. */
-export const silentSources = { notice: () => undefined, warn: () => undefined };
+export const silence = (context: Context) => {
+  const screen = { hideSecret: context.screen.hideSecret, notice: () => undefined, warn: () => undefined };
+  return { ...context, screen };
+};
 
 const ok = (check: string, message: string, facts?: Facts): Finding => ({ check, status: "ok", message, facts });
 const skipped: typeof ok = (check, message, facts) => ({ check, status: "skipped", message, facts });
@@ -66,7 +68,7 @@ export const toFinding = (check: string, thrown: unknown, facts?: Facts): Findin
 };
 
 export const checkSettings = async ({ context }: CheckContext): PendingResults => {
-  const { profile, rows, unknown } = config.listSettings({ ...toSettingsSources(context), ...silentSources });
+  const { profile, rows, unknown } = config.listSettings(silence(context));
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const facts = set.map(({ name, value, source, from }) => {
     // A command line may contain secrets, so only the program is shown.

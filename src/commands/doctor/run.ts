@@ -1,5 +1,4 @@
 /** Runs the checks of `rollcall doctor` at the same time, and prints their findings. */
-import { toSettingsSources } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
 import { defect, Failure } from "../../failure.ts";
 import { type Line, printPage } from "../../output/index.ts";
@@ -24,10 +23,9 @@ export const runDoctor = async (given: Context, { offline }: { readonly offline:
 
 const runChecks = async (context: Context, isOffline: boolean): Promise<readonly checks.Finding[]> => {
   const { host } = context;
-  const sources = { ...toSettingsSources(context), ...checks.silentSources };
   // Requests are not retried. Unreadable settings are a finding.
   const flags = { ...context.flags, max_wait: "0s" };
-  const reading = readSettings({ ...sources, flags });
+  const reading = readSettings({ ...checks.silence(context), flags });
   const settings = await reading.catch(() => undefined);
   const timeoutMs = await reading.then((read) => read.get("timeout")).catch(() => undefined);
   const silenceMs = timeoutMs ?? defaultTimeoutMs;
