@@ -6,7 +6,7 @@ import { sliceText } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
-import { type Column, enumerateRows, type ListView, type RowSequence, type ShownColumn } from "./views.ts";
+import type { Column, ListView, ShownColumn } from "./views.ts";
 import {
   findValues,
   formatValues,
@@ -87,7 +87,7 @@ const wireText = (rows: WireRows, position: number, name: string, format = forma
 function* linePieces<Row>(
   { format, options, safe }: Screen,
   columns: readonly ShownColumn<Row>[],
-  rows: RowSequence<Row>,
+  rows: readonly Row[],
 ): Generator<string, void> {
   const quote = (text: string): string => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const csvLine = (cells: readonly string[]) => `${cells.map((cell) => quote(safe.text(cell))).join(",")}\r\n`;
@@ -95,7 +95,7 @@ function* linePieces<Row>(
   const isCsv = format === "csv";
   if (isCsv) yield csvLine(columns.map(({ name }) => name));
   else if (options.header) yield tsvLine(columns.map(({ heading }) => heading));
-  for (const [row, position] of enumerateRows(rows)) {
+  for (const [position, row] of rows.entries()) {
     yield isCsv
       ? csvLine(columns.map(({ text }) => text(row, position)))
       : tsvLine(columns.map(({ cell }) => cell(row, position)));

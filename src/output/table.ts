@@ -1,12 +1,12 @@
 /** Lays out a list for a terminal: chooses columns and their widths, aligns decimal points, and adds tags to cells. */
 import Table from "cli-table3";
 import type { Paint } from "./style.ts";
-import { type CellTag, enumerateRows, type RowSequence, type Section, type ShownColumn } from "./views.ts";
+import type { CellTag, Section, ShownColumn } from "./views.ts";
 import { measureWidth, truncate } from "./width.ts";
 
 interface TableView<Row> {
   readonly columns: readonly ShownColumn<Row>[];
-  readonly rows: RowSequence<Row>;
+  readonly rows: readonly Row[];
   readonly width: number;
   readonly paint: Paint;
   readonly clean: (cell: string) => string;
@@ -56,7 +56,7 @@ export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly se
 };
 
 const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly TableColumn[] => {
-  const lines = Array.from(enumerateRows(rows), ([row, position]) =>
+  const lines = rows.map((row, position) =>
     columns.map(({ cell, tag }) => ({ text: clean(cell(row, position)), tag: tag?.(row) })),
   );
   return columns.map(({ heading, ...column }, at) => ({

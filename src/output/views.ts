@@ -45,14 +45,9 @@ export interface WireObjects {
   readonly shownPositions?: readonly number[];
 }
 
-export interface RowSequence<Row> {
-  readonly length: number;
-  at(position: number): Row | undefined;
-}
-
 export interface ListView<Row> {
   readonly columns: readonly Column<Row>[];
-  readonly rows: RowSequence<Row>;
+  readonly rows: readonly Row[];
   readonly wire: WireObjects;
 }
 
@@ -60,17 +55,6 @@ export interface ShownColumn<Row>
   extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "hasNames" | "tag"> {
   readonly cell: (row: Row, position: number) => string;
   readonly text: (row: Row, position: number) => string;
-}
-
-export function* enumerateRows<Row>(
-  rows: RowSequence<Row>,
-  from = 0,
-  to = rows.length,
-): Generator<readonly [row: Row, position: number], void> {
-  for (let position = from; position < Math.min(to, rows.length); position++) {
-    const row = rows.at(position);
-    if (row !== undefined) yield [row, position];
-  }
 }
 
 export interface Page {
