@@ -2,7 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { interrupted } from "./failures.ts";
+import { interrupted } from "./failure.ts";
 
 /** No other module uses the global `process`, the clock or `Math.random`. */
 export interface Host {

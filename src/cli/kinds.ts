@@ -1,7 +1,6 @@
 /** Kinds of options and arguments: parsing, help and choices. */
 
-import type { Failure } from "../failure.ts";
-import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
+import { conflictingOptions, type Failure, invalidOptionValue, requiredOptionMissing } from "../failure.ts";
 import { findNearest } from "../nearest.ts";
 
 export interface Kind<Value> {

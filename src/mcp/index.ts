@@ -2,8 +2,7 @@
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
-import { Failure } from "../failure.ts";
-import { invalidArguments, invalidOptionValue } from "../failures.ts";
+import { Failure, invalidArguments, invalidOptionValue } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import * as sdk from "./sdk.ts";

@@ -1,6 +1,5 @@
 /** The output of one run: the format of its result, its colors, and both streams. */
-import { type Problem, toProblemDocument } from "../failure.ts";
-import { conflictingOptions, invalidOptionValue } from "../failures.ts";
+import { conflictingOptions, invalidOptionValue, type Problem, toProblemDocument } from "../failure.ts";
 import { type Host, listSecrets } from "../host.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import {

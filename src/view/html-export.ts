@@ -2,8 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { Failure } from "../failure.ts";
-import { invalidOptionValue } from "../failures.ts";
+import { Failure, invalidOptionValue } from "../failure.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
 import { checkResult } from "../send/index.ts";
 import { listFindings } from "./answer-queries.ts";

@@ -10,8 +10,7 @@ import {
   type StreamedBody,
 } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
-import { Failure } from "../../src/failure.ts";
-import { interrupted } from "../../src/failures.ts";
+import { Failure, interrupted } from "../../src/failure.ts";
 import type { Host } from "../../src/host.ts";
 import { testHost } from "../support/host.ts";
 import { listening } from "../support/server.ts";
