@@ -1,4 +1,4 @@
-/** The class of all failures, their exit codes, and failures of several modules. A module has its own in failures.ts. */
+/** The class of all failures, their exit codes, and failures of several modules. Other failures are in failures.ts. */
 import { didYouMean, resendAloneHint } from "./sentences.ts";
 
 /** The exit code of each `error.code` (exit-codes.md). */

@@ -97,16 +97,13 @@ export const makeLooseModeProblem = (path: string, mode: number, wanted: "600" |
   advice: formatCommandLine(["chmod", wanted, path]),
 });
 
-/** A new file next to the file that it will replace, or a pipe or device. Methods throw the errors of `node:fs`. */
-export interface Draft {
-  readonly path: string;
-  write(piece: string | Uint8Array): void;
-  commit(): void;
-  discard(): void;
-}
+export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a draft with `mode`. A pipe or a device is written directly. If root replaces a file, it keeps its owner. */
-export const openDraft = (path: string, mode = 0o600): Draft => {
+/**
+ * Opens a new file next to the file that it will replace, or a pipe or device. If root replaces a file, it keeps its
+ * owner. @throws as `node:fs`, and so do the methods
+ */
+export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const isReplaced = before?.isFile() !== false;
   const target = before === undefined || !isReplaced ? path : fs.realpathSync(path);
@@ -132,14 +129,14 @@ export const openDraft = (path: string, mode = 0o600): Draft => {
   };
   return {
     path: draft,
-    write: (piece) => {
+    write: (piece: string | Uint8Array): void => {
       if (file !== undefined) fs.writeFileSync(file, piece);
     },
-    commit: () => {
+    commit: (): void => {
       if (isReplaced && file !== undefined) replace(file);
       close();
     },
-    discard: () => {
+    discard: (): void => {
       close();
       if (isReplaced) fs.rmSync(draft, { force: true });
     },

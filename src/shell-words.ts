@@ -1,23 +1,13 @@
 /** Splits and quotes words as a shell does, but expands and runs nothing. */
 
-interface TypedWord {
-  /** The word as typed, with quotes and backslashes; `text` is without them. */
-  readonly raw: string;
-  readonly text: string;
-  /** The quote that the word does not close, and its index in `raw`. */
-  readonly open: { readonly quote: Quote; readonly at: number };
-  /** True if the word ends in a backslash that escapes nothing yet. */
-  readonly isEscaping: boolean;
-}
-
 type Quote = "" | "'" | '"';
 
 /** On Windows, single quotes are ordinary characters, and a backslash escapes only double quotes. */
 type ShellRules = { readonly windows: boolean };
 
 /** Splits a line. The last word is still being typed: it is empty after white space. */
-export const splitWords = (line: string, rules: ShellRules = { windows: false }): readonly TypedWord[] => {
-  const words: TypedWord[] = [];
+export const splitWords = (line: string, rules: ShellRules = { windows: false }) => {
+  const words: ReturnType<typeof splitWord>[] = [];
   let at = 0;
   for (;;) {
     while (isBlank(line[at])) at++;
@@ -35,10 +25,12 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
   return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
 };
 
-const splitWord = (line: string, start: number, { windows }: ShellRules): TypedWord => {
+const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   let text = "";
+  /** True if the word ends in a backslash that escapes nothing yet. */
   let isEscaping = false;
-  let open: TypedWord["open"] = { quote: "", at: 0 };
+  /** The quote that the word does not close, and its index in `raw`. */
+  let open: { readonly quote: Quote; readonly at: number } = { quote: "", at: 0 };
   let at = start;
   for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {
     const char = line[at] ?? "";
@@ -58,6 +50,7 @@ const splitWord = (line: string, start: number, { windows }: ShellRules): TypedW
       isEscaping = char === "\\" && next === "" && open.quote === "" && !windows;
     }
   }
+  // `raw` is the word as typed, with quotes and backslashes; `text` is without them.
   return { raw: line.slice(start, at), text, open, isEscaping };
 };
 

@@ -14,13 +14,8 @@ const addressTimeoutMs = 500;
 /** Shorter than the idle limits of servers (some seconds), so that a reused connection is still open. */
 const maxIdleMs = 1000;
 
-export interface Connection {
-  dispatch: Agent["dispatch"];
-  release(): void;
-  destroy(): void;
-}
-
 export type Connections = ReturnType<typeof openConnections>;
+export type Connection = Awaited<ReturnType<Connections["open"]>>;
 
 export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
   const closing = new AbortController();
@@ -45,8 +40,8 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
       ? new Agent(limits)
       : await openTunnels(route.proxy, { ...limits, requestTls: socketOptions });
   const released = new Map<string, Agent[]>();
-  const toConnection = (agent: Agent, key: string): Connection => ({
-    dispatch: (request, handler) => agent.dispatch(request, handler),
+  const toConnection = (agent: Agent, key: string) => ({
+    dispatch: (...request: Parameters<Agent["dispatch"]>) => agent.dispatch(...request),
     release: () => void released.set(key, [...(released.get(key) ?? []), agent]),
     destroy: () => void agent.destroy(),
   });

@@ -26,13 +26,9 @@ export interface DownloadReply {
   cancel(): void;
 }
 
-export interface Downloads {
-  /** Repeats a request until the reply is final, or the retry budget is spent. @throws Failure; the signal's reason */
-  get(url: URL, headers: Headers): Promise<DownloadReply>;
-  close(): void;
-}
+export type Downloads = ReturnType<typeof openDownloads>;
 
-export const openDownloads = (options: DownloadOptions): Downloads => {
+export const openDownloads = (options: DownloadOptions) => {
   const { host, maxWaitMs, waitsForHost, onRetry, setting, trace } = options;
   const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
   let connections: Promise<Connections> | undefined;
@@ -89,8 +85,9 @@ export const openDownloads = (options: DownloadOptions): Downloads => {
   };
 
   return {
-    close: () => void connections?.then((opened) => opened.close()),
-    async get(url, headers) {
+    close: (): void => void connections?.then((opened) => opened.close()),
+    /** Repeats a request until the reply is final or no wait is left. @throws Failure; the signal's reason */
+    async get(url: URL, headers: Headers): Promise<DownloadReply> {
       const budget = openRetryBudget({ host, maxWaitMs });
       const route = findRoute(new URL(url.origin), host.env);
       const where = setting === undefined ? {} : { where: { setting } };

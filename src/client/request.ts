@@ -5,18 +5,11 @@ import { type Host, isLoopback } from "../host.ts";
 import type { ExchangeResult } from "./exchange.ts";
 import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
 import type { ClientOptions } from "./index.ts";
-import { findRoute, type Route } from "./route.ts";
+import { findRoute } from "./route.ts";
 
-export interface RequestTarget {
-  readonly endpoint: Endpoint;
-  readonly route: Route;
-  readonly path: string;
-  readonly url: string;
-  readonly project: string | undefined;
-  readonly toUrlChange: (url: string) => string;
-}
+export type RequestTarget = ReturnType<typeof findTarget>;
 
-export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): RequestTarget => {
+export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown) => {
   const { host, baseUrl, insecureHttp, project } = options;
   const to = new URL(baseUrl(endpoint.host));
   // The inference URL may end in `/v1`, which the endpoint's path begins with.

@@ -6,18 +6,11 @@ import { join } from "node:path";
 import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
-export interface OpenedBrowser {
-  /** Resolves if no browser could be started, and otherwise never. */
-  readonly failed: Promise<void>;
-  /** Deletes the file that the browser got. */
-  close(): void;
-}
-
 /**
  * Opens a URL; undefined if there is no display. The URL may contain a token, and other users can see arguments.
  * So the browser gets a file, which only this user can read and which redirects to the URL.
  */
-export const openBrowser = (host: Host, url: string): OpenedBrowser | undefined => {
+export const openBrowser = (host: Host, url: string) => {
   if (!hasDisplay(host)) return undefined;
   try {
     return startBrowser(host, url);
@@ -26,7 +19,7 @@ export const openBrowser = (host: Host, url: string): OpenedBrowser | undefined 
   }
 };
 
-const startBrowser = ({ env, platform }: Host, url: string): OpenedBrowser => {
+const startBrowser = ({ env, platform }: Host, url: string) => {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-"));
   const close = () => rmSync(folder, { recursive: true, force: true });
   const file = join(folder, "view.html");
@@ -41,7 +34,12 @@ const startBrowser = ({ env, platform }: Host, url: string): OpenedBrowser => {
     opener.on("error", () => resolve());
     opener.once("exit", (code) => code !== 0 && resolve());
   });
-  return { failed: failed.then(close), close };
+  return {
+    /** Resolves if no browser could be started, and otherwise never. */
+    failed: failed.then(close),
+    /** Deletes the file that the browser got. */
+    close,
+  };
 };
 
 /** Returns a page that redirects to `url`, which rollcall composed, so it needs no escaping. */

@@ -36,18 +36,14 @@ export const renderProblem = (screen: Screen, problem: Problem, indent = 0): str
 
 export type TextCleaner = (text: string) => string;
 
-interface TextStyle {
-  readonly clean: TextCleaner;
-  readonly paint: Paint;
-  /** Columns of the terminal, to which text is folded. Undefined in a pipe, which gets no excerpts. */
-  readonly columns: number | undefined;
-}
-
-const styleOf = ({ host, safe, drawsFrames }: Screen, paint: Paint): TextStyle => ({
+const styleOf = ({ host, safe, drawsFrames }: Screen, paint: Paint) => ({
   clean: safe.text,
   paint,
+  /** Columns of the terminal, to which text is folded. Undefined in a pipe, which gets no excerpts. */
   columns: drawsFrames ? host.terminal.columns : undefined,
 });
+
+type TextStyle = ReturnType<typeof styleOf>;
 
 const foldText = (text: string, { columns }: TextStyle): readonly string[] =>
   columns === undefined ? [text] : foldSentence(text, columns);

@@ -2,7 +2,7 @@
 import type { Distributions } from "../groups/index.ts";
 import type { Screen } from "./screen.ts";
 
-export { type OpenedBrowser, openBrowser } from "./browser.ts";
+export { openBrowser } from "./browser.ts";
 export type { CallViewOptions } from "./call/page.ts";
 export * from "./call/printer.ts";
 export * from "./list.ts";

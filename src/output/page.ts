@@ -1,6 +1,5 @@
 /** Prints pages: titled sections of labelled lines and blocks. Lines are folded on a terminal, but not in a pipe. */
 import type { Screen } from "./screen.ts";
-import type { Paint } from "./style.ts";
 import type { Line, Page, Section } from "./views.ts";
 
 export const printPage = async (screen: Screen, page: Page): Promise<void> => await printPages(screen, [page]);
@@ -13,16 +12,7 @@ async function* textOfPages(screen: Screen, pages: Iterable<Page> | AsyncIterabl
   for await (const page of pages) yield* pageTexts(page, await layoutOf(screen, page));
 }
 
-interface Layout {
-  readonly paint: Paint;
-  readonly clean: (text: string) => string;
-  readonly fold: (line: string, indent: number, kind?: Line["kind"]) => readonly string[];
-  readonly widthOf: (line: string) => number;
-  readonly width: number;
-  readonly rule: string;
-  /** True if the middle of long blocks is omitted. */
-  readonly isBounded: boolean;
-}
+type Layout = Awaited<ReturnType<typeof layoutOf>>;
 
 const ruleColumns = 80;
 
@@ -30,20 +20,24 @@ const ruleColumns = 80;
 const minColumns = 16;
 const minListColumns = 2;
 
-const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull, isFolded }: Page): Promise<Layout> => {
-  const rule = "─".repeat(Math.min(width, ruleColumns));
-  const style = { paint: await paint(), clean: safe.text, rule };
-  if (!host.terminal.stdout && isFolded !== true) {
-    const [fold, widthOf] = [(line: string) => [line], (line: string) => line.length];
-    return { ...style, fold, widthOf, isBounded: false, width: Number.POSITIVE_INFINITY };
-  }
-  const { foldLine, foldSentence, measureWidth } = await import("./width.ts");
-  const fold: Layout["fold"] = (line, indent, kind) => {
-    const columns = Math.max(isFolded ? minListColumns : minColumns, width - indent);
-    if (kind === "command") return [line];
-    return kind === "sentence" ? foldSentence(line, columns, 0) : foldLine(line.replaceAll("\t", "    "), columns);
+const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull = true, isFolded = false }: Page) => {
+  const texts = host.terminal.stdout || isFolded ? await import("./width.ts") : undefined;
+  return {
+    paint: await paint(),
+    clean: safe.text,
+    rule: "─".repeat(Math.min(width, ruleColumns)),
+    width: texts === undefined ? Number.POSITIVE_INFINITY : width,
+    widthOf: texts?.measureWidth ?? ((line: string) => line.length),
+    /** True if the middle of long blocks is omitted. */
+    isBounded: texts !== undefined && !isFull,
+    fold: (line: string, indent: number, kind?: Line["kind"]): readonly string[] => {
+      if (texts === undefined || kind === "command") return [line];
+      const columns = Math.max(isFolded ? minListColumns : minColumns, width - indent);
+      return kind === "sentence"
+        ? texts.foldSentence(line, columns, 0)
+        : texts.foldLine(line.replaceAll("\t", "    "), columns);
+    },
   };
-  return { ...style, fold, widthOf: measureWidth, isBounded: isFull === false, width };
 };
 
 function* pageTexts({ sections, isNext = false }: Page, layout: Layout): Generator<string, void> {

@@ -24,21 +24,14 @@ export type TypedScreenOptions = { readonly [Flag in "json" | "header" | "quiet"
   readonly color?: string | boolean | undefined;
 };
 
-export interface ScreenOptions {
-  /** Default: a table on a terminal, else tsv. */
-  readonly format: Format | undefined;
-  readonly fields: readonly string[] | undefined;
-  readonly header: boolean;
-  readonly quiet: boolean;
-  readonly color: ColorMode;
-  readonly pager: boolean;
+export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   /** True if each message on standard error is a line of JSON: `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
   /** True if the names in `fields` were checked. A key that the document lacks in this run is then no error. */
   readonly areFieldsChecked?: boolean;
 }
 
-export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => {
+export const parseScreenOptions = (typed: TypedScreenOptions) => {
   const { json = false, output = json ? "json" : undefined, color } = typed;
   if (json && output !== "json") {
     throw conflictingOptions({ first: "--json", second: `-o ${output}`, why: "--json means -o json" });
@@ -49,6 +42,7 @@ export const parseScreenOptions = (typed: TypedScreenOptions): ScreenOptions => 
     throw invalidOptionValue({ option: "--fields", value: typed.fields, wanted });
   }
   return {
+    /** Default: a table on a terminal, else tsv. */
     format: output,
     fields,
     header: typed.header === true,

@@ -18,15 +18,6 @@ const minBase64Length = 6;
 /** Number of letters of a secret in its search pattern. The other letters are compared after a match. */
 const headLength = 4;
 
-interface SecretSpelling {
-  readonly letters: readonly string[];
-  readonly head: RegExp;
-  /** True if up to two letters of base64 and the padding after the secret are redacted too. */
-  readonly isBase64: boolean;
-  /** True if the secret is redacted in names of JSON members too. */
-  readonly inNames: boolean;
-}
-
 export const openSecrets = () => {
   const known = new Set<string>();
   // Longest first, because a secret may contain another one.
@@ -59,7 +50,7 @@ const spellingsOf = (secret: string): readonly SecretSpelling[] => {
     return [
       spellingOf(text, inNames),
       spellingOf(bytes.toString("hex"), inNames),
-      ...encoded.map((piece) => ({ ...spellingOf(piece, inNames), isBase64: true })),
+      ...encoded.map((piece) => spellingOf(piece, inNames, true)),
     ];
   });
 };
@@ -70,12 +61,18 @@ const encodeInside = (bytes: Uint8Array, before: number): string => {
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
 };
 
-const spellingOf = (text: string, inNames: boolean): SecretSpelling => {
+type SecretSpelling = ReturnType<typeof spellingOf>;
+
+/**
+ * @param inNames true if the secret is redacted in names of JSON members too
+ * @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too
+ */
+const spellingOf = (text: string, inNames: boolean, isBase64 = false) => {
   const letters = Array.from(text);
   const patterns = letters
     .slice(0, headLength)
     .map((letter) => `(?:${[...letterPatterns(letter)].reverse().join("|")})`);
-  return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64: false };
+  return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64 };
 };
 
 const lineBreak = "[ \\t]*(?:\\r?\\n|(?:\\\\r)?\\\\n|%0D%0A|%0A|&#10;)[ \\t>|│]*";

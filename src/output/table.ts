@@ -18,16 +18,6 @@ interface TableColumn extends Pick<ShownColumn<never>, "name" | "align" | "rank"
   readonly tags: readonly (CellTag | undefined)[];
 }
 
-/** A column and its widths, in columns of the terminal. */
-interface MeasuredColumn extends TableColumn {
-  readonly isNumber: boolean;
-  readonly full: number;
-  /** Other columns are omitted until the column has this width. */
-  readonly preferred: number;
-  /** If the column cannot have this width, rows are printed as sections. */
-  readonly min: number;
-}
-
 /** Share of cells that the preferred width shows completely, so that one long id does not displace a column. */
 const minWholeShare = 0.9;
 
@@ -116,19 +106,23 @@ const fitColumns = (columns: readonly TableColumn[], width: number): readonly Me
   return dropColumns([{ ...tagged, min }, ...others], width);
 };
 
-const measureColumn = (column: TableColumn): MeasuredColumn => {
+type MeasuredColumn = ReturnType<typeof measureColumn>;
+
+/**
+ * Measures a column, in columns of the terminal. Other columns are omitted until it has its preferred width. If it
+ * cannot have its minimum width, rows are printed as sections.
+ */
+const measureColumn = (column: TableColumn) => {
   const { align, headings, tags } = column;
   const cells = align === "decimal" ? alignPoints(column.cells) : column.cells;
   const widths = cells.map((cell, at) => measureWidth(cell) + tagWidth(tags[at])).sort((a, b) => a - b);
   const heading = Math.max(...headings.map(measureWidth));
   const full = Math.max(heading, widths.at(-1) ?? 0);
-  // A truncated number would be a wrong number.
-  if (align === "right" || align === "decimal") {
-    return { ...column, cells, isNumber: true, full, preferred: full, min: full };
-  }
   const usual = widths[Math.ceil(minWholeShare * (widths.length - 1))] ?? 0;
-  const [preferred, min] = [Math.max(heading, usual), Math.min(full, minTextWidth)];
-  return { ...column, isNumber: false, full, preferred, min };
+  // A truncated number would be a wrong number.
+  const isNumber = align === "right" || align === "decimal";
+  const [preferred, min] = isNumber ? [full, full] : [Math.max(heading, usual), Math.min(full, minTextWidth)];
+  return { ...column, cells, isNumber, full, preferred, min };
 };
 
 /** Pads decimal numbers at their ends, so that their points are below each other. */

@@ -102,13 +102,13 @@ export interface Caller {
   readonly projects: readonly string[] | undefined;
 }
 
-export type Authenticator = (header: string | undefined, endpoint: Pick<Endpoint, "use">) => Promise<Caller>;
+export type Authenticator = ReturnType<typeof openAuthenticator>;
 
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
 
 export const openAuthenticator =
-  (ownKey: string, keys: Store["keys"]): Authenticator =>
-  async (header, { use }) => {
+  (ownKey: string, keys: Store["keys"]) =>
+  async (header: string | undefined, { use }: Pick<Endpoint, "use">): Promise<Caller> => {
     if (use === undefined) return unrestrictedCaller;
     const scheme = use === "calls" ? "basic" : "bearer";
     const given = parseCredential(header, scheme);

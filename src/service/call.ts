@@ -85,18 +85,12 @@ const formatSummary = (call: StoredCall, usage: string | undefined, includeCosts
     costs: includeCosts ? "{}" : undefined,
   });
 
-interface Turn {
-  readonly message: string;
-  readonly choice: string | undefined;
-  readonly isFromModel: boolean;
-}
-
 const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
   // Only a choice is a completion, so that a message is not read back as a sampled turn.
-  const toOutput = ({ choice, message }: Turn): string =>
+  const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>): string =>
     choice === undefined
       ? message
       : composeObject({ object: json("chat.completion"), model: json(model), choices: composeArray([choice]) });
@@ -108,7 +102,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
 };
 
 /** Assumed: an element with a message and without a role is a choice. */
-const parseTurn = (element: string): Turn => {
+const parseTurn = (element: string) => {
   const members = sliceMembers(element);
   const message = members.get("message");
   if (message !== undefined && !members.has("role")) return { message, choice: element, isFromModel: true };

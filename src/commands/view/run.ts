@@ -8,7 +8,7 @@ import { waitForAbort } from "../../host.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { replaceLineEnds, sliceText } from "../../json/walk.ts";
-import { type OpenedBrowser, openBrowser, printDocument } from "../../output/index.ts";
+import { openBrowser, printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
 import { pluralize, toOptionName } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
@@ -73,7 +73,7 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   // `showInput` serves the page until the run ends, so this promise settles only if reading or serving fails.
   const failed = openInput(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
-  let browser: OpenedBrowser | undefined;
+  let browser: ReturnType<typeof openBrowser>;
   try {
     await Promise.race([failed, ended, waitForAbort(readable.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
@@ -91,7 +91,7 @@ const servePage = async (context: Context, typed: ViewOptions): Promise<void> =>
   }
 };
 
-const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.Viewer): OpenedBrowser | undefined => {
+const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.Viewer) => {
   const browser = openBrowser(host, url);
   if (browser === undefined) screen.notice("no display found; open the URL in a browser");
   else {

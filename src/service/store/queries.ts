@@ -4,18 +4,6 @@ import type { Span } from "../../json/walk.ts";
 import * as ids from "./ids.ts";
 import { type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 
-/** A person's key. */
-export interface StoredKey {
-  readonly name: string;
-  readonly digest: Uint8Array;
-  /** Empty for all projects. */
-  readonly projects: readonly string[];
-  readonly uses: readonly string[];
-  /** Both in milliseconds since 1970. `revoked` is undefined while the key is valid. */
-  readonly created: number;
-  readonly revoked: number | undefined;
-}
-
 /** Finds a request by the unique end of its ids, and the span of one of its calls. */
 const findCallSql = `
   SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${ids.spanBytes}) AS span
@@ -140,11 +128,16 @@ const readBody = async (database: Database, request: Uint8Array, { start, end }:
 /** Names are stored as JSON, because SQLite ends a text at a NUL and has no lone surrogates. */
 const parseName = (text: string): string => String(JSON.parse(text));
 
-const toStoredKey = (row: Row): StoredKey => ({
+/** A person's key. */
+export type StoredKey = ReturnType<typeof toStoredKey>;
+
+const toStoredKey = (row: Row) => ({
   name: row.text("name"),
   digest: row.bytes("digest"),
+  /** Empty for all projects. */
   projects: parseStrings(row.text("projects")),
   uses: parseStrings(row.text("uses")),
+  /** Both in milliseconds since 1970. `revoked` is undefined while the key is valid. */
   created: row.integer("created"),
   revoked: row.isNull("revoked") ? undefined : row.integer("revoked"),
 });

@@ -20,14 +20,6 @@ export interface NewRequest {
   readonly idempotency: { readonly key: string; readonly digest: Uint8Array } | undefined;
 }
 
-/** The answer to a logged request. */
-export interface LoggedRequest {
-  readonly digest: Uint8Array | undefined;
-  readonly metrics: string;
-  readonly callIds: string;
-  readonly isNew: boolean;
-}
-
 /** The limits of a transaction: its requests, and the bytes of their bodies. */
 const maxBatchRequests = 256;
 const maxBatchBytes = 32 * 2 ** 20;
@@ -117,7 +109,10 @@ const saveInTransaction = async (
 
 const hexOf = (id: Uint8Array): string => Buffer.from(id).toString("hex");
 
-export const toLoggedRequest = (row: Row, isNew: boolean): LoggedRequest => ({
+/** The answer to a logged request. */
+export type LoggedRequest = ReturnType<typeof toLoggedRequest>;
+
+export const toLoggedRequest = (row: Row, isNew: boolean) => ({
   digest: row.isNull("digest") ? undefined : row.bytes("digest"),
   metrics: row.text("metrics"),
   callIds: JSON.stringify(ids.formatIds(row.bytes("id"), row.integer("calls"))),
