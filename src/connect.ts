@@ -79,32 +79,35 @@ const openLocalService = async (context: Context, settings: Settings): Promise<S
   return service;
 };
 
-export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> =>
-  settings.local
-    ? `store ${(await localService(context, settings)).store}`
-    : (await resolveDeployedDestinations(settings))(modelId);
-
 export const hasNoLogUrl = (settings: Settings): boolean =>
   !settings.local && settings.get("log_base_url") === undefined && settings.get("base_url") === undefined;
+
+export const resolveLogDestination = async (context: Context, settings: Settings, modelId: string): Promise<string> => {
+  const openStore = async () => (await localService(context, settings)).store;
+  return (await findDestinations(settings, openStore))(modelId);
+};
 
 export const destinationFilter = async (
   { host }: Context,
   settings: Settings,
 ): Promise<(logged: { readonly destination: string; readonly account: string; readonly model: string }) => boolean> => {
   const account = settings.require("account");
-  const destinationOf = settings.local
-    ? await resolveStoreDestination(host, settings)
-    : await resolveDeployedDestinations(settings);
+  const identifyStore = async () => {
+    const { storeIdentity } = await import("./service/index.ts");
+    return await storeIdentity(await settings.service(), { host });
+  };
+  const destinationOf = await findDestinations(settings, identifyStore);
   return (logged) => logged.account === account && logged.destination === destinationOf(logged.model);
 };
 
-const resolveStoreDestination = async (host: Context["host"], settings: Settings) => {
-  const { storeIdentity } = await import("./service/index.ts");
-  const store = `store ${(await storeIdentity(await settings.service(), { host })) ?? ""}`;
-  return () => store;
-};
-
-const resolveDeployedDestinations = async (settings: Settings): Promise<(model: string) => string> => {
+const findDestinations = async (
+  settings: Settings,
+  identifyStore: () => Promise<string | undefined>,
+): Promise<(model: string) => string> => {
+  if (settings.local) {
+    const store = `store ${(await identifyStore()) ?? ""}`;
+    return () => store;
+  }
   const { logTrajectories } = await import("./contract/log.ts");
   const { fillPath } = await import("./contract/endpoint.ts");
   const address = settings.address(logTrajectories.host);

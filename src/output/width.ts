@@ -29,18 +29,6 @@ const takeStart = (line: string, width: number): string => {
   return start;
 };
 
-const takeEnd = (line: string, width: number): string => {
-  const end = line.slice(Math.max(0, line.length - maxUnits(width)));
-  // The first grapheme may be incomplete.
-  const whole = Array.from(graphemes.segment(end)).slice(end.length < line.length ? 1 : 0);
-  let left = width;
-  const tooLong = whole.findLast(({ segment }) => {
-    left -= measureWidth(segment);
-    return left < 0;
-  });
-  return end.slice(tooLong === undefined ? (whole[0]?.index ?? 0) : tooLong.index + tooLong.segment.length);
-};
-
 /** Truncates a line at its end to `width` columns, with an ellipsis if something is omitted. */
 export const truncate = (line: string, width: number): string => {
   if (measureWidth(line) <= width) return line;
@@ -49,7 +37,13 @@ export const truncate = (line: string, width: number): string => {
 
 export const truncateStart = (line: string, width: number): string => {
   if (measureWidth(line) <= width) return line;
-  return width <= 0 ? "" : `…${takeEnd(line, width - 1)}`;
+  const end = line.slice(-maxUnits(width));
+  let over = measureWidth(end) - Math.max(0, width - 1);
+  for (const { segment, index } of graphemes.segment(end)) {
+    if (over <= 0) return `…${end.slice(index)}`;
+    over -= measureWidth(segment);
+  }
+  return width <= 0 ? "" : "…";
 };
 
 export const foldLine = (line: string, width: number): readonly string[] => {
