@@ -41,9 +41,7 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
 const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>): readonly ShownColumn<Row>[] => {
   const { shown: rows, all } = openWire(wire);
   if (fields === undefined) {
-    return columns
-      .filter(({ name, isHiddenIfEmpty = false }) => !isHiddenIfEmpty || hasAnyValue(rows, name))
-      .map((column) => toShownColumn(column, rows));
+    return columns.map((column) => toShownColumn(column, rows));
   }
   return fields.map((name) => {
     const field = resolveField(name, columns, all.values());
@@ -53,9 +51,6 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     return { name, heading: name, rank: 0, cell: text, text };
   });
 };
-
-const hasAnyValue = (rows: WireRows, name: string): boolean =>
-  Array.from(rows.values(), (row) => formatValues(findValues(row, name) ?? [])).some(Boolean);
 
 const toShownColumn = <Row>(column: Column<Row>, rows: WireRows): ShownColumn<Row> => {
   const { name, path = name, isFreeForm = false } = column;
@@ -146,8 +141,9 @@ function* documentPieces(
   if (member === undefined) return yield* objects();
   yield "{";
   for (const [at, entry] of members.entries()) {
-    yield `${at === 0 ? "" : ","}${sliceText(bytes, entry.keySpan)}:`;
-    if (entry !== objectsMember) yield compactJson(sliceText(bytes, spanOf(entry.value)));
+    const [key, value] = entry;
+    yield `${at === 0 ? "" : ","}${JSON.stringify(key)}:`;
+    if (entry !== objectsMember) yield compactJson(sliceText(bytes, spanOf(value)));
     else {
       if (isList) yield "[";
       yield* objects();

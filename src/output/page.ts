@@ -9,7 +9,11 @@ export const printPages = async (screen: Screen, pages: Iterable<Page> | AsyncIt
   await screen.print(textOfPages(screen, pages), { kind: "lines" });
 
 async function* textOfPages(screen: Screen, pages: Iterable<Page> | AsyncIterable<Page>): AsyncGenerator<string, void> {
-  for await (const page of pages) yield* pageTexts(page, await layoutOf(screen, page));
+  let isNext = false;
+  for await (const page of pages) {
+    yield* pageTexts(page, isNext, await layoutOf(screen, page));
+    isNext = true;
+  }
 }
 
 type Layout = Awaited<ReturnType<typeof layoutOf>>;
@@ -40,7 +44,7 @@ const layoutOf = async ({ host, width, safe, paint }: Screen, { isFull = true, i
   };
 };
 
-function* pageTexts({ sections, isNext = false }: Page, layout: Layout): Generator<string, void> {
+function* pageTexts({ sections }: Page, isNext: boolean, layout: Layout): Generator<string, void> {
   if (isNext) yield `\n${layout.paint("faint", layout.rule)}\n`;
   let isFirst = !isNext;
   for (const section of sections) {

@@ -31,8 +31,6 @@ export interface Column<Row> {
   readonly value: (row: Row) => unknown;
   /** True if cells show the JSON of the value, because it has no fixed form. */
   readonly isFreeForm?: boolean;
-  /** True if the column is omitted when no object has a value for it, unless `--fields` names it. */
-  readonly isHiddenIfEmpty?: boolean;
   readonly tag?: (row: Row) => CellTag | undefined;
 }
 
@@ -59,8 +57,6 @@ export interface ShownColumn<Row>
 
 export interface Page {
   readonly sections: Iterable<Section>;
-  /** True if the page follows another page. */
-  readonly isNext?: boolean;
   /** False if a terminal shows only the start and the end of long texts. A pipe gets the whole texts. */
   readonly isFull?: boolean;
   /** True if lines are folded in a pipe too, at the columns in `COLUMNS`. */

@@ -9,7 +9,7 @@ import {
   type RawJson,
   type RawMember,
 } from "../json/raw-json.ts";
-import { childrenOf, elementsOf, firstByteOf, type JsonValue, keyOf, readRoot, spanOf } from "../json/table.ts";
+import { childrenOf, elementsOf, firstByteOf, readRoot, spanOf } from "../json/table.ts";
 import { openBracket, type Span, sliceText, toBuffer } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
@@ -34,24 +34,18 @@ const openRows = (bytes: Uint8Array, spans: readonly Span[]) => {
   };
 };
 
-const toMember = ([key, value]: readonly [string | number, JsonValue]) => ({
-  key,
-  value,
-  keySpan: spanOf(keyOf(value)),
-});
-
 /** Opens the objects of a document, or the document as the only object. The last member with a key counts. */
 export const openWire = ({ bytes, member, shownPositions }: JsonDocument) => {
   const root = member === undefined ? undefined : readRoot(bytes);
-  const members = root === undefined ? [] : Array.from(childrenOf(root), toMember);
-  const objectsMember = members.findLast(({ key }) => key === member);
-  const objects = objectsMember?.value;
+  const members = root === undefined ? [] : [...childrenOf(root)];
+  const objectsMember = members.findLast(([key]) => key === member);
+  const objects = objectsMember?.[1];
   const isList = member !== undefined && (objects === undefined || firstByteOf(objects) === openBracket);
   const only = objects === undefined ? { start: 0, end: bytes.length } : spanOf(objects);
   const all = isList ? elementsOf(objects).map(spanOf) : [only];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return {
-    members: members.filter((one) => one === objectsMember || one.key !== member),
+    members: members.filter((one) => one === objectsMember || one[0] !== member),
     objectsMember,
     isList,
     all: openRows(bytes, all),

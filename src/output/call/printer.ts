@@ -1,6 +1,6 @@
 /** Prints traced calls as pages, Markdown, CSV or the JSON of the service, and prints summaries of calls. */
 import { type CallGroup, type CallSummary, callFields, omitContent } from "../../calls/index.ts";
-import type { RawJson } from "../../json/raw-json.ts";
+import { findValue, type RawJson } from "../../json/raw-json.ts";
 import { toOneLine } from "../cleaner.ts";
 import { printList } from "../list.ts";
 import { printPages } from "../page.ts";
@@ -29,8 +29,10 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
     return await screen.print(pagesMarkdown(pages, screen.safe.text), { kind: "lines", isPaged: false });
   }
   if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
-  const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array): Promise<void> =>
-    await printList(screen, { columns: callColumns(options), rows: calls, wire: { bytes, member } });
+  const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array): Promise<void> => {
+    const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")) !== undefined);
+    await printList(screen, { columns: callColumns(options, hasReward), rows: calls, wire: { bytes, member } });
+  };
   if (screen.format === "jsonl" && !screen.canPage) {
     for await (const { call, reply } of shown) await print([call], "call", reply);
     return;
@@ -57,20 +59,18 @@ async function* withoutContent(replies: Replies, prefix: string): AsyncGenerator
 type Replies = AsyncIterable<CallReply>;
 
 async function* callPages(screen: Screen, replies: Replies, options: CallViewOptions): AsyncGenerator<Page, void> {
-  let isNext = false;
-  for await (const { call } of replies) {
-    yield { sections: sectionsOf(call, screen, options), isFull: options.full, isNext };
-    isNext = true;
-  }
+  for await (const { call } of replies) yield { sections: sectionsOf(call, screen, options), isFull: options.full };
 }
 
 async function* pagesMarkdown(
   pages: AsyncIterable<Page>,
   clean: (text: string) => string,
 ): AsyncGenerator<string, void> {
-  for await (const { sections, isNext } of pages) {
-    if (isNext) yield "\n---\n\n";
+  let between = "";
+  for await (const { sections } of pages) {
+    yield between;
     yield* pageMarkdown(sections, clean);
+    between = "\n---\n\n";
   }
 }
 
@@ -99,13 +99,16 @@ const wireColumn = (name: string, { heading = name, ...display }: Partial<Column
 
 const freeForm = ["attributes", "inputs", "output", "summary"];
 
-const callColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions): readonly Column<unknown>[] =>
-  [...callFields, rewardField]
+const callColumns = (
+  { vendorPrefix, storageSize, totalStorageSize }: CallViewOptions,
+  hasReward = true,
+): readonly Column<unknown>[] =>
+  [...callFields, ...(hasReward ? [rewardField] : [])]
     .filter((name) => storageSize || name !== "storage_size_bytes")
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
     .map((field) => {
       const name = field.replace(/^vendor_/, `${vendorPrefix}_`);
-      return wireColumn(name, { isFreeForm: freeForm.includes(name), isHiddenIfEmpty: name === rewardField });
+      return wireColumn(name, { isFreeForm: freeForm.includes(name) });
     });
 
 function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => string): Generator<string, void> {
