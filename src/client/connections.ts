@@ -6,7 +6,7 @@ import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Host } from "../host.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
-import type { Route } from "./route.ts";
+import type { Route } from "./request.ts";
 
 /** Limit for connecting to one of several addresses of a host. Node's 250 ms is too short for slow links. */
 const addressTimeoutMs = 500;

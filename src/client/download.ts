@@ -6,8 +6,7 @@ import type { Connections } from "./connections.ts";
 import { isRetryable, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
 import { connectionFailed, hostAndPort, isTransientStatus } from "./failures.ts";
 import type { ClientOptions, Retry } from "./index.ts";
-import { type Headers, traceRequest, userAgent } from "./request.ts";
-import { findRoute, type Route } from "./route.ts";
+import { findRoute, type Headers, type Route, traceRequest, userAgent } from "./request.ts";
 import { openRetryBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./send.ts";
 
 export interface DownloadOptions

@@ -2,8 +2,7 @@
 import { getErrorCode } from "../files.ts";
 import type { Connection } from "./connections.ts";
 import type { StreamedBody } from "./index.ts";
-import type { Headers } from "./request.ts";
-import type { Route } from "./route.ts";
+import type { Headers, Route } from "./request.ts";
 
 export interface OutgoingRequest {
   readonly method: "GET" | "HEAD" | "POST";

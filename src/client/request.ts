@@ -1,11 +1,11 @@
-/** Builds the request of an endpoint: URL, headers, credential (interface 4, 5) and `--debug` lines. */
+/** Builds the request of an endpoint: URL, proxy, headers, credential (interface 4, 5) and `--debug` lines. */
+import { isIP } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
-import { type Host, isLoopback } from "../host.ts";
+import { decodePercent, type Host, isLoopback } from "../host.ts";
 import type { ExchangeResult } from "./exchange.ts";
-import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
+import { credentialOverHttp, hostAndPort, invalidHeader, invalidPathParameter, invalidProxy } from "./failures.ts";
 import type { ClientOptions } from "./index.ts";
-import { findRoute } from "./route.ts";
 
 export type RequestTarget = ReturnType<typeof findTarget>;
 
@@ -31,6 +31,37 @@ const buildPath = (path: string, parameters: unknown): string => {
   }
   return fillPath(path, Object.fromEntries(values));
 };
+
+export interface Route {
+  readonly to: URL;
+  readonly proxy: { readonly url: URL; readonly authorization: string | undefined } | undefined;
+}
+
+/** Finds the route to a URL. Loopback never uses a proxy. @throws Failure `invalid-proxy` */
+export const findRoute = (to: URL, env: Host["env"]): Route => {
+  if (isLoopback(to.hostname)) return { to, proxy: undefined };
+  const scheme = to.protocol.replace(":", "_proxy");
+  const variable = [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"].find((name) => env[name]);
+  if (variable === undefined || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? "")) return { to, proxy: undefined };
+  const value = env[variable] ?? "";
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidProxy(variable);
+  const userInfo = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
+  const authorization = userInfo === ":" ? undefined : `Basic ${Buffer.from(userInfo).toString("base64")}`;
+  return { to, proxy: { url, authorization } };
+};
+
+/** True if `NO_PROXY` lists a host: `*`, a name with all names below it, or an IP address, with or without a port. */
+const isWithoutProxy = (to: URL, list: string): boolean =>
+  list.split(/[\s,]+/).some((entry) => {
+    if (entry === "*") return true;
+    const [, bracketed, plain, ownPort] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+    const name = (bracketed ?? plain ?? entry).replace(/^\*?\.+/, "");
+    if (name === "" || (ownPort !== undefined && !hostAndPort(to).endsWith(`:${ownPort}`))) return false;
+    const host = to.hostname.replace(/^\[|\]$/g, "");
+    return host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
+  });
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 

@@ -3,8 +3,7 @@ import { type Excerpt, Failure, type FailureLocation, type Problem, toProblemDoc
 import { formatInputName, positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
-import { type Paint, plainPaint } from "./style.ts";
-import type { Tone } from "./views.ts";
+import { type Paint, plainPaint, type Tone } from "./views.ts";
 import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
 
 const maxProblems = 20;

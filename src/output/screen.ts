@@ -12,8 +12,7 @@ import {
 } from "./progress.ts";
 import { findSecrets } from "./secrets.ts";
 import { joinPieces, openSink, type Pieces, writePieces } from "./sink.ts";
-import { hasColor, loadPaint, type Paint } from "./style.ts";
-import { type Format, isProgramFormat } from "./views.ts";
+import { type Format, isProgramFormat, type Paint, plainPaint } from "./views.ts";
 
 export const colorModes = ["auto", "always", "never"] as const;
 export type ColorMode = (typeof colorModes)[number];
@@ -217,4 +216,21 @@ export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
     },
   };
   return screen;
+};
+
+/** True if a stream gets color: by `--color`, then `FORCE_COLOR`, then `NO_COLOR`. Default: on a terminal. */
+const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ColorMode): boolean => {
+  if (color !== "auto") return color === "always";
+  const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
+  if (forced !== "") return forced !== "0" && forced !== "false";
+  return no === "" && terminal[stream] && term !== "dumb";
+};
+
+/** Loads the 16 basic colors, which every terminal supports and users can configure. */
+const loadPaint = async (hasColor: boolean): Promise<Paint> => {
+  if (!hasColor) return plainPaint;
+  const { Chalk } = await import("chalk");
+  const { green, red, yellow, dim, bold } = new Chalk({ level: 1 });
+  const paints = { good: green, bad: red, warning: yellow, faint: dim, strong: bold };
+  return (tone, text) => (tone === undefined || text === "" ? text : paints[tone](text));
 };

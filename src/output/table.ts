@@ -1,7 +1,6 @@
 /** Lays out a list for a terminal: chooses columns and their widths, aligns decimal points, and adds tags to cells. */
 import Table from "cli-table3";
-import type { Paint } from "./style.ts";
-import type { CellTag, Section, ShownColumn } from "./views.ts";
+import type { CellTag, Paint, Section, ShownColumn } from "./views.ts";
 import { measureWidth, truncate } from "./width.ts";
 
 interface TableView<Row> {

@@ -7,6 +7,10 @@ export const isProgramFormat = (format: Format | undefined): boolean => format =
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 
+export type Paint = (tone: Tone | undefined, text: string) => string;
+
+export const plainPaint: Paint = (_, text) => text;
+
 export interface CellTag {
   readonly text: string;
   /** The tag's text after the first cell, if the column of the tag does not fit the terminal. Default: no tag. */
