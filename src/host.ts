@@ -1,6 +1,6 @@
 /** The machine that a run uses: environment, streams, terminal, clock, random numbers, signals. */
 
-import { setMaxListeners } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failure.ts";
 
@@ -75,11 +75,9 @@ export const removeSecrets = (env: Host["env"]): Host["env"] =>
 
 export const currentUser = (): number | undefined => process.geteuid?.();
 
-export const waitForAbort = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+export const waitForAbort = async (signal: AbortSignal): Promise<void> => {
+  if (!signal.aborted) await once(signal, "abort");
+};
 
 export const withSignal = (host: Host, signal: AbortSignal): Host => {
   const either = AbortSignal.any([host.signal, signal]);

@@ -221,12 +221,9 @@ const toErrorCode = (thrown: unknown): string => {
 
 const permanentCodes =
   /^(ABORTED|TOO_LONG|UNKNOWN_ENCODING|ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
-const permanentTlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
+export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
 /** True if a retry can help. If the host is unknown or refuses connections, `waitsForHost` decides. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean): boolean =>
-  !permanentCodes.test(code) &&
-  !permanentTlsCodes.test(code) &&
-  status >= 500 &&
-  (waitsForHost || !hostCodes.test(code));
+  !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

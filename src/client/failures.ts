@@ -3,7 +3,7 @@ import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { getMember, isObject, parseJson } from "../json/walk.ts";
 import { fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
-import { connectTimeoutMs, maxReplyBytes, TransportError } from "./exchange.ts";
+import { connectTimeoutMs, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
 import type { RequestTarget } from "./request.ts";
 import type { TryResult } from "./send.ts";
 
@@ -216,7 +216,6 @@ const clientTexts: Readonly<Record<string, string>> = {
 };
 
 const connectCodes = /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|PROTO)|CONNECT_TIMEOUT|PROXY_REFUSED)$/;
-const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)_/;
 const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 
 type ConnectionError = Pick<TransportError, "code" | "status">;

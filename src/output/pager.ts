@@ -1,5 +1,6 @@
 /** Shows output that is longer than the terminal in a pager. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { type Host, removeSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import { openSink, type Sink, writePieces } from "./sink.ts";
@@ -31,7 +32,7 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
-  const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
+  const ended = once(pager, "close");
   try {
     if (pager.stdin !== null)
       isComplete = await writePieces(openSink({ stream: pager.stdin, signal: host.signal }), allPieces());
@@ -70,10 +71,11 @@ const startPager = async (host: Host, onMissing: (command: string) => void): Pro
     // In secure mode, less neither runs commands nor writes files.
     env: { ...removeSecrets(host.env), LESS, LV, LESSSECURE: "1" },
   });
-  const isStarted = await new Promise<boolean>((resolve) => {
-    pager.once("spawn", () => resolve(true));
-    pager.on("error", () => resolve(false));
-  });
+  pager.on("error", () => undefined);
+  const isStarted = await once(pager, "spawn").then(
+    () => true,
+    () => false,
+  );
   if (!isStarted && host.env.PAGER !== undefined) onMissing(command);
   return isStarted ? pager : undefined;
 };

@@ -1,5 +1,6 @@
 /** Listens for HTTP requests, with limits on headers and time. */
 
+import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
@@ -58,15 +59,11 @@ export const listen = async (options: ListenOptions) => {
     socket.on("close", () => connections.delete(socket));
   });
   server.on("checkContinue", handle);
-  await new Promise<void>((resolve, reject) => {
-    const onError = (cause: Error): void => reject(cannotListen(options, cause));
-    server.once("error", onError);
-    server.listen(port, address, () => {
-      server.off("error", onError);
-      server.on("error", () => undefined);
-      resolve();
-    });
+  server.listen(port, address);
+  await once(server, "listening").catch((cause: unknown) => {
+    throw cannotListen(options, cause);
   });
+  server.on("error", () => undefined);
   const bound = server.address();
   const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
   return {
