@@ -10,31 +10,27 @@ export const run = async (node: NodeJS.Process): Promise<number> => {
   const host = openHost(node);
   const stray = catchStrayErrors(node);
   try {
-    return await runCommandLine(host, node.argv.slice(2), stray.thrown);
+    return await runCommandLine(host, stray.thrown);
   } finally {
     stray.close();
     host.close();
   }
 };
 
-/** Runs a command line on a host. Resolves with the exit code. @param stray ends the run if it rejects */
-export const runCommandLine = async (
-  host: Host,
-  argv: readonly string[],
-  stray = new Promise<never>(() => undefined),
-): Promise<number> => {
+/** Runs the command line of a host. Resolves with the exit code. @param stray ends the run if it rejects */
+export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)): Promise<number> => {
   let screen: Screen | undefined;
   let context: Context | undefined;
   const work = async (): Promise<void> => {
-    const parsed = await cli.parseArgv(program, argv);
-    screen = openScreen({ host, options: cli.fallbackScreenOptions(parsed), argv });
+    const parsed = await cli.parseArgv(program, host.argv);
+    screen = openScreen({ host, options: cli.fallbackScreenOptions(parsed) });
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(globals, parsed);
       const { words, changes = false } = parsed.command;
       const areFieldsChecked = changes && isProgramFormat(options.format);
       if (areFieldsChecked && options.fields !== undefined)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
-      screen = openScreen({ host, options: { ...options, areFieldsChecked }, argv });
+      screen = openScreen({ host, options: { ...options, areFieldsChecked } });
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });
@@ -46,7 +42,7 @@ export const runCommandLine = async (
     await screen?.flushErrors();
     return 0;
   } catch (thrown) {
-    screen ??= openScreen({ host, options: cli.fallbackScreenOptions({ given: new Map() }), argv });
+    screen ??= openScreen({ host, options: cli.fallbackScreenOptions({ given: new Map() }) });
     const explained = context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure((await explained) ?? thrown);
     const exitCode = toExitCode(failure);

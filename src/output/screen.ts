@@ -59,20 +59,14 @@ interface PrintOptions {
 
 const spinnerColumns = 4;
 
-interface ScreenSetup {
-  readonly host: Host;
-  readonly options: ScreenOptions;
-  /** The arguments of the process. Secrets in them are redacted in all output, even if the arguments are invalid. */
-  readonly argv?: readonly string[];
-}
-
 export type Screen = ReturnType<typeof openScreen>;
 
-export const openScreen = ({ host, options, argv = [] }: ScreenSetup) => {
+export const openScreen = ({ host, options }: { readonly host: Host; readonly options: ScreenOptions }) => {
   const { env, terminal } = host;
   const safe = openCleaner(env);
   const urls = Object.entries(env).filter(([name]) => /_(?:proxy|url|endpoint|ledger|store)$/i.test(name));
-  const typedSecrets = findSecrets([...argv, ...urls.map(([, value]) => value ?? "")]);
+  // Secrets in arguments are redacted in all output, even if the arguments are invalid.
+  const typedSecrets = findSecrets([...host.argv, ...urls.map(([, value]) => value ?? "")]);
   for (const secret of [...typedSecrets, ...listSecrets(env)]) safe.addSecret(secret);
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = isProgramFormat(options.format);

@@ -37,7 +37,7 @@ const run = async (words: readonly string[]): Promise<string> => {
       ROLLCALL_API_KEY: "key-1234",
     },
   });
-  expect({ words, code: await runCommandLine(host, words) }).toEqual({ words, code: 0 });
+  expect({ words, code: await runCommandLine({ ...host, argv: words }) }).toEqual({ words, code: 0 });
   return host.printed();
 };
 

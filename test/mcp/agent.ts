@@ -43,7 +43,7 @@ export const openAgent = async ({ args = [], env = {} }: AgentOptions = {}): Pro
     ...{ stdin, stdout, now: Date.now, elapsed: () => performance.now() },
     sleep: async (ms: number, signal?: AbortSignal) => await setTimeout(ms, undefined, { signal }),
   };
-  const served = runCommandLine(host, ["mcp", ...args]).then((code) => {
+  const served = runCommandLine({ ...host, argv: ["mcp", ...args] }).then((code) => {
     if (code !== 0) throw new Error(host.said());
   });
   onTestFinished(async () => {

@@ -132,7 +132,10 @@ describe("color in a pipe", () => {
   it.each(byEnvironment)("follows %s before %j", async (words, env, colored) => {
     const host = testHost({ env });
     const argv = words.split(" ");
-    const screen = openScreen({ host, options: fallbackScreenOptions(await parseArgv(program, argv)), argv });
+    const screen = openScreen({
+      host: { ...host, argv },
+      options: fallbackScreenOptions(await parseArgv(program, argv)),
+    });
     await printFailure(screen, { failure: defect("x"), exitCode: 1 });
     expect(isColored(host.said())).toBe(colored);
   });

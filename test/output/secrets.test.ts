@@ -120,7 +120,7 @@ describe("the redaction of a secret", () => {
   it("covers values of secret options and passwords in malformed URLs", () => {
     const host = testHost({ env: { https_proxy: "http://me:proxy-pass@[::bad" } });
     const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
-    const screen = openScreen({ host, options: parseScreenOptions({}), argv });
+    const screen = openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) });
     screen.trace("proxy-pass typed-word p%40ss-word p@ss-word 4000");
     return screen.writeError(() => "").then(() => expect(host.said()).toBe("*** *** *** *** 4000\n"));
   });
@@ -171,7 +171,7 @@ describe("the redaction of a secret", () => {
     async (address) => {
       for (const argv of [["check", address], [`--base-url=${address}`]]) {
         const host = testHost();
-        await openScreen({ host, options: parseScreenOptions({}), argv }).writeError(() => address);
+        await openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) }).writeError(() => address);
         expect([host.said().includes("pass-w0rd"), host.said().includes("***")]).toEqual([false, true]);
       }
       for (const name of ["https_proxy", "HF_ENDPOINT", "ROLLCALL_BASE_URL", "ROLLCALL_LEDGER", "ROLLCALL_STORE"]) {
@@ -185,7 +185,7 @@ describe("the redaction of a secret", () => {
   it("does not cover the path of a valid URL", async () => {
     const host = testHost();
     const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision"];
-    await openScreen({ host, options: parseScreenOptions({}), argv }).writeError(() => argv.join(" "));
+    await openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) }).writeError(() => argv.join(" "));
     expect(host.said()).toBe(argv.join(" "));
   });
 

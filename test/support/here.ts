@@ -25,7 +25,7 @@ export const runHere = async (
   { env = {}, stdin = "", damaged = false }: HereOptions = {},
 ): Promise<Ran> => {
   const host = testHost({ env, stdin });
-  const ran = { code: await runCommandLine(host, args), stdout: host.printed(), stderr: host.said() };
+  const ran = { code: await runCommandLine({ ...host, argv: args }), stdout: host.printed(), stderr: host.said() };
   const faults = damaged ? [] : outputFaults({ args, ...ran });
   if (faults.length > 0) throw new Error(faults.join("\n"));
   return ran;
@@ -38,7 +38,7 @@ export const runHereOnTerminal = async (
 ): Promise<{ readonly code: number; readonly written: string }> => {
   const terminal: Partial<Terminal> = { stdin: true, stdout: true, stderr: true, columns, rows: 200 };
   const host = testHost({ env, terminal });
-  const code = await runCommandLine({ ...host, stderr: host.stdout, sleep: untilAborted }, args);
+  const code = await runCommandLine({ ...host, stderr: host.stdout, sleep: untilAborted, argv: args });
   // A terminal starts each line at its first column.
   return { code, written: host.printed().replaceAll("\n", "\r\n") };
 };

@@ -122,7 +122,7 @@ const openStage = (folder: string, service: Service) => {
     const base = testHost({ env: { ...environment, ...own } });
     const now = () => base.now() + movedMs;
     const host: Host = { ...base, argv: args, now, signal: end.signal, sleep: (_, signal) => neverUnless(signal) };
-    const ended = runCommandLine(host, args);
+    const ended = runCommandLine(host);
     const printed = () => base.printed() + base.said();
     let isOver = false;
     void ended.then(() => {
@@ -213,7 +213,7 @@ const openStage = (folder: string, service: Service) => {
         else if (line) appendFileSync(args[2] ?? "", `${line}\n`);
       },
     };
-    const code = await runCommandLine(host, args);
+    const code = await runCommandLine(host);
     const printed = { code, stdout: base.printed(), stderr: base.said() };
     const faults = outputFaults({ args, ...printed });
     if (faults.length > 0) throw new Error(faults.join("\n"));

@@ -43,7 +43,7 @@ const asked = async (
   env: Readonly<Record<string, string>> = {},
 ): Promise<readonly string[]> => {
   const host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
-  await runCommandLine(host, ["__complete", "zsh", "--", `:${current}`, ...before]);
+  await runCommandLine({ ...host, argv: ["__complete", "zsh", "--", `:${current}`, ...before] });
   return host
     .printed()
     .trimEnd()
