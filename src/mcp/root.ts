@@ -4,22 +4,16 @@ import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Failure, invalidOptionValue } from "../failure.ts";
 import { inputChanged } from "../input/index.ts";
 
-export interface RootFile {
-  /** The path to read. On Linux, the path of the descriptor, so that a replaced file is not read. */
-  readonly path: string;
-  /** The path from the root, without links, for the client. */
-  readonly name: string;
-  /** @throws Failure `input-changed` if the file was replaced and `path` is not the path of the descriptor */
-  close(): void;
-}
+export type OpenRootFile = ReturnType<typeof openRoot>;
 
-/** Opens a file by its path from the root, or by an absolute path into it. @throws Failure `root-file-missing` */
-export type OpenRootFile = (path: string) => RootFile;
+export type RootFile = ReturnType<OpenRootFile>;
 
-export const openRoot = (typed: string): OpenRootFile => {
+/** Returns a function that opens a file by its path from the root, or by an absolute path into it. */
+export const openRoot = (typed: string) => {
   const folder = findFolder(typed);
   if (folder === undefined) throw invalidOptionValue({ option: "--root", value: typed, wanted: "a readable folder" });
-  return (path) => {
+  /** @throws Failure `root-file-missing` */
+  return (path: string) => {
     // An absolute path may begin with the typed name of the folder, which may be a link.
     const paths = [resolve(folder, path), resolve(folder, relative(resolve(typed), resolve(folder, path)))];
     try {
@@ -50,7 +44,7 @@ const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 
 const descriptorFolder = "/proc/self/fd";
 
-const openInside = (folder: string, candidate: string): RootFile => {
+const openInside = (folder: string, candidate: string) => {
   const real = realpathSync(candidate);
   if (!isInside(folder, real)) throw new Error("outside");
   const descriptor = openSync(real, openFlags);
@@ -61,9 +55,12 @@ const openInside = (folder: string, candidate: string): RootFile => {
     if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
     const name = relative(folder, real).split(sep).join("/");
     return {
+      /** The path to read. On Linux, the path of the descriptor, so that a replaced file is not read. */
       path,
+      /** The path from the root, without links, for the client. */
       name,
-      close() {
+      /** @throws Failure `input-changed` if the file was replaced and `path` is not the path of the descriptor */
+      close(): void {
         const now = path === real ? statSync(real, { bigint: true, throwIfNoEntry: false }) : facts;
         closeSync(descriptor);
         if (now?.ino !== facts.ino || now.dev !== facts.dev) throw inputChanged(name);
