@@ -1,21 +1,7 @@
 /** Summarizes calls by operation and model: states, durations, tokens and costs. */
 import { addDecimals, formatDecimal, zero } from "../decimal.ts";
 import type { RawJson } from "../json/raw-json.ts";
-import {
-  type CallState,
-  type Cost,
-  findDurationMicros,
-  findModels,
-  findOperation,
-  findState,
-  readCosts,
-  readDollars,
-  readUsages,
-  sumTokens,
-  type TokenKind,
-  tokenKinds,
-  type Usage,
-} from "./facts.ts";
+import * as facts from "./facts.ts";
 
 export type CallSummary = ReturnType<ReturnType<typeof openSummary>["summary"]>;
 
@@ -24,17 +10,17 @@ export const openSummary = (prefix: string) => {
   const groups = new Map<string, ReturnType<typeof openGroup>>();
   return {
     add(call: RawJson): void {
-      const facts = readFacts(call, prefix);
-      const { usages, costs } = facts;
-      all.add(facts);
-      const op = findOperation(call) ?? "";
-      const models = new Set([...findModels(call, prefix), ...[...usages, ...costs].map(modelOf)]);
+      const found = readFacts(call, prefix);
+      const { usages, costs } = found;
+      all.add(found);
+      const op = facts.findOperation(call) ?? "";
+      const models = new Set([...facts.findModels(call, prefix), ...[...usages, ...costs].map(modelOf)]);
       for (const model of models.size === 0 ? [""] : models) {
         const key = JSON.stringify([op, model]);
         const group = groups.get(key) ?? openGroup(op, model);
         groups.set(key, group);
-        const isOfModel = (part: Usage | Cost): boolean => modelOf(part) === model;
-        group.add({ ...facts, usages: usages.filter(isOfModel), costs: costs.filter(isOfModel) });
+        const isOfModel = (part: facts.Usage | facts.Cost): boolean => modelOf(part) === model;
+        group.add({ ...found, usages: usages.filter(isOfModel), costs: costs.filter(isOfModel) });
       }
     },
     summary: () => {
@@ -47,10 +33,10 @@ export const openSummary = (prefix: string) => {
 };
 
 const readFacts = (call: RawJson, prefix: string) => ({
-  state: findState(call, prefix),
-  micros: findDurationMicros(call),
-  usages: readUsages(call),
-  costs: readCosts(call, prefix),
+  state: facts.findState(call, prefix),
+  micros: facts.findDurationMicros(call),
+  usages: facts.readUsages(call),
+  costs: facts.readCosts(call, prefix),
 });
 
 const modelOf = ({ model = "" }: { readonly model: string | undefined }): string => model;
@@ -61,10 +47,10 @@ export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
 /** Counts and sums for one operation and model, or for all calls. `op` and `model` are empty if unknown or all. */
 const openGroup = (op: string, model: string) => {
-  const states: Record<CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
+  const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
   /** `calls` counts calls with a number of tokens. A sum is undefined if no call has the number. */
-  const tokens: Record<TokenKind, bigint | undefined> & { calls: number } = {
+  const tokens: Record<facts.TokenKind, bigint | undefined> & { calls: number } = {
     ...{ calls: 0, prompt: undefined, completion: undefined, total: undefined },
   };
   let [calls, callsWithCost, dollars] = [0, 0, zero];
@@ -73,15 +59,15 @@ const openGroup = (op: string, model: string) => {
       calls++;
       states[state]++;
       if (micros !== undefined && micros >= 0) durations.push(micros);
-      const counted = usages.map((usage) => ({ ...usage, total: sumTokens(usage) }));
-      for (const kind of tokenKinds) {
+      const counted = usages.map((usage) => ({ ...usage, total: facts.sumTokens(usage) }));
+      for (const kind of facts.tokenKinds) {
         for (const usage of counted) {
           const count = usage[kind];
           if (count !== undefined) tokens[kind] = (tokens[kind] ?? 0n) + count;
         }
       }
-      if (counted.some((usage) => tokenKinds.some((kind) => usage[kind] !== undefined))) tokens.calls++;
-      const amounts = costs.flatMap((cost) => readDollars(cost) ?? []);
+      if (counted.some((usage) => facts.tokenKinds.some((kind) => usage[kind] !== undefined))) tokens.calls++;
+      const amounts = costs.flatMap((cost) => facts.readDollars(cost) ?? []);
       if (amounts.length > 0) callsWithCost++;
       dollars = amounts.reduce(addDecimals, dollars);
     },

@@ -1,6 +1,7 @@
 /** Defines the global options, and converts them to settings and screen options. */
 import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
+import type { ParsedArgv } from "./argv.ts";
 import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
 
 export const globalOptions = {
@@ -36,9 +37,7 @@ export const globalOptions = {
 
 export type GlobalValues = Values<typeof globalOptions>;
 
-interface OptionValues {
-  readonly given: ReadonlyMap<string, readonly string[]>;
-}
+type OptionValues = Pick<ParsedArgv, "given">;
 
 export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   ...typed,

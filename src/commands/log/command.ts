@@ -1,14 +1,7 @@
 /** `rollcall log`: checks, plans and sends trajectories (interface 4.1). */
 import * as cli from "../../cli/index.ts";
 import { meterFormats } from "../../output/index.ts";
-import {
-  followDefaults,
-  formatOptions,
-  groupByOption,
-  outputFile,
-  selectionOptions,
-  strictnessOptions,
-} from "../inputs/options.ts";
+import * as inputs from "../inputs/options.ts";
 
 const args = {
   "model-id": cli.required(cli.text("id of the model that produced the trajectories")),
@@ -25,7 +18,7 @@ const wholeFileOptions = [
 const options = {
   split: cli.text("data split, such as train; required unless the settings have one", "name"),
   batch: cli.text("name of the training step, such as step-17; equal groups are logged once per batch", "name"),
-  "group-by": groupByOption,
+  "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
   ...cli.needing("dry-run", {
     body: cli.count("write the n-th request body of a dry run to stdout", { most: 1_000_000 }),
@@ -53,7 +46,7 @@ const options = {
       "stop: end the run if the service refuses groups; skip: write these groups to the rejects file, and send the others (default: stop)",
       stopOrSkip,
     ),
-    rejects: outputFile("file for rejected groups (default: the name of the first input plus .rejected)"),
+    rejects: inputs.outputFile("file for rejected groups (default: the name of the first input plus .rejected)"),
   }),
   ...cli.inGroup("ledger", {
     "resend-logged": cli.flag("send logged groups again"),
@@ -78,20 +71,20 @@ const options = {
       },
     },
     ...cli.needing("follow", {
-      every: cli.text(`send complete groups at least this often (default: ${followDefaults.every})`, "duration"),
+      every: cli.text(`send complete groups at least this often (default: ${inputs.followDefaults.every})`, "duration"),
       "group-size": cli.count("number of trajectories in a complete group", { most: 1_000_000 }),
       "group-idle": cli.text(
-        `treat a group as complete after this long without new trajectories (default: ${followDefaults.groupIdle})`,
+        `treat a group as complete after this long without new trajectories (default: ${inputs.followDefaults.groupIdle})`,
         "duration",
       ),
     }),
   }),
-  ...selectionOptions,
-  ...formatOptions,
+  ...inputs.selectionOptions,
+  ...inputs.formatOptions,
   ...cli.inGroup("formats", {
-    receipt: outputFile("write a JSON report of how each input value was converted"),
+    receipt: inputs.outputFile("write a JSON report of how each input value was converted"),
   }),
-  ...strictnessOptions,
+  ...inputs.strictnessOptions,
 };
 
 export type LogOptions = cli.Values<typeof args & typeof options>;
