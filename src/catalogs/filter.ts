@@ -4,16 +4,7 @@ import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal, shiftDecimal } from "../decimal.ts";
 import { findNearest } from "../nearest.ts";
 import { toOptionName } from "../sentences.ts";
-import {
-  compilePattern,
-  deprecationDay,
-  knownPriceNames,
-  listDatacenters,
-  priceExponent,
-  readPrice,
-  statedPrices,
-  utcDay,
-} from "./fields.ts";
+import * as fields from "./fields.ts";
 
 type Strings = readonly string[];
 
@@ -60,7 +51,7 @@ const countryCodes: Strings = [
 /** The words are the countries of the data centers. A data center without a country has an empty word. */
 const countryOption = <Name extends string>(name: Name, holds: Holds) => {
   const of = ({ datacenters }: CatalogModel): Strings =>
-    (listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
+    (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
   return { name, column: "datacenters.country_code", of, holds, usual: ["EU", ...countryCodes] } as const;
 };
 
@@ -72,7 +63,7 @@ const parameters =
 const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8".split(" ");
 
 const listQuantization = ({ quantization }: CatalogModel): Strings => [textOf(quantization) ?? ""];
-const listPriceNames = ({ pricing }: CatalogModel): Strings => [...statedPrices(pricing).keys()];
+const listPriceNames = ({ pricing }: CatalogModel): Strings => [...fields.statedPrices(pricing).keys()];
 
 /** Assumed: services use the words in `usual`. Other words of a catalog are accepted, too. */
 const wordsOptions = [
@@ -84,7 +75,7 @@ const wordsOptions = [
   countryOption("country", hasSome),
   countryOption("onlyCountry", hasOnly),
   // Prices are compared as numbers.
-  { name: "maxPrice", column: "pricing", of: listPriceNames, holds: undefined, usual: knownPriceNames },
+  { name: "maxPrice", column: "pricing", of: listPriceNames, holds: undefined, usual: fields.knownPriceNames },
 ] as const;
 
 type WordsName = (typeof wordsOptions)[number]["name"];
@@ -104,7 +95,7 @@ const listCriteria = (filter: Filter, now: number) => {
   const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
   const add = (columns: Strings, test: (model: CatalogModel) => boolean) => criteria.push({ columns, test });
   if (pattern !== undefined) {
-    const matches = compilePattern(pattern);
+    const matches = fields.compilePattern(pattern);
     add([], ({ id, name }) => matches({ id: textOf(id) ?? "", name: textOf(name) ?? "" }));
   }
   for (const { name, column, of, holds } of wordsOptions) {
@@ -124,14 +115,14 @@ const listCriteria = (filter: Filter, now: number) => {
   for (const [name, text] of maxPrice ?? []) {
     const limit = parseDecimal(text);
     add([`pricing.${name}`], ({ pricing }) => {
-      const price = readPrice(pricing, name);
-      return price && limit ? compareDecimals(price, shiftDecimal(limit, -priceExponent(name))) <= 0 : false;
+      const price = fields.readPrice(pricing, name);
+      return price && limit ? compareDecimals(price, shiftDecimal(limit, -fields.priceExponent(name))) <= 0 : false;
     });
   }
   if (free) {
     add(["pricing.prompt", "pricing.completion"], ({ pricing }) => {
-      const names = ["prompt", "completion", ...statedPrices(pricing).keys()];
-      return names.every((name) => readPrice(pricing, name)?.digits === 0n);
+      const names = ["prompt", "completion", ...fields.statedPrices(pricing).keys()];
+      return names.every((name) => fields.readPrice(pricing, name)?.digits === 0n);
     });
   }
   for (const [ms, wantsPast] of [
@@ -140,10 +131,10 @@ const listCriteria = (filter: Filter, now: number) => {
     [deprecatedWithin?.(now), true],
   ] as const) {
     if (ms === undefined) continue;
-    const day = utcDay(ms);
+    const day = fields.utcDay(ms);
     // An unreadable date is neither past nor future.
     add(["deprecation_date"], (model) => {
-      const end = deprecationDay(model);
+      const end = fields.deprecationDay(model);
       return end !== undefined && (end !== null && end <= day) === wantsPast;
     });
   }

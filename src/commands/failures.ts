@@ -125,17 +125,16 @@ export const modelsMissing = (
 ): Failure => {
   const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
   const near = models.find((model) => model.near !== undefined)?.near;
-  return new Failure("not_found", "models-missing", `not in the ${where}: ${formatList(models.map(({ id }) => id))}`, {
-    ...didYouMean(near, "pass whole ids, or a glob such as 'qwen*'"),
-  });
+  const message = `not in the ${where}: ${formatList(models.map(({ id }) => id))}`;
+  const details = didYouMean(near, "pass whole ids, or a glob such as 'qwen*'");
+  return new Failure("not_found", "models-missing", message, details);
 };
 
 export const modelNotListed = (facts: { id: string; names: readonly string[]; near: string | undefined }): Failure => {
   const { id, names, near } = facts;
   const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0] ?? ""}`} catalog`;
-  return new Failure("not_found", "model-not-listed", message, {
-    ...didYouMean(near, "search with `rollcall catalog all <pattern>`"),
-  });
+  const details = didYouMean(near, "search with `rollcall catalog all <pattern>`");
+  return new Failure("not_found", "model-not-listed", message, details);
 };
 
 export const usageMissing = (): Failure =>
@@ -231,9 +230,8 @@ export const callPathMissing = (
   const has = ids.length === 1 ? "has" : "have";
   const available = there.length === 0 ? "" : ` (available: ${formatList(there)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;
-  return new Failure("not_found", "call-path-missing", message, {
-    ...didYouMean(near, "begin --path with a field of the call, such as inputs or output"),
-  });
+  const details = didYouMean(near, "begin --path with a field of the call, such as inputs or output");
+  return new Failure("not_found", "call-path-missing", message, details);
 };
 
 export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number): Failure => {
