@@ -29,19 +29,17 @@ export const readCatalogs = async (
   return { names, read, listed };
 };
 
-const providerSettings = { analysis: "analysis_provider", router: "router_provider" } as const;
-
 /** Returns the named catalog, or all catalogs with a provider. @throws Failure `setting-missing` if none has one */
 export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName): readonly catalogs.CatalogName[] => {
   if (named !== undefined) return [named];
-  const set = catalogs.catalogNames.filter((name) => settings.get(providerSettings[name]) !== undefined);
+  const set = catalogs.catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);
   if (set.length === 0) settings.require("router_provider");
   return set;
 };
 
 /** @throws Failure `setting-missing` */
 export const catalogIdOf = (settings: Settings, catalog: catalogs.CatalogName): catalogs.CatalogId => {
-  const provider = settings.require(providerSettings[catalog]);
+  const provider = settings.require(`${catalog}_provider`);
   return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
 };
 

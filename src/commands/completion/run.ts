@@ -10,20 +10,21 @@ import { type Candidate, type Candidates, suggestValues } from "./values.ts";
 
 export const scripts = { bash, zsh, fish, powershell };
 
-interface CompletionRequest {
-  readonly program: cli.Program;
-  readonly shell: string;
-  /**
-   * bash: the line up to the cursor, and the end of the line that bash will replace. zsh, fish: the current word after
-   * a colon (so that the argument is not empty), then the words before the current word. powershell: the same words in
-   * base64, separated by NUL, because PowerShell loses quotes and empty words.
-   */
-  readonly typed: readonly string[];
-}
-
-/** Prints `words` and the candidates, or `files` or `folders`. Prints no errors, which would break the prompt. */
-export const printCandidates = async (context: Context, request: CompletionRequest): Promise<void> => {
-  const { program, shell, typed } = request;
+/**
+ * Prints `words` and the candidates, or `files` or `folders`. Prints no errors, which would break the prompt.
+ *
+ * @param typed bash: the line up to the cursor, and the end of the line that bash will replace. zsh, fish: the current
+ * word after a colon (so that the argument is not empty), then the words before the current word. powershell: the same
+ * words in base64, separated by NUL, because PowerShell loses quotes and empty words.
+ */
+export const printCandidates = async (
+  context: Context,
+  {
+    program,
+    shell,
+    typed,
+  }: { readonly program: cli.Program; readonly shell: string; readonly typed: readonly string[] },
+): Promise<void> => {
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
   // The shell passes operators of redirections, such as `<` and `2>`, as words.
   const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");

@@ -1,14 +1,11 @@
 /** Prints lists of objects of rollcall. Columns without a text of their own are keys of the objects in the JSON. */
-import { type CellTag, type Column, printList, type Screen } from "../../output/index.ts";
+import { type Column, printList, type Screen } from "../../output/index.ts";
 
-interface KeyDisplay<Row> {
-  readonly rank: number;
-  readonly heading?: string;
-  readonly align?: "right" | "decimal";
-  readonly hasNames?: boolean;
+interface KeyDisplay<Row>
+  extends Pick<Column<Row>, "rank" | "align" | "hasNames" | "tag">,
+    Partial<Pick<Column<Row>, "heading">> {
   /** Default: the value, with commas between the items of a list. */
   readonly text?: (row: Row) => string | null | undefined;
-  readonly tag?: ((row: Row) => CellTag | undefined) | undefined;
 }
 
 /** Columns by name. Without `text`, a column shows the value of the key with its name. A number is a rank. */
@@ -19,9 +16,9 @@ const textOf = (value: unknown): string =>
 
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
   Object.entries(keys).map(([name, item]) => {
-    const { text, heading = name, tag, ...rest } = typeof item === "number" ? { rank: item } : item;
+    const { text, heading = name, ...rest } = typeof item === "number" ? { rank: item } : item;
     const value = text ?? ((row: Row): unknown => Reflect.get(row, name));
-    return { name, heading, ...rest, ...(tag && { tag }), cell: (row) => textOf(value(row)), value };
+    return { name, heading, ...rest, cell: (row) => textOf(value(row)), value };
   });
 
 /** Prints a document with a list in `member`, for people only the list. */
