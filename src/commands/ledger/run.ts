@@ -110,10 +110,10 @@ export const listCalls = async (context: Context, typed: CallsOptions): Promise<
   const [fromMs, toMs = Number.POSITIVE_INFINITY] = [since, until].map((time) => time?.(context.host.now()));
   if (fromMs !== undefined && fromMs >= toMs) throw contradiction("--since", "--until", "the period is empty");
   const { entriesOf, filter } = await openLedger(context, typed, { toRead: true });
-  const calls = (await entriesOf(filter)).flatMap((entry) => {
-    const { destination, account, ...scope } = toScopeKeys(entry);
-    const logged_at = toIsoTime(entry.lastTried);
-    return entry.calls.map((id) => ({ id, ...scope, logged_at, destination, account }));
+  const calls = (await entriesOf(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
+    const { model: model_id, split, batch, destination, account } = scope;
+    const logged_at = toIsoTime(lastTried);
+    return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
   });
   const isBound = since !== undefined || until !== undefined;
   const none = isBound
@@ -140,9 +140,9 @@ const printEntries = async (
 ): Promise<void> => {
   const rows = entries.map((entry) => {
     const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
-    const { destination, account, ...scope } = toScopeKeys(entry);
+    const { model: model_id, split, batch, destination, account } = entry.scope;
     return {
-      ...{ id, state, ...scope, groups, bytes, input, destination, account, attempts },
+      ...{ id, state, model_id, split, batch, groups, bytes, input, destination, account, attempts },
       ...{ first_tried: toIsoTime(firstTried), last_tried: toIsoTime(lastTried), status, cause, calls: calls.length },
     };
   });
@@ -186,10 +186,6 @@ const printEntries = async (
 };
 
 const toIsoTime = (ms: number): string => new Date(ms).toISOString();
-
-const toScopeKeys = ({ scope: { model, split, batch, destination, account } }: ledgers.Entry) => ({
-  ...{ model_id: model, split, batch, destination, account },
-});
 
 /** Opens the ledger until the end of the run. The result has no `ledger` if none exists yet. */
 const openLedger = async (
