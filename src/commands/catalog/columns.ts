@@ -8,18 +8,14 @@ type Row = catalogs.CatalogRow;
 /** One catalog, both, or `priced`: the models that can be called, joined with their entries in the catalogs. */
 export type ListOf = catalogs.CatalogName | "all" | "priced";
 
-interface ExtraColumns {
-  readonly prices?: readonly string[];
-  readonly mark?: DeprecationMark;
-}
-
-export const rowColumns = (of: ListOf, { prices = [], mark }: ExtraColumns = {}): readonly Column<Row>[] => {
+/** @param now milliseconds since 1970; by default, no deprecation is marked */
+export const rowColumns = (of: ListOf, prices: readonly string[] = [], now = 0): readonly Column<Row>[] => {
   const isJoined = of === "all" || of === "priced";
   const fields = [...catalogs.catalogFields, ...prices.map((name) => catalogs.priceField(name))];
   const [id, ...others] = fields.map((field): Column<Row> => {
     const column = isJoined ? { ...field, path: `entry.${field.name}` } : field;
     if (field.name !== "deprecation_date") return column;
-    return { ...column, tag: ({ listed }) => listed && mark?.(catalogs.deprecationDay(listed.entry)) };
+    return { ...column, tag: ({ listed }) => listed && tagDeprecation(catalogs.deprecationDay(listed.entry), now) };
   });
   if (id === undefined) return [];
   if (!isJoined) return [id, ...others];
@@ -48,16 +44,12 @@ const spellModelId = ({ model }: Row): string => (model === undefined ? "" : rea
 /** Deprecations are marked this many days before. */
 const warnDays = 30;
 
-export type DeprecationMark = (day: string | null | undefined) => CellTag | undefined;
-
 /** Marks a past or near deprecation. @param now milliseconds since 1970 */
-export const deprecationMark = (now: number): DeprecationMark => {
+export const tagDeprecation = (day: string | null | undefined, now: number): CellTag | undefined => {
   const [today, soon] = [catalogs.utcDay(now), catalogs.utcDay(now + warnDays * catalogs.dayMs)];
-  return (day) => {
-    if (day === undefined || day === null || day > soon) return undefined;
-    if (day > today) return { text: "soon", textInFirstColumn: "ends soon", tone: "warning" };
-    return { text: day < today ? "past" : "today", textInFirstColumn: "deprecated", tone: "bad" };
-  };
+  if (day === undefined || day === null || day > soon) return undefined;
+  if (day > today) return { text: "soon", textInFirstColumn: "ends soon", tone: "warning" };
+  return { text: day < today ? "past" : "today", textInFirstColumn: "deprecated", tone: "bad" };
 };
 
 /** Returns the part of a field that the kind of its change does not name, such as `prompt` of `pricing.prompt`. */

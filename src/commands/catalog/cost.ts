@@ -8,7 +8,7 @@ import { textOf } from "../../contract/replies.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
-import { type DeprecationMark, deprecationMark } from "./columns.ts";
+import { tagDeprecation } from "./columns.ts";
 import type { TypedCost } from "./command.ts";
 import * as source from "./source.ts";
 
@@ -41,7 +41,7 @@ export const run = async (context: Context, typed: TypedCost): Promise<void> => 
   const unknown = models.filter(({ total }) => total === null).length;
   if (unknown > 0)
     screen.notice(`${unknown} of ${models.length} models lack a needed price, so their total is unknown`);
-  const columns = costColumns(names.length > 1, deprecationMark(host.now()));
+  const columns = costColumns(names.length > 1, host.now());
   const from = fromCall === undefined ? "options" : "call";
   await printObjects(screen, { usage: { ...usage, from }, models }, { member: "models", columns });
   if (missing.length > 0) throw modelsMissing(missing, names);
@@ -86,7 +86,7 @@ const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
 };
 
-export const costColumns = (hasCatalogs: boolean, mark?: DeprecationMark): KeyColumns<CostRow> => ({
+export const costColumns = (hasCatalogs: boolean, now = 0): KeyColumns<CostRow> => ({
   id: 0,
   total: {
     heading: "total\n$",
@@ -102,7 +102,7 @@ export const costColumns = (hasCatalogs: boolean, mark?: DeprecationMark): KeyCo
   request: itemColumn("request", 7),
   ...(hasCatalogs ? { catalog: 0 } : {}),
   name: 9,
-  deprecation_date: { heading: "deprecation", rank: 5, tag: ({ deprecation_date }) => mark?.(deprecation_date) },
+  deprecation_date: { heading: "deprecation", rank: 5, tag: (row) => tagDeprecation(row.deprecation_date, now) },
 });
 
 const itemColumn = (name: string, rank: number, title = name): KeyColumns<CostRow>[string] => {

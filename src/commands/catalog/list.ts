@@ -28,8 +28,7 @@ export const listEntries = async (context: Context, of: columnsOf.ListOf, typed:
   const { screen, host } = context;
   const { pattern, limit, sort } = typed;
   const prices = columnsOf.listRequestedPrices(typed);
-  const columnsWith = (names: readonly string[]) =>
-    columnsOf.rowColumns(of, { prices: names, mark: columnsOf.deprecationMark(host.now()) });
+  const columnsWith = (names: readonly string[]) => columnsOf.rowColumns(of, names, host.now());
   // An unknown column is an error before anything is read.
   parseOrder(sort, columnsWith(prices));
   const settings = await effectiveSettings(context);
@@ -65,9 +64,8 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
     const ids = listed.map(({ entry }) => textOf(entry.id) ?? "");
     throw modelNotListed({ id: typed.id, names, near: catalogs.findNearestId(typed.id, ids) });
   }
-  const mark = columnsOf.deprecationMark(host.now());
   if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
-    const columns = columnsOf.rowColumns("all", { prices: [...new Set(found.flatMap(listExtraPrices))], mark });
+    const columns = columnsOf.rowColumns("all", [...new Set(found.flatMap(listExtraPrices))], host.now());
     const rows = found.map((one) => ({ listed: one }));
     const wire = { bytes: catalogs.rowsDocument(rows, names), member: "data" };
     return await printList(screen, { columns, rows, wire });
@@ -76,7 +74,7 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
     const title = `${catalog} catalog, ${provider}`;
     const entries = found.filter((one) => one.catalog === catalog);
     if (entries.length === 0) return [{ title, block: "not listed" }];
-    return entries.flatMap((entry) => entrySections(entry, title, mark));
+    return entries.flatMap((entry) => entrySections(entry, title, host.now()));
   });
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
 };
@@ -84,16 +82,13 @@ export const showModel = async (context: Context, typed: TypedShow): Promise<voi
 const listExtraPrices = ({ entry }: catalogs.CatalogEntry): readonly string[] =>
   [...catalogs.statedPrices(entry.pricing).keys()].filter((name) => !catalogs.namedPrices.has(name));
 
-const entrySections = (
-  listed: catalogs.CatalogEntry,
-  title: string,
-  mark: columnsOf.DeprecationMark,
-): readonly Section[] => {
+const entrySections = (listed: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
   const { entry, raw } = listed;
   const spelled = readSpelledObject(raw);
   const extra = listExtraPrices(listed);
   const isNested = (name: string): boolean => typeof catalogs.statedPrices(entry.pricing).get(name) === "object";
-  const columns = columnsOf.rowColumns(listed.catalog, { prices: extra.filter((name) => !isNested(name)), mark });
+  const prices = extra.filter((name) => !isNested(name));
+  const columns = columnsOf.rowColumns(listed.catalog, prices, now);
   const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
     const word = tagOf?.({ listed });
     const text = cell({ listed }, () => spelled.text(name));
