@@ -27,7 +27,7 @@ const error = (why: string, example: string): LockRule => ({ severity: "error", 
 const warning = (why: string, example: string): LockRule => ({ severity: "warning", why, example });
 
 /** The rules by their names, which are a promise. */
-const rules = {
+export const lockRules = {
   "model-removed": error("A locked model is missing from its catalog.", "is no longer in the router catalog"),
   "price-increased": error(
     "A price rose by more than `--max-rise`.",
@@ -78,9 +78,7 @@ const rules = {
   "parameter-removed": warning("A model no longer accepts a sampling parameter.", "no longer accepts seed"),
 } satisfies Record<string, LockRule>;
 
-type RuleName = keyof typeof rules;
-
-export const lockRules: Readonly<Record<string, LockRule>> = rules;
+type RuleName = keyof typeof lockRules;
 
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
 
@@ -206,7 +204,7 @@ export const verifyLock = (
       .filter(({ id }) => id === locked.id)
       .map((model) => findRegressions(locked, model, policy))
       .sort((a, b) => countChanges(a) - countChanges(b) || a.length - b.length);
-    const errors = regressions.filter(({ rule }) => rules[rule].severity === "error");
+    const errors = regressions.filter(({ rule }) => lockRules[rule].severity === "error");
     // If only prices rose, only a cheaper model helps.
     const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
     const replacement = errors.length > 0 ? findReplacement(locked, models, { policy, needsCheaper }) : undefined;
@@ -222,7 +220,7 @@ export const verifyLock = (
       const { rule, path } = regression;
       const position = { ...lock.positionOf(at, path), path: ["models", at, ...path] };
       const message = `${locked.id} ${regression.message}`;
-      const problem = { ...position, rule, severity: rules[rule].severity, message, advice: adviceFor(rule) };
+      const problem = { ...position, rule, severity: lockRules[rule].severity, message, advice: adviceFor(rule) };
       return { locked, regression, problem, replacement };
     });
     return facts.sort((a, b) => a.problem.line - b.problem.line);
