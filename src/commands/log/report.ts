@@ -6,7 +6,7 @@ import { composeMembers } from "../../json/raw-json.ts";
 import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
-import { pluralize } from "../../sentences.ts";
+import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { type Fact, formatUnreadable, printFacts, toFacts } from "../inputs/read.ts";
 import type { LogDocument } from "../schema/trajectories.ts";
@@ -108,7 +108,7 @@ const nextCommandFacts = (
   { sent: { firstCall } }: LogResult,
 ): readonly Fact[] => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
-  const options = toOptions({ "--project": flags.project });
+  const options = toOptionArgs({ project: flags.project });
   return toFacts({
     next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options, ...serviceArgs(flags)]),
   });
@@ -117,14 +117,14 @@ const nextCommandFacts = (
 export const withNextCommand = ({ context, typed, ledger: place }: LogRun, result: LogResult): Failure | undefined => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { host, flags } = context;
-  const ledgerArgs = place === undefined ? ["--no-ledger"] : toOptions({ "--ledger": typed.ledger });
+  const ledgerArgs = place === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger });
   const next = (...words: readonly string[]) =>
     failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...ledgerArgs, ...serviceArgs(flags)]) });
   const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
     // With another split, batch or grouping, the groups would have other dedup keys.
-    const identity = toOptions({ "--split": split, "--batch": batch, "--group-by": typed.groupBy });
+    const identity = toOptionArgs({ split, batch, groupBy: typed.groupBy });
     return next("log", modelId, rejectsFile, ...identity);
   }
   const resolvesItself = isFailure(failure, "log-unknown") && failure.details.canResolve === true;
@@ -133,14 +133,8 @@ export const withNextCommand = ({ context, typed, ledger: place }: LogRun, resul
   return failure?.retryable === true ? rerun() : failure;
 };
 
-const serviceArgs = (flags: GlobalFlags): readonly string[] => [
-  ...(flags.local ? ["--local"] : []),
-  ...toOptions({ "--profile": flags.profile, "--base-url": flags.base_url, "--log-base-url": flags.log_base_url }),
-  ...(flags.insecure_http === true ? ["--insecure-http"] : []),
-];
-
-const toOptions = (options: Readonly<Record<string, string | boolean | undefined>>): readonly string[] =>
-  Object.entries(options).flatMap(([name, value]) => (typeof value === "string" ? [name, value] : []));
+const serviceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags): readonly string[] =>
+  toOptionArgs({ local, profile, baseUrl: base_url, logBaseUrl: log_base_url, insecureHttp: insecure_http });
 
 /** Reports outcomes and retries of requests. @param printsEvents true if the meter, not a notice, prints retries */
 export const openReporter =

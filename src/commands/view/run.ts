@@ -10,7 +10,7 @@ import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { replaceLineEnds, sliceText } from "../../json/walk.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { pluralize, toOptionName } from "../../sentences.ts";
+import { pluralize, toOptionArgs, toOptionName } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
 import { closeAtEnd, formatPercent, prepareInputs, printInputNotes } from "../inputs/read.ts";
 import type { ViewDocument } from "../schema/trajectories.ts";
@@ -128,16 +128,8 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
 /** Returns the options of a `log` command for one group, which the command selects by number instead of --sample. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
-  const options = Object.entries({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
-  return {
-    files: files.length === 0 ? ["-"] : files,
-    options: options.flatMap(([name, value]) => {
-      if (value === undefined || value === false) return [];
-      return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
-    }),
-    where,
-    groupBy,
-  };
+  const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
+  return { files: files.length === 0 ? ["-"] : files, options, where, groupBy };
 };
 
 /** Opens the groups in the local service. @throws Failure `required-option-missing` */
