@@ -1,9 +1,9 @@
 /** Reading one traced call (interface 2.4 and 4.3). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { describe, integer, objectReader, text } from "./replies.ts";
+import { about, integer, objectReader, text } from "./replies.ts";
 
-const dateTime = describe(text, "date and time, ISO 8601");
+const dateTime = about("date and time, ISO 8601", text);
 const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 
 /**

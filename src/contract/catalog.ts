@@ -1,7 +1,7 @@
 /** The two public catalogs of models (interface 2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { describe, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
+import { about, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
 
 /** Prices (interface 2.5). Assumed: decimal strings in US dollars per token; `image` and `request` per unit. */
 const Pricing = z.looseObject({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
@@ -10,13 +10,13 @@ const Pricing = z.looseObject({ prompt: text, completion: text, image: text, req
 export const CatalogModel = z.looseObject({
   id: text,
   name: text,
-  created: describe(integer, "Unix seconds"),
+  created: about("Unix seconds", integer),
   input_modalities: texts,
   output_modalities: texts,
-  quantization: describe(text, "such as int4"),
+  quantization: about("such as int4", text),
   context_length: integer,
   max_output_length: integer,
-  pricing: describe(z.nullish(Pricing), "decimal strings, US dollars: per token; image and request per unit"),
+  pricing: about("decimal strings, US dollars: per token; image and request per unit", z.nullish(Pricing)),
   supported_sampling_parameters: texts,
   supported_features: texts,
   datacenters: z.nullish(z.array(z.looseObject({ country_code: text }))),

@@ -1,7 +1,7 @@
 /** Options of commands that read trajectories: selection, formats, strictness and reports. */
 import * as cli from "../../cli/index.ts";
 import { findNearest } from "../../nearest.ts";
-import { type ReportFormat, reportFormats } from "../../output/index.ts";
+import { type Report, reportFormats } from "../../output/index.ts";
 
 const parseShard = (word: string, option: string): { readonly part: number; readonly of: number } => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
@@ -45,10 +45,7 @@ export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOpt
     readonly onInvalid?: "stop" | "skip" | undefined;
   };
 
-export interface ReportRequest {
-  readonly form: ReportFormat;
-  readonly file: string | undefined;
-}
+export type ReportRequest = Pick<Report, "form" | "file">;
 
 /** A file to write. `-` is not stdout, because the result goes there. */
 export const outputFile = (about: string) =>

@@ -1,13 +1,13 @@
 /** Building blocks of schemas: zod with descriptions. Types and JSON Schemas derive from the same schemas. */
 import * as z from "zod/mini";
 import type { Schema } from "../../contract/endpoint.ts";
-import { describe, withNotes } from "../../contract/replies.ts";
+import { about, withNotes } from "../../contract/replies.ts";
 import type { JsonObject } from "../../json/walk.ts";
+
+export { about } from "../../contract/replies.ts";
 
 /** Outputs by command or document name: description, schema, and schema of a line of `-o jsonl` if it differs. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
-
-export const about = <Of extends Schema>(sentence: string, schema: Of): Of => describe(schema, sentence);
 
 /** Returns a schema that the JSON Schema has once, in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
