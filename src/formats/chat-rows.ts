@@ -2,13 +2,13 @@
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
-import { pythonMessages } from "../input/index.ts";
+import { findRewardColumns, pythonMessages } from "../input/index.ts";
 import { formatList } from "../sentences.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
 import { choice, deriveFinish, textChoice, toFunctionTools, toToolCall, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, readPath, requireReward } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
 
 /** The keys of a tool's rows, and how to read them. Functions throw ConversionError. */
@@ -74,10 +74,12 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
 
 /** Tells the user which numbers next to the reward are dropped, unless a receipt lists them. */
 const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value): void => {
-  const parent = rewardFrom.slice(0, -1);
-  if (hasReceipt || parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
+  if (hasReceipt || rewardFrom.length < 2 || rewardFrom[0] === "metrics" || rewardFrom[0] === "metadata") return;
+  const path = readPath(row, rewardFrom)?.path ?? [];
+  const parent = path.slice(0, -1);
+  if (parent.length === 0) return;
   const members = unwrapJson(readPath(row, parent))?.metricMembers() ?? [];
-  const others = members.flatMap(([key]) => (key === rewardFrom.at(-1) ? [] : key));
+  const others = members.flatMap(([key]) => (key === path.at(-1) ? [] : key));
   const names = others.map((key) => shortName([...parent, key].join(".")));
   if (names.length > 0) note(`dropped numbers next to the reward (no field in a trajectory): ${formatList(names, 5)}`);
 };
@@ -133,7 +135,7 @@ const foreignKeys =
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value): Value => {
-    const value = row.get(...path);
+    const value = readPath(row, path);
     const messages = unwrapJson(value);
     if (messages?.isList === true) return messages;
     const lists = row.members().flatMap(([key, member]) => (unwrapJson(member).isList ? shortName(key) : []));
@@ -148,11 +150,11 @@ export const messageRows = (path: Path): Format => {
     name: "openai-chat",
     title: "rows of chat messages",
     reward: "reward",
-    usedKeys: [String(path[0]), "reward", "tools"],
+    usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
     sampled: "every turn of the assistant",
     isDataset: true,
     recognizes: (row) => {
-      const messages = unwrapJson(row.get(...path))?.items() ?? [];
+      const messages = unwrapJson(readPath(row, path))?.items() ?? [];
       const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
       return haveRoles && !foreignKeys.some((key) => row.get(key) !== undefined);
     },
@@ -213,6 +215,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
       if (rewards !== undefined && rewards.items().length !== count)
         throw new ConversionError(`rewards is not a list of ${count}, one for each completion`, rewards);
       if (reward?.canBeMetric === false) throw new ConversionError(`rewards[${at}] is not a number`, reward);
+      if (reward === undefined) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.

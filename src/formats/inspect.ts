@@ -10,6 +10,7 @@ import {
   findReward,
   missingReward,
   type RolloutReward,
+  readPath,
   toReward,
 } from "./rollout.ts";
 import { ConversionError, type Value } from "./value.ts";
@@ -85,7 +86,7 @@ const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): Rollou
   if (rewardFrom !== undefined) {
     const [first, name, ...rest] = rewardFrom;
     const isOlder = first === "scores" && sample.get("scores") === undefined;
-    const value = isOlder ? scores.get(String(name))?.get(...rest) : sample.get(...rewardFrom);
+    const value = isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, rewardFrom);
     const number = value && numberOf(run, value);
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };

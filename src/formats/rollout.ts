@@ -78,9 +78,17 @@ interface RewardQuery {
   readonly own?: () => OutputJson | undefined;
 }
 
-/** Reads the value at a path, also in JSON in strings. */
-export const readPath = (record: Value, path: Path): Value | undefined =>
-  path.reduce<Value | undefined>((holder, step) => unwrapJson(holder)?.get(step), record);
+/** Reads the value at a path, also in JSON in strings. Keys can contain dots; the longest matching key counts. */
+export const readPath = (record: Value, path: Path): Value | undefined => {
+  if (path.length === 0) return record;
+  const holder = unwrapJson(record);
+  for (let { length } = path; length > 0; length--) {
+    const child = holder.get(length === 1 && holder.isList ? (path[0] ?? "") : path.slice(0, length).join("."));
+    const value = child && readPath(child, path.slice(length));
+    if (value !== undefined) return value;
+  }
+  return undefined;
+};
 
 /** Finds the reward of a rollout: by the user's option, otherwise in the record. @throws ConversionError */
 export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): RolloutReward => {
@@ -90,7 +98,8 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
     const path = rewardFrom.join(".");
     const reward = value && (toReward(run, value) ?? toNumber(run, value));
     if (reward !== undefined) return { reward, identity: `from ${path}` };
-    const found = value === undefined ? "nothing" : "no number";
+    const text = value?.text && JSON.stringify(shortName(value.text));
+    const found = value === undefined ? "nothing" : value.isText ? `the text ${text || '""'}` : "no number";
     const option = value && suggestReward([[path, value]]);
     const fix = option === undefined ? describeNumbers(record, rewardFrom) : `pass ${option}`;
     throw new ConversionError(`--reward-from finds ${found} at ${path} (${fix})`, value ?? record);
@@ -111,18 +120,26 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
   return { reward: (reward instanceof Value ? toReward(run, reward) : undefined) ?? reward };
 };
 
+const booleansNote = "converted the rewards true and false to 1 and 0";
+
 /** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
 export const toReward = (run: FormatRun, value: Value): OutputJson | undefined => {
   if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
-  run.note("converted the rewards true and false to 1 and 0");
+  run.note(booleansNote);
   return literal(value.isTrue ? 1 : 0, value);
 };
 
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Returns the number in a string, which columns of tables often contain; undefined for other values. */
+const booleanPattern = /^(?:true|false)$/i;
+
+/** Returns the number or boolean in a string, which columns of tables often contain; undefined for other values. */
 const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
+  if (booleanPattern.test(text)) {
+    run.note(booleansNote);
+    return literal(text.length === "true".length ? 1 : 0, value);
+  }
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards in strings to numbers");
   return rawLiteral(text, [value]);
@@ -153,26 +170,32 @@ const suggestReward = (members: Members): string | undefined => {
   if (path === undefined) return undefined;
   const mark = (name: string, remark: string): string => (numbers.get(name)?.isText === true ? remark : "");
   if (more.length === 0)
-    return `${formatCommandLine(["--reward-from", shortName(path)])}${mark(path, ", which converts the string")}`;
-  const names = [path, ...more].map((name) => `${shortName(name)}${mark(name, " (a string)")}`);
+    return `${formatCommandLine(["--reward-from", path])}${mark(path, ", which converts the string")}`;
+  const names = [path, ...more].map((name) => `${formatCommandLine([name])}${mark(name, " (a string)")}`);
   return `--reward-from with one of ${formatList(names, maxNamedPaths)}`;
 };
 
 /** Limits of the search for numbers that an error names. */
 const maxSearchDepth = 4;
+const maxPathLength = 200;
 const maxSearchedValues = 200;
 const maxNamedPaths = 4;
 
-const isNumeric = (value: Value): boolean => value.canBeMetric || numberPattern.test(value.text ?? "");
+const isNumeric = (value: Value): boolean =>
+  value.canBeMetric || [numberPattern, booleanPattern].some((pattern) => pattern.test(value.text ?? ""));
 
-/** Lists matching values by path, also in objects that are JSON in strings. */
+/** Lists matching values by path, also in objects that are JSON in strings, and in lists of one number. */
 const listValues = (members: Members, matches: (value: Value) => boolean): Members => {
   const found: (readonly [path: string, value: Value])[] = [];
   let level = members;
   for (let depth = 0; depth < maxSearchDepth; depth++) {
-    found.push(...level.filter(([, value]) => matches(value)));
+    found.push(...level.filter(([path, value]) => path.length <= maxPathLength && matches(value)));
     const inner = level.slice(0, maxSearchedValues).map(([path, value]) => ({ path, value: unwrapJson(value) }));
-    level = inner.flatMap(({ path, value }) => value.members().map(([key, one]) => [`${path}.${key}`, one] as const));
+    level = inner.flatMap(({ path, value }) => {
+      const [item, ...more] = value.items();
+      const members = item?.canBeMetric === true && more.length === 0 ? [["0", item] as const] : value.members();
+      return members.map(([key, one]) => [`${path}.${key}`, one] as const);
+    });
   }
   return found;
 };

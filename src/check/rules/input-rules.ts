@@ -12,10 +12,10 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Divides a reason into the fault and the fix in parentheses. Default: correct the named option, or `defaultFix`. */
+/** Divides a reason into the fault and the fix in parentheses. Default: correct what is named, or `defaultFix`. */
 const splitFix = (wrong: string, defaultFix = "fix the record"): { readonly fault: string; readonly fix: string } => {
   const [, fault = wrong, fix] = /^(.*) \(((?:pass --|add |write ).*)\)$/s.exec(wrong) ?? [];
-  return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option" : defaultFix) };
+  return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
 };
 
 /** Rules of the whole input: its format, its groups, and the requests that it becomes. */

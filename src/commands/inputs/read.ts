@@ -99,7 +99,7 @@ export const closeAtEnd = (context: Context, dataset: Dataset): void => {
 const chatFormat = "openai-chat";
 
 const parsePath = (path: string | undefined): (string | number)[] | undefined =>
-  path?.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+  path?.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
 
 const parseFormatOptions = async (
   typed: InputOptions,
