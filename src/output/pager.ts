@@ -32,7 +32,8 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
-  const ended = once(pager, "close");
+  // Not `once` of node:events, which rejects at an error, such as that of a signal that cannot be sent.
+  const ended = new Promise<void>((resolve) => pager.once("close", () => resolve()));
   try {
     if (pager.stdin !== null)
       isComplete = await writePieces(openSink({ stream: pager.stdin, signal: host.signal }), allPieces());
