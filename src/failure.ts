@@ -71,7 +71,7 @@ export interface FailureLocation {
 }
 
 /** The request that failed. The URL has no credentials, because URLs with credentials are rejected earlier. */
-export interface HttpFacts {
+interface HttpFacts {
   readonly method: string;
   readonly url: string;
   readonly status?: number | undefined;

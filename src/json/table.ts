@@ -196,9 +196,6 @@ export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => 
 
 export const spanOf = ({ text, node }: JsonValue): Span => ({ start: startOf(text, node), end: endOf(text, node) });
 
-/** The key of a member's value. */
-export const keyOf = ({ text, node }: JsonValue): JsonValue => ({ text, node: node - nodeSize });
-
 /** The first byte of a value, which shows its type. */
 export const firstByteOf = ({ text, node }: JsonValue): number => firstByteAt(text, node);
 

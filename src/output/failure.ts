@@ -10,7 +10,7 @@ const maxProblems = 20;
 
 const maxReplyLength = 2000;
 
-export interface RunEnd {
+interface RunEnd {
   readonly failure: Failure;
   readonly exitCode: number;
 }
