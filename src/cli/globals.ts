@@ -49,7 +49,7 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
 });
 
 export const toScreenOptions = (globals: GlobalValues, { given }: OptionValues): ScreenOptions => ({
-  ...parseScreenOptions({ ...globals, color: globals.noColor ? false : globals.color, pager: !globals.noPager }),
+  ...parseScreenOptions({ ...globals, color: globals.noColor ? "never" : globals.color, pager: !globals.noPager }),
   hasJsonEvents: isEventOutput(given),
 });
 

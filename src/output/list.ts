@@ -6,12 +6,11 @@ import { sliceText } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
-import type { Column, ListView, ShownColumn } from "./views.ts";
+import type { Column, ListView, ShownColumn, WireObjects } from "./views.ts";
 import {
   findValues,
   formatValues,
   formatValuesAsJson,
-  type JsonDocument,
   type NamedColumn,
   openWire,
   pickFields,
@@ -107,7 +106,7 @@ export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: strin
 
 function* jsonPieces(
   { format, fields, host, options }: Screen,
-  document: JsonDocument,
+  document: WireObjects,
   columns: readonly NamedColumn[],
 ): Generator<string, void> {
   const wire = openWire(document);
@@ -127,7 +126,7 @@ function* jsonPieces(
 }
 
 function* documentPieces(
-  { bytes, member }: JsonDocument,
+  { bytes, member }: WireObjects,
   { members, objectsMember, isList, shown }: ReturnType<typeof openWire>,
   formatObject: (object: RawJson) => string,
 ): Generator<string, void> {

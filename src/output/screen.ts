@@ -20,7 +20,7 @@ type ColorMode = (typeof colorModes)[number];
 export type TypedScreenOptions = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
   readonly output?: Format | undefined;
   readonly fields?: string | undefined;
-  readonly color?: string | boolean | undefined;
+  readonly color?: string | undefined;
 };
 
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
@@ -31,7 +31,7 @@ export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
 }
 
 export const parseScreenOptions = (typed: TypedScreenOptions) => {
-  const { json = false, output = json ? "json" : undefined, color } = typed;
+  const { json = false, output = json ? "json" : undefined } = typed;
   if (json && output !== "json") {
     throw conflictingOptions({ first: "--json", second: `-o ${output}`, why: "--json means -o json" });
   }
@@ -46,7 +46,7 @@ export const parseScreenOptions = (typed: TypedScreenOptions) => {
     fields,
     header: typed.header === true,
     quiet: typed.quiet === true,
-    color: colorModes.find((when) => when === color) ?? (color === false ? "never" : "auto"),
+    color: colorModes.find((when) => when === typed.color) ?? "auto",
     pager: typed.pager !== false,
   };
 };

@@ -35,7 +35,7 @@ const openRows = (bytes: Uint8Array, spans: readonly Span[]) => {
 };
 
 /** Opens the objects of a document, or the document as the only object. The last member with a key counts. */
-export const openWire = ({ bytes, member, shownPositions }: JsonDocument) => {
+export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
   const root = member === undefined ? undefined : readRoot(bytes);
   const members = root === undefined ? [] : [...childrenOf(root)];
   const objectsMember = members.findLast(([key]) => key === member);
@@ -52,8 +52,6 @@ export const openWire = ({ bytes, member, shownPositions }: JsonDocument) => {
     shown: openRows(bytes, shown),
   };
 };
-
-export type JsonDocument = Pick<WireObjects, "bytes" | "shownPositions"> & { readonly member?: string | undefined };
 
 export const findValues = (value: RawJson, name: string): readonly RawJson[] | undefined => {
   const member = findMember(value, name);

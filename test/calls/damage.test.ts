@@ -74,7 +74,7 @@ describe("a damaged call", () => {
       expect(await printed(one, {})).toMatch(/^Call .*\n {2}status/);
       expect(await printed(one, {}, { markdown: true })).toMatch(/^# Call /);
       expect(await printed(one, {}, { noContent: true })).toContain("status");
-      const lines = (await printed(one, { color: false }, { columns: 40 })).split("\n");
+      const lines = (await printed(one, { color: "never" }, { columns: 40 })).split("\n");
       expect(lines.length).toBeLessThan(4000);
     }),
     { quick: 4, slow: 75 },
