@@ -8,7 +8,7 @@ export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
-    project: text("project for traced calls and model usage", "team/project"),
+    project: text("project whose traced calls are read; also sent with requests for models", "team/project"),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL of the models", "url"),
     "log-base-url": text("URL that trajectories are logged to", "url"),

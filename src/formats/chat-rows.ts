@@ -33,7 +33,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 }
 
 const groupKeyText =
-  "rows with the same step and the same group_id (or prompt_id, …); without such a key, the same step and prompt";
+  "rows with the same group_id (or prompt_id, …), else with the same prompt; different steps never share a group";
 
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,

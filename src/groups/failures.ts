@@ -53,7 +53,10 @@ const skipHint = (valid: ValidGroups = 0): string | undefined => {
 const faultHints: readonly (readonly [fault: RegExp, hint: string])[] = [
   [/takes longer/, "use an expression without regular expressions and nested all(), exists(), map() or filter()"],
   [/out of bounds/, "test the length first: --where 'size(messages) > 5 && messages[5].role == \"tool\"'"],
-  [/^Unknown variable/, "write trajectory.<key> for a key of the trajectory: --where 'trajectory.my_key == 1'"],
+  [
+    /^Unknown variable/,
+    "the variables are reward, metrics, metadata, messages, trajectory and group; write trajectory.<key> for another key: --where 'trajectory.my_key == 1'",
+  ],
   [/^No such key/, "test first that the key exists: --where 'has(metrics.score) && metrics.score > 1'"],
   [/^no such overload/, "compare values of one type: --where 'double(metadata.score) > 1.0'"],
 ];

@@ -139,7 +139,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const groups = sentences.pluralize(facts.unknown, "group");
   const subject = facts.areMoreUnknown
     ? `${name} (${positions}) and earlier requests may or may not have been logged (${groups})`
-    : `${name} may or may not have been logged (${groups}, ${positions})`;
+    : `${name}${facts.id === undefined ? "" : `, ${facts.id} in the ledger,`} may or may not have been logged (${groups}, ${positions})`;
   const [andRest, orRest] =
     notSent > 0 ? [" and send the rest", "; to send only the rest, rerun the same command"] : ["", ""];
   const hint = canResolve

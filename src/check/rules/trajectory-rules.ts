@@ -126,8 +126,8 @@ export const fieldRules = {
     example: trajectory(1, ',"metrics":{"solved":"yes"}'),
   }),
   "metric-name": warning<{ key: string }>({
-    message: ({ key }) => `the metric name ${key} is reserved, so it gets no mean`,
-    redactedMessage: "a metric has a reserved name, so it gets no mean",
+    message: ({ key }) => `the metric name ${key} is reserved, so this metric is left out`,
+    redactedMessage: "a metric has a reserved name, so it is left out",
     advice: "rename the metric",
     why: "The service calculates `reward`, `reward_std_dev` and `exception_rate`.",
     example: trajectory(1, ',"metrics":{"reward":1}'),
@@ -323,7 +323,7 @@ export const signalRules = {
   "duplicate-trajectory": warningOfWhole<{ place: string }>({
     message: ({ place }) => `the trajectory has the same bytes as the one at ${place}`,
     redactedMessage: "the trajectory has the same bytes as another one of the input",
-    advice: "remove one of them, unless the policy is deterministic",
+    advice: "remove the copies, unless a deterministic policy sampled the same text again",
     why: "A duplicate counts twice. The file was written twice, or a sampler's seed never changed.",
     example: group(trajectory(0), trajectory(1), trajectory(0)),
   }),

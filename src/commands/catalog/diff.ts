@@ -115,7 +115,7 @@ export const changeColumns = (names: readonly string[] | undefined, hasCatalogs:
   return {
     id: 0,
     change: { rank: 0, text: changeText },
-    field: { rank: 0, heading: "of", text: ({ field }) => formatFactName(field ?? "") },
+    field: { rank: 0, heading: "field", text: ({ field }) => formatFactName(field ?? "") },
     from: { rank: 0, heading: heading("from", from), text: ({ field, from: value }) => formatFact(field, value) },
     to: { rank: 0, heading: heading("to", to), text: ({ field, to: value }) => formatFact(field, value) },
     difference: { rank: 2, text: formatDifference },

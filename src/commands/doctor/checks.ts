@@ -227,10 +227,10 @@ const ledgerFinding = (
     if (count === undefined) return [];
     const { requests, groups } = count;
     const number = statesCountedByRequest.has(one) ? pluralize(requests, "request") : pluralize(groups, "group");
-    return [`${number} ${formatState(one)}`];
+    return [`${number} ${one === "unknown" ? "of unknown outcome" : formatState(one)}`];
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
-  const message = `${state}; recorded: ${parts.join(", ") || "nothing"}${use}`;
+  const message = `${parts.join(", ") || "no requests"} (${state})${use}`;
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
   const fix =

@@ -17,7 +17,10 @@ const wholeFileOptions = [
 
 const options = {
   split: cli.text("data split, such as train; required unless the settings have one", "name"),
-  batch: cli.text("name of the training step, such as step-17; equal groups are logged once per batch", "name"),
+  batch: cli.text(
+    "name of the training step, such as step-17; equal groups are logged again only under another batch name",
+    "name",
+  ),
   "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
   ...cli.needing("dry-run", {

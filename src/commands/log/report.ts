@@ -22,7 +22,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
     return await printRaw(screen, Buffer.from(documentText(result, coversAll ? undefined : measured, target)));
   const ofInput =
     measured.groups === 1
-      ? `the only valid group of the input, ${groups.unknown > 0 ? "whose outcome is unknown" : "which was not logged"}`
+      ? `the ${groups.read === 1 ? "group" : "only valid group of the input"}, ${groups.unknown > 0 ? "whose outcome is unknown" : "which was not logged"}`
       : `all ${measured.groups} valid groups of the input, ${measured.logged} of them logged`;
   await printFacts(screen, {
     facts: [...resultFacts(run, result), ...plannedFacts(result, target)],
@@ -84,7 +84,8 @@ const countsText = ({ read, ...counts }: LogResult["groups"], status: LogResult[
   const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
   if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
-  return `${read}: ${outcomes.map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`).join(", ")}`;
+  const texts = outcomes.map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`);
+  return texts.length === 1 ? texts.join() : `${read}: ${texts.join(", ")}`;
 };
 
 const maxPlanned = 20;

@@ -148,7 +148,7 @@ describe("rollcall catalog verify", () => {
     await run("lock");
     for (const columns of widths) {
       const { stdout, stderr } = await run("verify", ["-o", "table"], { env: { COLUMNS: String(columns) } });
-      expect({ columns, stdout }).toMatchObject({ stdout: expect.stringMatching(/^id +finding +of +locked +now/m) });
+      expect({ columns, stdout }).toMatchObject({ stdout: expect.stringMatching(/^id +finding +field +locked +now/m) });
       expect(stderr.replaceAll(/\s+/g, " ")).toContain("hint: use maker/cheaper in place of maker/coarser, ");
       expect(stdout).toMatch(/maker\/dearer +price-increased +prompt +0\.3 \$\/M +0\.31 \$\/M/);
     }
