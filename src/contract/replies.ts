@@ -1,7 +1,7 @@
 /** Reads replies of the service. Requires the lists and objects of the interface, but accepts fields of other types. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
-import { type JsonObject, openBrace, openBracket } from "../json/walk.ts";
+import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";
 
 /** An object of the service. A field may be absent, null or of another type, so each use of a value checks its type. */
 export type ServiceObject = JsonObject;
@@ -49,15 +49,17 @@ export interface ReplyList {
   readonly hasMore: boolean;
 }
 
+const readListRoot = table.openRootReader(["data"]);
+
 /** Reads `{"data":[{…},…]}`. */
 export const readListReply: ReplyReader<ReplyList> = (bytes) => {
-  const root = table.readRoot(bytes);
+  const root = readListRoot(bytes);
   const data = table.memberAt(root, "data");
   if (root === undefined) return undefined;
   if (data === undefined) return { invalidPath: table.firstByteOf(root) === openBrace ? "data" : "" };
   if (table.firstByteOf(data) !== openBracket) return { invalidPath: "data" };
-  const spans = table.elementsOf(data).map(table.spanOf);
-  const elements = spans.map(({ start, end }) => bytes.subarray(start, end));
+  const items = walkItems(bytes, table.spanOf(data).start);
+  const elements = Array.from(items, ({ start, end }) => bytes.subarray(start, end));
   const invalid = elements.findIndex(([first]) => first !== openBrace && first !== letterN);
   if (invalid >= 0) return { invalidPath: `data.${invalid}` };
   const entries = elements.flatMap((raw, position) =>

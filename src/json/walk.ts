@@ -83,6 +83,25 @@ export const countNested = (bytes: Uint8Array, max: number): number => {
   return count;
 };
 
+/**
+ * Yields the spans of the elements of an array, or of the members of an object, in valid JSON. Needs no table, because
+ * that of a long list takes much memory.
+ */
+export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
+  let [depth, from] = [0, start + 1];
+  for (let at = start; at === start || depth > 0; at++) {
+    const byte = bytes[at];
+    if (byte === quote) at = endOfString(bytes, at) - 1;
+    else if (byte === openBrace || byte === openBracket) depth++;
+    else if (byte === closeBrace || byte === closeBracket) depth--;
+    const isEnd = depth === 0;
+    if (!isEnd && (depth > 1 || byte !== comma)) continue;
+    const item = { start: skipWhite(bytes, from), end: trimmedEnd(bytes, at) };
+    if (item.start < item.end) yield item;
+    from = at + 1;
+  }
+}
+
 export const sliceText = (bytes: Uint8Array, { start, end }: Span): string =>
   toBuffer(bytes).toString("utf8", start, end);
 

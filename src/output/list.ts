@@ -1,7 +1,6 @@
 /** Prints lists and documents as tables, TSV, CSV (RFC 4180), or JSON that keeps the spelling of values. */
 
 import { compactJson, formatJson, parseRawJson, type RawJson } from "../json/raw-json.ts";
-import { spanOf } from "../json/table.ts";
 import { sliceText } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
@@ -142,7 +141,7 @@ function* documentPieces(
   for (const [at, entry] of members.entries()) {
     const [key, value] = entry;
     yield `${at === 0 ? "" : ","}${JSON.stringify(key)}:`;
-    if (entry !== objectsMember) yield compactJson(sliceText(bytes, spanOf(value)));
+    if (entry !== objectsMember) yield compactJson(sliceText(bytes, value));
     else {
       if (isList) yield "[";
       yield* objects();

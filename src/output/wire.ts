@@ -9,8 +9,15 @@ import {
   type RawJson,
   type RawMember,
 } from "../json/raw-json.ts";
-import { childrenOf, elementsOf, firstByteOf, readRoot, spanOf } from "../json/table.ts";
-import { openBracket, type Span, sliceText, toBuffer } from "../json/walk.ts";
+import {
+  endOfString as endOfKey,
+  openBracket,
+  type Span,
+  skipWhite,
+  sliceText,
+  toBuffer,
+  walkItems,
+} from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
@@ -34,15 +41,20 @@ const openRows = (bytes: Uint8Array, spans: readonly Span[]) => {
   };
 };
 
+const readMember = (bytes: Uint8Array, { start, end }: Span): readonly [key: string, value: Span] => {
+  const keyEnd = endOfKey(bytes, start);
+  const value = { start: skipWhite(bytes, skipWhite(bytes, keyEnd) + 1), end };
+  return [String(JSON.parse(sliceText(bytes, { start, end: keyEnd }))), value];
+};
+
 /** Opens the objects of a document, or the document as the only object. The last member with a key counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
-  const root = member === undefined ? undefined : readRoot(bytes);
-  const members = root === undefined ? [] : [...childrenOf(root)];
+  const items = member === undefined ? [] : walkItems(bytes, skipWhite(bytes, 0));
+  const members = Array.from(items, (item) => readMember(bytes, item));
   const objectsMember = members.findLast(([key]) => key === member);
-  const objects = objectsMember?.[1];
-  const isList = member !== undefined && (objects === undefined || firstByteOf(objects) === openBracket);
-  const only = objects === undefined ? { start: 0, end: bytes.length } : spanOf(objects);
-  const all = isList ? elementsOf(objects).map(spanOf) : [only];
+  const span = member === undefined ? { start: 0, end: bytes.length } : objectsMember?.[1];
+  const isList = span === undefined || (member !== undefined && bytes[span.start] === openBracket);
+  const all = span === undefined ? [] : isList ? [...walkItems(bytes, span.start)] : [span];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return {
     members: members.filter((one) => one === objectsMember || one[0] !== member),
