@@ -32,18 +32,8 @@ export interface SyntaxFault {
 /** 32-bit words per node. */
 export const nodeSize = 4;
 
-/** The ids of registered keys, from 1. Only `registerKey` adds keys. */
+/** The ids of registered keys, from 1 to at most 256. Only `registerKey` adds keys. */
 export const keyIds = new Map<string, number>();
-
-/** `requestKeyId`, for keys of formats and options, adds ids up to this number. The kernel has 256 ids. */
-const maxRequestedKeys = 180;
-
-/** Keys that can be registered on request: in ASCII without escapes, of at most 60 characters. */
-const keyPattern = /^[ !#-[\]-~]{0,60}$/;
-
-/** Registers a key if possible. Returns its id in all later tables; 0 if it is not registered. */
-export const requestKeyId = (key: string): number =>
-  keyIds.get(key) ?? (keyIds.size >= maxRequestedKeys || !keyPattern.test(key) ? 0 : registerKey(key));
 
 /** Registers a key, and returns its id in all later tables. */
 export const registerKey = (key: string): number => {
@@ -212,7 +202,7 @@ export class JsonReader {
     const table = this.#result("table") / wordBytes;
     const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
     const bytes = this.#bytes.subarray(this.#input, this.#input + this.#length);
-    return { bytes, words, maxKeyId: this.#keyCount, shapes: this.#shapes };
+    return { bytes, words, shapes: this.#shapes };
   }
 
   /** Returns the start of the first run of `length` (16 or more) letters, digits, `_`, `-` or `.`; `end` if none. */
@@ -228,7 +218,7 @@ export class JsonReader {
   /** Returns a copy of the last table. @param bytes the text that was read, which the caller must not overwrite */
   copyTable(bytes: Uint8Array): JsonTable {
     const { words } = this.viewTable();
-    return { bytes: toBuffer(bytes), words: words.slice(), maxKeyId: this.#keyCount, shapes: this.#shapes };
+    return { bytes: toBuffer(bytes), words: words.slice(), shapes: this.#shapes };
   }
 
   /** Returns the fault of the last text, which is not JSON. */

@@ -1,5 +1,5 @@
 /** The table of JSON values, which the kernel writes (src/json/kernel/table.ts), and access to its values. */
-import { cacheReader, keyIds, nodeSize, readTable, requestKeyId } from "./reader.ts";
+import { cacheReader, keyIds, nodeSize, readTable } from "./reader.ts";
 import {
   closeBrace,
   closeBracket,
@@ -23,13 +23,11 @@ export interface JsonTable {
    * Objects of one shape have the same keys and kinds of values, in the same order.
    */
   readonly words: Int32Array;
-  /** The largest id of a key that was registered before. A key that was not registered has a larger id, or 0. */
-  readonly maxKeyId: number;
   /** Shapes of two tables are comparable only if this is the same object. If undefined, shapes have no meaning. */
   readonly shapes?: object | undefined;
 }
 
-export const emptyTable: JsonTable = { bytes: Buffer.alloc(0), words: new Int32Array(), maxKeyId: 0 };
+export const emptyTable: JsonTable = { bytes: Buffer.alloc(0), words: new Int32Array() };
 
 export const startOf = ({ words }: JsonTable, node: number): number => words[node] ?? 0;
 
@@ -118,12 +116,9 @@ const isTextAt = (text: string, bytes: Buffer, start: number): boolean => {
 /** Returns the node of a member's value, the last value of a repeated key; undefined if there is none. */
 export const findMemberNode = (text: JsonTable, object: number, key: string): number | undefined => {
   const end = nodeAfter(text, object);
-  const id = requestKeyId(key);
-  const hasId = id > 0 && id <= text.maxKeyId;
   let value: number | undefined;
   for (let at = object + nodeSize; at < end; at = nodeAfter(text, at + nodeSize)) {
-    const keyId = detailOf(text, at);
-    if (hasId && keyId !== encodedKey ? keyId === id : hasKey(text, at, key)) value = at + nodeSize;
+    if (hasKey(text, at, key)) value = at + nodeSize;
   }
   return value;
 };
@@ -149,7 +144,7 @@ export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
     while (isWhite(bytes[at])) at++;
     at++;
   }
-  return { bytes, words, maxKeyId: 0 };
+  return { bytes, words };
 };
 
 /** A value: a node of a table. */
