@@ -1,7 +1,7 @@
 /** The cost of a usage at a model's prices, in exact decimals. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import * as decimals from "../decimal.ts";
-import { getMember, getValue, isObject } from "../json/walk.ts";
+import { getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
 /** Zero of each unit that has a price. `prompt_tokens` includes the cached tokens. */
@@ -25,10 +25,10 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
 /** Parses counts of OpenAI's or Anthropic's interface; undefined unless both input and output are counted. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value): number | undefined => {
-    const number = getMember(within, name);
+    const number = getValue(within, [name]);
     return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   };
-  const details = getMember(value, "prompt_tokens_details") ?? getMember(value, "input_tokens_details");
+  const details = getValue(value, ["prompt_tokens_details"]) ?? getValue(value, ["input_tokens_details"]);
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
   // Anthropic's `input_tokens` excludes the tokens of `cache_*_input_tokens`. OpenAI's includes the cached tokens.
   const input = count("input_tokens");

@@ -6,7 +6,7 @@ import { type ServiceObject, textOf } from "../contract/replies.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
 import { requireFault } from "../json/reader.ts";
 import { elementsOf, findAt, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
-import { getMember, locateOffset, parseJson } from "../json/walk.ts";
+import { getValue, locateOffset, parseJson } from "../json/walk.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable, newerLock } from "./failures.ts";
 import { compareCodeUnits, listDatacenters, priceNames, statedPrices } from "./fields.ts";
@@ -80,10 +80,10 @@ export const readLock = (file: string) => {
   if (root === undefined) throw invalidLock("it is not JSON", false, locate(requireFault(bytes).at));
   const positionAt = (at: JsonValue) => locate(spanOf(at).start);
   const value = parseValue(root);
-  const version = getMember(value, lockKey);
+  const version = getValue(value, [lockKey]);
   if (version === undefined) throw invalidLock("it is not a lock file", false, positionAt(root));
   if (version !== lockVersion) throw newerLock(positionAt(memberAt(root, lockKey) ?? root));
-  const [list, listValue = root] = [getMember(value, "models"), memberAt(root, "models")];
+  const [list, listValue = root] = [getValue(value, ["models"]), memberAt(root, "models")];
   if (!Array.isArray(list)) throw invalidLock("invalid models", true, positionAt(listValue));
   // Finds all models in one pass, because a search from the start for each of thousands is slow.
   const values = elementsOf(listValue);
@@ -95,7 +95,7 @@ export const readLock = (file: string) => {
     const { data, error } = LockedModel.safeParse(model);
     if (data !== undefined) return data;
     const key = String(error.issues[0]?.path[0]);
-    const path = getMember(model, key) === undefined ? [] : [key];
+    const path = getValue(model, [key]) === undefined ? [] : [key];
     throw invalidLock(`invalid ${["models", at, ...path].join(".")}`, true, positionOf(at, path));
   });
   return { file, models, positionOf };
@@ -116,7 +116,7 @@ export const writeLock = (file: string, models: readonly LockedModel[], clean: (
   const written = clean(formatLock(models));
   const before = readLockBytes(file)?.toString("utf8");
   if (before === written) return false;
-  if (before !== undefined && before.trim() !== "" && getMember(parseJson(before)?.value, lockKey) === undefined) {
+  if (before !== undefined && before.trim() !== "" && getValue(parseJson(before)?.value, [lockKey]) === undefined) {
     throw lockNotOverwritten(file);
   }
   try {

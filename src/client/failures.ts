@@ -1,7 +1,7 @@
 /** Failures of requests to the service, of its replies, and of connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
-import { getMember, isObject, parseJson } from "../json/walk.ts";
+import { getValue, isObject, parseJson } from "../json/walk.ts";
 import { fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import { connectTimeoutMs, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
 import type { RequestTarget } from "./request.ts";
@@ -317,7 +317,7 @@ const findText = (value: unknown, depth = 0): string | undefined => {
   }
   // An object in `error` is more specific than the members next to it.
   const inner = typeof error === "object" ? error : undefined;
-  for (const candidate of [inner, ...messageKeys.map((key) => getMember(value, key))]) {
+  for (const candidate of [inner, ...messageKeys.map((key) => getValue(value, [key]))]) {
     const message = findText(candidate, depth + 1);
     if (message !== undefined) return message;
   }

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { formatLine, type Path } from "../check/rules/positions.ts";
-import { getMember, isObject, parseJson } from "../json/walk.ts";
+import { getValue, isObject, parseJson } from "../json/walk.ts";
 import { findTrajectorySpans, parseRewards, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
@@ -193,7 +193,7 @@ interface MissingFeature {
 }
 
 const findMissingLogprobs = (trajectory: Buffer): Path => {
-  const turns = getMember(parseJson(trajectory.toString("utf8"))?.value, "messages_and_choices");
+  const turns = getValue(parseJson(trajectory.toString("utf8"))?.value, ["messages_and_choices"]);
   const isUnscored = (entry: unknown): boolean =>
     isObject(entry) && entry.role === undefined && isObject(entry.message) && !isObject(entry.logprobs);
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];

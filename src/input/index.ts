@@ -49,4 +49,4 @@ export {
   type Source,
 } from "./source.ts";
 export { openSpool, type Spool } from "./spool.ts";
-export { NotAFile, readIdentity, Tail } from "./tail.ts";
+export { readIdentity, Tail } from "./tail.ts";

@@ -2,7 +2,6 @@
 import { type BigIntStats, closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { Problems } from "../check/rules/problems.ts";
-import type { RuleData } from "../check/rules/rules.ts";
 import { Failure } from "../failure.ts";
 import { getErrorCode, unblockOnAbort } from "../files.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
@@ -10,7 +9,7 @@ import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { isRemote, reportEmptyFolders, tryStat } from "./names.ts";
 import type { RemoteAccess, Remotes } from "./remote.ts";
-import { findContainer, markup, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
+import { findContainer, ownHeadBytes, sniff, sniffedBytes } from "./sniff.ts";
 import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, type Source } from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
@@ -160,17 +159,8 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
   return { name, bytes };
 };
 
-/** Servers send a web page to ask for a login, or to show a file. */
-const webPage: RuleData<"not-json"> = {
-  kind: "a web page",
-  instead:
-    "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/), or for a private file hf://datasets/… with HF_TOKEN",
-};
-
 const checkHead = (name: string, head: Buffer, takesContainers: boolean): void => {
   const sniffed = sniff(head, name);
   if (head.length === 0) throw new UnusableInput("input-empty", { size: 0 });
-  if (sniffed === undefined || (takesContainers && findContainer(head) !== undefined)) return;
-  const isPage = sniffed.rule === "not-json" && sniffed.data.kind === markup && isRemote(name);
-  throw isPage ? new UnusableInput("not-json", webPage) : sniffed;
+  if (sniffed !== undefined && !(takesContainers && findContainer(head) !== undefined)) throw sniffed;
 };

@@ -78,8 +78,9 @@ export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   const text = Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart();
   const kind = textKind(text);
-  const isTable = kind === csv || kind === tsv;
-  return kind === undefined ? undefined : notJson(kind, isTable ? csvAdvice(text, name) : undefined);
+  if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
+  if (kind === markup && isRemote(name)) return notJson("a web page", pageAdvice);
+  return kind === undefined ? undefined : notJson(kind);
 };
 
 /** The mark in UTF-8, with each byte as a character of Latin-1. */
@@ -154,7 +155,11 @@ const csvAdvice = (text: string, name: string): string => {
   return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
 };
 
-export const markup = "XML or HTML";
+const markup = "XML or HTML";
+
+/** Servers send a web page to ask for a login, or to show a file. */
+const pageAdvice =
+  "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/), or for a private file hf://datasets/… with HF_TOKEN";
 
 /** A line after the first that begins as an object or array of JSON, unlike a link of Markdown. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;

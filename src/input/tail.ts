@@ -60,11 +60,8 @@ export class Tail {
     };
   }
 
-  /** Opens a file. @throws the system's errors; `NotAFile` */
+  /** Opens a regular file. @throws the system's errors */
   static async open(path: string, name: string): Promise<Tail> {
-    // Opening a pipe would wait for a writer.
-    const facts = await stat(path);
-    if (!facts.isFile()) throw new NotAFile(facts.isDirectory());
     const file = await open(path, "r");
     return new Tail(path, { file, name, identity: await file.stat({ bigint: true }) });
   }
@@ -147,14 +144,5 @@ export class Tail {
     }
     this.#stats = facts;
     return true;
-  }
-}
-
-/** The path is a folder, a pipe or a device. */
-export class NotAFile extends Error {
-  readonly isFolder: boolean;
-  constructor(isFolder: boolean) {
-    super();
-    this.isFolder = isFolder;
   }
 }

@@ -5,10 +5,6 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns the value of an object's own key; undefined if there is none. */
-export const getMember = (value: unknown, key: string): unknown =>
-  isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-
 /** Byte offsets of a value: of its first byte, and after its last byte. */
 export interface Span {
   readonly start: number;

@@ -1,9 +1,10 @@
 /** Reads the complete lines of a followed file, and of later files with its name. */
 
+import { stat } from "node:fs/promises";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
 import { Scan } from "../../check/scan.ts";
-import type { Failure } from "../../failure.ts";
+import { Failure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
 import * as grouping from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
@@ -63,12 +64,10 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
   const toInvalidInput = (valid?: "some"): Failure => grouping.invalidInput(problems, { valid });
 
   const toUnreadable = (thrown: unknown): Failure => {
+    if (thrown instanceof Failure) return thrown;
     const code = getErrorCode(thrown);
-    if (thrown instanceof inputs.NotAFile) {
-      if (!thrown.isFolder) return fileNotFollowable(file, "not-a-file");
-      problems.report("file-is-folder", undefined, { file });
-    } else if (code !== "unknown") problems.report("file-unreadable", { code }, { file });
-    else throw thrown;
+    if (code === "unknown") throw thrown;
+    problems.report("file-unreadable", { code }, { file });
     return toInvalidInput();
   };
 
@@ -107,6 +106,11 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
       if (all.some(isOpen)) return;
       const index = all.length;
       try {
+        const facts = await stat(file);
+        if (facts.isDirectory()) problems.report("file-is-folder", undefined, { file });
+        if (facts.isDirectory()) throw toInvalidInput();
+        // Opening a pipe would wait for a writer.
+        if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
         const tail = await inputs.Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
         sources.push(tail.source);
         problems.inputs = sources.map(({ name }) => name);
