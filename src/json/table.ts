@@ -84,33 +84,8 @@ const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
 /** Decodes a string or a key. */
 export const readString = (text: JsonTable, node: number): string => {
-  const { bytes } = text;
-  const start = startOf(text, node) + 1;
-  const length = endOf(text, node) - 1 - start;
-  if (length > maxCachedLength || length < 1) return decodeText(bytes, start, length);
-  const middle = bytes[start + (length >> 1)] ?? 0;
-  const last = bytes[start + length - 1] ?? 0;
-  const slot = (31 * length + 7 * (bytes[start] ?? 0) + 5 * middle + last) % cachedTexts.length;
-  const cached = cachedTexts[slot];
-  if (cached?.length === length && isTextAt(cached, bytes, start)) return cached;
-  const decoded = decodeText(bytes, start, length);
-  // Only ASCII is cached, because `isTextAt` compares UTF-16 units with bytes.
-  if (decoded.length === length) cachedTexts[slot] = decoded;
-  return decoded;
-};
-
-/** Short texts, such as keys and roles, repeat on each line. Comparing them is faster than a call into Node. */
-const cachedTexts: (string | undefined)[] = Array.from({ length: 2 ** 10 });
-const maxCachedLength = 60;
-
-const decodeText = (bytes: Buffer, start: number, length: number): string => {
-  const within = bytes.toString("utf8", start, start + length);
+  const within = text.bytes.toString("utf8", startOf(text, node) + 1, endOf(text, node) - 1);
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
-};
-
-const isTextAt = (text: string, bytes: Buffer, start: number): boolean => {
-  for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text.charCodeAt(at)) return false;
-  return true;
 };
 
 /** Returns the node of a member's value, the last value of a repeated key; undefined if there is none. */
@@ -125,8 +100,10 @@ export const findMemberNode = (text: JsonTable, object: number, key: string): nu
 
 const hasKey = (text: JsonTable, node: number, key: string): boolean => {
   if (detailOf(text, node) === encodedKey) return readString(text, node) === key;
-  const start = startOf(text, node);
-  return endOf(text, node) - start === key.length + 2 && isTextAt(key, text.bytes, start + 1);
+  const start = startOf(text, node) + 1;
+  if (endOf(text, node) - start !== key.length + 1) return false;
+  for (let at = 0; at < key.length; at++) if (text.bytes[start + at] !== key.charCodeAt(at)) return false;
+  return true;
 };
 
 /** Expands an array of numbers, which is a single node. The new table has an empty node and one for each number. */
