@@ -47,10 +47,6 @@ export class Tally {
   /** Choices, and trajectories with a choice. `of`: all trajectories that `addMeasured` added. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, of: 0 };
 
-  /** Names and series of the trajectory added last. */
-  #names: readonly string[] = [];
-  #named: readonly Series[] = [];
-
   /** Adds a trajectory whose choices are not counted. */
   addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
     this.trajectories++;
@@ -62,18 +58,11 @@ export class Tally {
     }
   }
 
-  /** Adds a trajectory and counts its choices. If `names` is the same array as before, its series are reused. */
+  /** Adds a trajectory and counts its choices. */
   addMeasured({ reward, names, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addValue(this.reward, reward);
-    if (names !== this.#names) {
-      this.#names = names;
-      this.#named = names.map((name) => this.#series(name));
-    }
-    for (let at = 0; at < this.#named.length; at++) {
-      const series = this.#named[at];
-      if (series !== undefined) addValue(series, metrics[at] ?? 0);
-    }
+    for (const [at, name] of names.entries()) addValue(this.#series(name), metrics[at] ?? 0);
     this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), of: 1 });
   }
 
