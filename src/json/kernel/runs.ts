@@ -13,11 +13,6 @@ function isRunByte(byte: u32): bool {
   return (load<u8>(byLow + usize(byte & 15)) & load<u8>(byHigh + usize(byte >> 4))) !== 0;
 }
 
-/** A faster superset of `runBits`: a bit for each of sixteen bytes above the comma. Blanks and quotes are below it. */
-function roughBits(at: usize): u64 {
-  return u64(~i8x16.bitmask(i8x16.lt_u(v128.load(at), i8x16.splat(0x2d))) & 0xffff);
-}
-
 /** A bit for each of sixteen bytes that belongs to a run. */
 function runBits(at: usize): u64 {
   const bytes = v128.load(at);
@@ -38,13 +33,8 @@ function longRuns(bits: u64): u64 {
 export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;
   while (at < end) {
-    const rough = roughBits(at) | (roughBits(at + 16) << 16) | (roughBits(at + 32) << 32) | (roughBits(at + 48) << 48);
-    // Windows overlap, so that one of them contains sixteen bytes of each run.
-    if (longRuns(rough) === 0) {
-      at += windowBytes - minLength;
-      continue;
-    }
     const runs = longRuns(runBits(at) | (runBits(at + 16) << 16) | (runBits(at + 32) << 32) | (runBits(at + 48) << 48));
+    // Windows overlap, so that one of them contains sixteen bytes of each run.
     if (runs === 0) {
       at += windowBytes - minLength;
       continue;
