@@ -134,14 +134,17 @@ const addKey = cli.command({
     screen.notice(`copy the key of ${name} now: rollcall stores only its digest`);
     if (screen.isForProgram) return await printDocument(screen, { name, key, projects, uses });
     await screen.printText(`${key}\n`);
-    const url = "http://127.0.0.1:8700";
+    const [first] = projects;
+    const isProjectMissing = first === undefined && uses.includes("calls");
     const login = [
-      ...["rollcall", "auth", "login", "--base-url", url],
-      ...(uses.includes("inference") ? ["--inference-base-url", url] : []),
-      ...(uses.length === 1 ? ["--for", ...uses] : []),
-      ...projects.slice(0, 1).flatMap((each) => ["--project", each]),
+      "rollcall auth login --base-url <url>",
+      ...(uses.includes("inference") ? ["--inference-base-url <url>"] : []),
+      ...(uses.length === 1 ? [`--for ${uses[0]}`] : []),
+      ...(first === undefined ? [] : [formatCommandLine(["--project", first])]),
+      ...(isProjectMissing ? ["--project <team/project>"] : []),
     ];
-    screen.noticeCommands("to save the key, run this with the URL of the service:", [formatCommandLine(login)]);
+    const values = isProjectMissing ? "the URL and the project" : "the URL";
+    screen.noticeCommands(`to save the key, run this with ${values} of the service:`, [login.join(" ")]);
   },
 });
 
