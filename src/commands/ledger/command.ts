@@ -43,7 +43,7 @@ const forgetOptions = {
 const callOptions = {
   ...locationOptions,
   ...filterOptions,
-  since: timeOption("calls logged since this time, such as 1d, yesterday or 2026-11-01"),
+  since: timeOption("calls logged since this time, such as 1d, yesterday or 2026-11-01; days are UTC"),
   until: timeOption("calls logged before this time"),
   limit: limitOption,
 };
