@@ -126,7 +126,8 @@ const credentialRefused = (
   const { from, profile } = credential;
   const hasProject = endpoint.projectHeader || endpoint.use === "calls";
   const withProject = project === undefined ? ", sent without a project" : ` for the project ${project}`;
-  const checked = hasProject ? "the key and the project (the service does not tell which is wrong)" : "the key";
+  const unclear = details.http?.said === undefined ? " (the service does not tell which is wrong)" : "";
+  const checked = hasProject ? `the key and the project${unclear}` : "the key";
   // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
   const variable = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from)?.[0];
   const keyAdvice =
