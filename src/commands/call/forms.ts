@@ -103,7 +103,10 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
   try {
     for await (const { id, call } of calls) rows.push(toListedCall(visibleFacts(call, typed, prefix), id, prefix));
   } finally {
-    await printObjects(screen, { data: rows }, { member: "data", columns: listColumns });
+    // With `--failed`, all have the same status, and the exceptions are wanted.
+    const failedColumns = { ...listColumns, status: typed.running ? 0 : 6, exception: 0 };
+    const columns = typed.failed ? failedColumns : listColumns;
+    await printObjects(screen, { data: rows }, { member: "data", columns });
   }
 };
 
