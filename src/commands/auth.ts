@@ -178,11 +178,15 @@ const status = command({
       const message = `no key in profile ${profile} for ${missing}`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local) screen.notice("the keys were not tested (test them with --check)");
-    const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(shouldCheck ? { check: 0 } : {}) };
+    const check = { rank: 0, text: (row: (typeof rows)[number]) => row.check && checkTexts[row.check] };
+    const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(shouldCheck ? { check } : {}) };
     await printObjects(screen, { profile, credentials: rows }, { member: "credentials", columns });
     if (firstFailure !== undefined) throw firstFailure;
   },
 });
+
+/** The texts for a person. The JSON has the states. */
+const checkTexts = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 
 const isUsable = ({ state }: { readonly state: string }): boolean => state === "ready" || state === "command";
 
