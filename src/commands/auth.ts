@@ -57,23 +57,31 @@ const login = command({
 });
 
 /** Tests a key. Warns if the answer is unclear. @param isSaved false if the message must say that it was not saved */
-const testKey = async (context: Context, { settings, findTargets }: config.LoginPlan, isSaved: boolean) => {
-  const targets = findTargets();
+const testKey = async (context: Context, plan: config.LoginPlan, isSaved: boolean) => {
+  const { settings } = plan;
+  const targets = plan.findTargets();
   const uses = targets.map((target) => target.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
   if (failure === undefined) return state;
   const origin = targets.find((target) => target.use === use)?.origin ?? "";
+  const { http, where } = failure.details;
   if (state === "refused") {
     const otherUses = uses.filter((each) => each !== use).map((each) => `--for ${each}`);
-    const { http, where } = failure.details;
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
     const ways = otherUses.length === 0 ? "" : `save it for another use with ${otherUses.join(" or ")}, `;
     const hint = `check the key, the URL and the project, ${ways}or save it untested with --no-check`;
     const message = `${origin} refused the key for ${use}${reason}${isSaved ? "" : ", so it was not saved"}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
-  const setting = failure.code === "unavailable" ? undefined : failure.details.where?.setting;
-  context.screen.warn(unansweredKeyProblem(origin, settings.profile, setting));
+  const setting = failure.code === "unavailable" ? undefined : where?.setting;
+  const problem = unansweredKeyProblem(origin, settings.profile, setting);
+  const replaced = plan.findReplacedOrigin();
+  if (replaced !== undefined) {
+    const message = `${problem.message}, so the key for ${replaced} was not replaced`;
+    const hint = "check the URL, log in to another profile with --profile <name>, or replace the key with --no-check";
+    throw new Failure(failure.code, "login-unanswered", message, { hint, http, where, cause: failure });
+  }
+  context.screen.warn(problem);
   return state;
 };
 

@@ -52,16 +52,25 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     const name = (isNamed ? (saved ?? fromEnvironment) : (fromEnvironment ?? saved)) ?? "api";
     return checkUsername(name, name === fromEnvironment ? { environment: "ROLLCALL_USERNAME" } : {});
   };
-  const toTarget = (use: CredentialUse, origin: string) => {
+  const toTarget = (use: CredentialUse, origin: string, boundOrigin?: string) => {
     const setting = urlSettingName(useTargets[use].host);
     const { name, source } = findUrlSource(layers, setting);
-    const urls = urlSettingNames.flatMap((each) => resolveSetting(layers, each)?.text ?? []);
+    const isTyped = source === "command line";
+    const otherSources = isTyped
+      ? { flags: { ...layers.flags, [name]: undefined } }
+      : { env: { ...layers.env, [toVariableName(name)]: undefined } };
+    const isOtherBound = hasOrigin(resolveSetting({ ...layers, ...otherSources }, setting)?.text, boundOrigin);
+    const omit = isOtherBound ? (isTyped ? `omit ${toOptionName(name)}` : `unset ${toVariableName(name)}`) : undefined;
+    // Another profile does not have the URLs of this profile.
+    const urls = urlSettingNames
+      .filter((each) => !isOtherBound || findUrlSource(layers, each).source !== "profile")
+      .flatMap((each) => resolveSetting(layers, each)?.text ?? []);
     // A login for all uses would save the key for the other origins too.
-    const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
+    const only = urls.every((url) => hasOrigin(url, origin)) ? undefined : use;
     const option = source === "profile" ? undefined : `${toOptionName(name)} ${findValue(layers, setting)}`;
-    const login = failures.loginCommand(profile, only, option);
-    const firstLogin = source === "command line" ? login : failures.loginCommand(profile);
-    return { use, origin, profile, login, firstLogin };
+    const login = failures.loginCommand(isOtherBound ? "<name>" : profile, only, option);
+    const firstLogin = isTyped ? login : failures.loginCommand(profile);
+    return { use, origin, profile, omit, login, firstLogin };
   };
   const findInEnvironment = async (use: CredentialUse): Promise<FoundCredential | undefined> => {
     const username = findUsername(use);
@@ -89,7 +98,11 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
-    return { state: "elsewhere", from, failure: failures.credentialWrongOrigin(toTarget(use, origin), boundOrigin) };
+    return {
+      state: "elsewhere",
+      from,
+      failure: failures.credentialWrongOrigin(toTarget(use, origin, boundOrigin), boundOrigin),
+    };
   };
   const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): FoundCredential | undefined => {
     const line = findValue(layers, "credential_command");
@@ -136,6 +149,8 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   };
   return { credential, credentialSource: find };
 };
+
+const hasOrigin = (url = "", origin = ""): boolean => URL.canParse(url) && new URL(url).origin === origin;
 
 /** Checks a user name, which a colon ends in Basic authentication (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation): string => {

@@ -127,6 +127,8 @@ interface CredentialTarget {
   use: CredentialUse;
   origin: string;
   profile: string;
+  /** How to return to the origin of the saved key, if possible. The login is then for another profile. */
+  omit: string | undefined;
   /** The command that saves a key for the origin, and its URL if the profile does not have it. */
   login: string;
   /** The command for a profile without a key. */
@@ -145,9 +147,12 @@ export const credentialMissing = ({ use, origin, profile, firstLogin }: Credenti
 };
 
 export const credentialWrongOrigin = (target: CredentialTarget, boundOrigin: string): Failure => {
-  const { use, origin, profile, login } = target;
+  const { use, origin, profile, omit, login } = target;
   const message = `the saved ${use} key of the profile ${profile} is for ${boundOrigin}; refusing to send it to ${origin}`;
-  const hint = `save a key for ${origin}: \`${login}\``;
+  const hint =
+    omit === undefined
+      ? `save a key for ${origin}: \`${login}\``
+      : `${omit} to use ${boundOrigin}, or save a key for ${origin} in another profile: \`${login}\``;
   return new Failure("auth", "credential-wrong-origin", message, { hint });
 };
 

@@ -4,13 +4,20 @@ import type { CredentialUse } from "../contract/endpoint.ts";
 import { conflictingOptions, interrupted } from "../failure.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
-import type { JsonObject } from "../json/walk.ts";
+import { isObject, type JsonObject } from "../json/walk.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings } from "./read.ts";
 import { addMembers, changeSaved, readSaved } from "./saved.ts";
-import { isRejected, type SettingName, settings as table, urlSettingName, urlSettingNames } from "./values.ts";
+import {
+  isRejected,
+  redactSetting,
+  type SettingName,
+  settings as table,
+  urlSettingName,
+  urlSettingNames,
+} from "./values.ts";
 
 export const canAsk = (host: Host): boolean => host.terminal.stdin;
 
@@ -78,7 +85,7 @@ type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: strin
 
 /** Plans a login: reads the key when one URL is known. `askNext` asks the rest. @throws `setting-missing`, `usage` */
 export const planLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
-  const { host } = sources;
+  const { host, screen } = sources;
   if (username !== undefined && only !== undefined && only !== "calls") {
     throw conflictingOptions({ first: "--username", second: `--for ${only}`, why: "only call read has a user name" });
   }
@@ -126,14 +133,28 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   return {
     settings: { ...settings, credential },
     findTargets,
+    /** Returns the origin of a saved key that the login would replace with the key for another origin. */
+    findReplacedOrigin: (): string | undefined => {
+      const saved = readSaved(host, "credentials").profiles.get(settings.profile);
+      const origins = findTargets().flatMap(({ use, origin }) => {
+        const login = saved?.[use];
+        return isObject(login) && typeof login.origin === "string" && login.origin !== origin ? [login.origin] : [];
+      });
+      return origins[0];
+    },
     askNext: async () => await askNext(key),
     /** Saves the settings from options and answers, then the key. Returns the path of the credentials. */
     save: async (): Promise<string> => {
       const { profile } = settings;
       const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
-      const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
+      const saved = readSaved(host, "settings").profiles.get(profile);
+      const isKnown = profile === defaultProfile || saved !== undefined;
       const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
       if (!isKnown || given.length > 0) await changeSaved(host, "settings", addMembers(profile, added));
+      for (const name of given) {
+        const [from, to] = [saved?.[name] ?? flags[name], flags[name]].map((text) => redactSetting(name, String(text)));
+        if (from !== to) screen.notice(`${name} of the profile ${profile} changed from ${from} to ${to}`);
+      }
       const logins = findTargets().map(({ use, origin }): [string, JsonObject] => {
         return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
       });

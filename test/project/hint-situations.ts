@@ -84,9 +84,10 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall models --inference-base-url https://other.example",
     helps: [
       [
-        "rollcall auth login --with-token --no-check --for inference --inference-base-url https://other.example < key",
-        "rollcall auth status | grep -q 'inference.*https://other.example'",
+        "rollcall auth login --with-token --no-check --profile other --inference-base-url https://other.example < key",
+        "rollcall auth status --profile other | grep -q 'inference.*https://other.example' && rollcall models",
       ],
+      ["rollcall models", "rollcall auth status"],
     ],
   },
   "invalid-remote-url": {

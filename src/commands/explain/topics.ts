@@ -100,7 +100,7 @@ const looseModeWhy = "Other users can read or change keys or settings in this fi
 const builtInWhy = "The profile `local` uses the local service, which has its own URL and key.";
 const secretWhy = "Settings are printed and shared. `rollcall auth login` saves secrets in another file.";
 const notVerifiedWhy =
-  "`auth login` tests a key with a read. If no read can test it, or the service is unreachable, it saves the key untested.";
+  "`auth login` tests a key with a read. If no read can test it, or the service is unreachable, it saves the key untested. If the service is unreachable, it keeps a saved key for another URL.";
 const exposedWhy = "Other machines can reach the address of `rollcall serve`, and its keys travel over plain http.";
 
 const otherTopics: readonly Topic[] = [

@@ -19,6 +19,6 @@ describe("rollcall auth status", () => {
     ]);
     await auth(`login --with-token --no-check ${site} --project a/b`, { stdin: key });
     const { code, stdout } = await auth("status --check -o tsv --fields use,check");
-    expect([code, stdout]).toEqual([4, "log\tuntried\ninference\trefused\ncalls\ttaken\n"]);
+    expect([code, stdout]).toEqual([4, "log\tnot tested\ninference\trefused\ncalls\taccepted\n"]);
   });
 });
