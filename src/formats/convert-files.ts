@@ -78,8 +78,10 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
     const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
-    const fix = isLine ? " (write the whole line, or delete it)" : "";
+    const fix = member === undefined ? ` (write the whole ${isLine ? "line" : "file"}, or delete it)` : "";
     let wrong = fault?.fault === "end" ? `it is cut off${fix}` : raw.wrong;
+    if (fault?.fault === "more" && isLine)
+      wrong = "unexpected data after the JSON value (write one JSON value on each line)";
     if (fault !== undefined && lenient !== undefined) {
       const [word] = /^-?[A-Za-z]*/.exec(bytes.toString("latin1", fault.at, fault.at + "-Infinity".length)) ?? [];
       wrong = `${word} is not JSON`;

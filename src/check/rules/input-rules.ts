@@ -54,8 +54,8 @@ export const inputRules = {
     message: ({ place, isJson }) =>
       `${place} ${isJson === true ? "names no group" : "is unreadable"} and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
-    advice:
-      "fix or delete that line before you log the group: if you fix it later, the group changes and is logged a second time",
+    advice: ({ place }) =>
+      `fix or delete ${place} before you log the group (--on-invalid skip rejects the group, too): if you fix it later, the group changes and is logged a second time`,
     why: "A line whose group is unknown may belong to an adjacent group. If the lines of other groups are not adjacent, it may belong to any group.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
