@@ -1,7 +1,8 @@
 /** Advice for values of the wrong shape: names and nesting of other tools, and values that nearly fit. */
-import { findAnswerColumn, pythonMessages } from "../input/index.ts";
-import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
+import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
+import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
+import { formatCommandLine } from "../shell-words.ts";
 import { groupKeyCandidates } from "./group-key.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
 
@@ -87,12 +88,6 @@ const hintForMessages = (holder: JsonObject, alias: string | undefined, isElemen
 const hasAssistant = (value: unknown): value is readonly JsonObject[] =>
   areObjects(value) && value.some(({ role }) => role === "assistant");
 
-/** True for several messages, one of them by the assistant. They may be JSON in a string. */
-const isConversation = (value: unknown): boolean => {
-  const messages = typeof value === "string" && /^\s*\[/.test(value) ? parseJson(value)?.value : value;
-  return hasAssistant(messages) && messages.length > 1;
-};
-
 const hasTurns = (holder: JsonObject, key: string): boolean =>
   typeof holder[key] === "string" || areObjects(holder[key]);
 
@@ -107,17 +102,15 @@ const hintForRow = (holder: JsonObject): string | undefined => {
   if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string")) {
     return "pass --from sharegpt --lossy";
   }
-  const column = Object.keys(holder).find((name) => /^\w+$/.test(name) && isConversation(holder[name]));
   const isPython = (value: unknown): boolean => typeof value === "string" && pythonMessages.test(value);
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
   if (python !== undefined) return `write ${shortName(python)} as JSON (in Python, with json.dumps, not with str)`;
-  const reward = hasAny(holder, "reward") ? undefined : findAlias("reward", holder);
-  const options = reward === undefined ? "" : ` --reward-from ${reward}`;
-  const answer = findAnswerColumn(Object.keys(holder));
-  if (answer !== undefined && hasTurns(holder, "prompt") && hasTurns(holder, answer))
-    return `rename ${answer} to completion, and pass --from trl${options}`;
-  if (column === undefined) return undefined;
-  return `pass ${column === "messages" ? "--from openai-chat" : `--messages-from ${column}`}${options}`;
+  const { messages, reward } = findColumns(holder);
+  const options = reward === undefined || reward === "reward" ? [] : ["--reward-from", reward];
+  const isTrl = hasTurns(holder, "prompt") && answerColumns.some((name) => hasTurns(holder, name));
+  if (!isTrl && messages === undefined) return undefined;
+  const from = isTrl ? "trl" : messages === "messages" ? "openai-chat" : undefined;
+  return `pass ${formatCommandLine([...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options])}`;
 };
 
 /** Returns advice if the messages or trajectories are one level too deep, or missing. */

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
-import { findRewardColumns, pythonMessages } from "../input/index.ts";
+import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
 import { formatList } from "../sentences.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
@@ -22,6 +22,8 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readonly sampled: string;
   /** True for rows of a dataset, which can have tools and metrics, and can be in Parquet. */
   readonly isDataset: boolean;
+  /** Returns another key that is not metadata. */
+  answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean;
   /** Returns the values that rows with the same prompt have in common. */
   readPrompt(row: Value): readonly Value[];
@@ -74,13 +76,11 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord): reado
 
 /** Tells the user which numbers next to the reward are dropped, unless a receipt lists them. */
 const noteOtherRewards = ({ options: { rewardFrom = [], hasReceipt }, note }: FormatRun, row: Value): void => {
-  if (hasReceipt || rewardFrom.length < 2 || rewardFrom[0] === "metrics" || rewardFrom[0] === "metadata") return;
-  const path = readPath(row, rewardFrom)?.path ?? [];
+  const path = (hasReceipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
-  if (parent.length === 0) return;
+  if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
   const members = unwrapJson(readPath(row, parent))?.metricMembers() ?? [];
-  const others = members.flatMap(([key]) => (key === path.at(-1) ? [] : key));
-  const names = others.map((key) => shortName([...parent, key].join(".")));
+  const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
   if (names.length > 0) note(`dropped numbers next to the reward (no field in a trajectory): ${formatList(names, 5)}`);
 };
 
@@ -105,8 +105,9 @@ const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
 /** The members of a trajectory that do not depend on its turns. @param completionMembers metadata of a completion */
-const membersOf = (row: Value, { usedKeys, isDataset }: ChatRows, completionMembers: Members = []) => {
-  const top = row.members().filter(([key]) => !usedKeys.includes(key));
+const membersOf = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, completionMembers: Members = []) => {
+  const answer = answerKey?.(row);
+  const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
   const tools = isDataset ? toFunctionTools(unwrapJson(row.get("tools"))) : undefined;
   return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata: new Map(metadata) };
@@ -139,12 +140,11 @@ export const messageRows = (path: Path): Format => {
     const messages = unwrapJson(value);
     if (messages?.isList === true) return messages;
     const lists = row.members().flatMap(([key, member]) => (unwrapJson(member).isList ? shortName(key) : []));
-    const isDefault = name === "messages";
     if (pythonMessages.test(value?.text ?? ""))
       throw new ConversionError(`${name} is text of Python, not JSON (write it with json.dumps, not with str)`, row);
     const found = `--messages-from finds no list at ${name} (lists: ${formatList(lists, 4) || "none"})`;
     const fault = value === undefined ? "is missing" : "is not a list";
-    throw new ConversionError(isDefault ? `${name} ${fault}` : found, value ?? row);
+    throw new ConversionError(name === "messages" ? `${name} ${fault}` : found, value ?? row);
   };
   return chatRows({
     name: "openai-chat",
@@ -172,6 +172,10 @@ const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [str
   ...toTurns(run, value, { name, isSampled: true }),
 ];
 
+/** Returns the key of the completion, which other tools name otherwise; undefined in a row that is a group. */
+const completionKey = (row: Value): string | undefined =>
+  row.get("completions") === undefined ? answerColumns.find((name) => row.get(name) !== undefined) : undefined;
+
 const trlRows: ChatRows = {
   name: "trl",
   title: "rows of TRL",
@@ -185,7 +189,12 @@ const trlRows: ChatRows = {
     (unwrapJson(row.get("completions"))?.isList === true ||
       (canBeTurns(row.get("completion")) && !verifiersKeys.some((key) => row.get(key) !== undefined))),
   readPrompt: (row) => [row.require("prompt")],
-  readTurns: (run, row) => readCompletion(run, row, ["completion", row.require("completion")]),
+  answerKey: completionKey,
+  readTurns: (run, row) => {
+    const key = completionKey(row) ?? "completion";
+    if (key !== "completion") run.note(`read completions from ${key}`);
+    return readCompletion(run, row, [key, row.require(key)]);
+  },
   readGroup: (run, record) => {
     const { value: row, file, position } = record;
     if (row.get("completions") === undefined) return undefined;
@@ -199,9 +208,8 @@ export const trl = chatRows(trlRows);
 /** Converts a row that is a group. A list with as many values as completions has one value for each completion. */
 const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
   const labels = row.get("labels");
-  if (labels !== undefined) {
+  if (labels !== undefined)
     throw new ConversionError("labels next to completions rate steps of one solution and are not rewards", labels);
-  }
   const completions = requireList(row, "completions");
   const count = completions.length;
   const rewards = unwrapJson(row.get("rewards"));
@@ -341,9 +349,8 @@ export const skyrl = decodedRows({
     const score = row.get("score");
     if (score === undefined || score.canBeMetric) return score;
     const parts = score.items();
-    if (!score.isList || parts.some(({ isNumber }) => !isNumber)) {
+    if (!score.isList || parts.some(({ isNumber }) => !isNumber))
       throw new ConversionError("score is neither a number nor a list of numbers", score);
-    }
     run.note("summed the rewards of the tokens in score");
     const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
     return literal(sum, score);

@@ -90,10 +90,11 @@ const recognizeInput = async (
     return isReadable ? { source, formats: [named] } : { source, formats: [], rejection };
   }
   const candidates = given === undefined ? await loadFormats() : [given];
-  const { formats, unreadable, columns } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
+  const { formats, unreadable, row } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
   // `matchFormats` recognizes rollcall's format even if another format is given.
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
-  const table = data && columns ? { ...data, instead: columnAdvice(Object.keys(columns), hasReward) } : data;
+  const table =
+    data && row ? { ...data, unreadable: "its columns fit no format", instead: columnAdvice(row, hasReward) } : data;
   const broken =
     data && unreadable !== undefined ? { ...data, unreadable, instead: "write or copy the file again" } : table;
   const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
@@ -163,7 +164,8 @@ const matchFormats = async (
           (kind === undefined || kind === format.records.text) &&
           format.recognizes({ value, file, position: 0, member }),
       );
-      if (matching.length > 0 || container !== undefined) return { formats: matching, columns };
+      if (matching.length > 0 || container !== undefined)
+        return { formats: matching, row: columns && { ...columns, ...Object(value.data) } };
     }
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput)) throw thrown;

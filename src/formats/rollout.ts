@@ -120,29 +120,21 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
   return { reward: (reward instanceof Value ? toReward(run, reward) : undefined) ?? reward };
 };
 
-const booleansNote = "converted the rewards true and false to 1 and 0";
-
 /** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
 export const toReward = (run: FormatRun, value: Value): OutputJson | undefined => {
   if (value.isNumber || !value.canBeMetric) return value.isNumber ? value : undefined;
-  run.note(booleansNote);
+  run.note("converted the rewards true and false to 1 and 0");
   return literal(value.isTrue ? 1 : 0, value);
 };
 
-const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
-const booleanPattern = /^(?:true|false)$/i;
+const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
 /** Returns the number or boolean in a string, which columns of tables often contain; undefined for other values. */
 const toNumber = (run: FormatRun, value: Value): OutputJson | undefined => {
   const { text = "" } = value;
-  if (booleanPattern.test(text)) {
-    run.note(booleansNote);
-    return literal(text.length === "true".length ? 1 : 0, value);
-  }
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards in strings to numbers");
-  return rawLiteral(text, [value]);
+  return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
 /** Returns the number or boolean of a key; undefined if it is absent. @throws ConversionError for another value */
@@ -181,10 +173,9 @@ const maxPathLength = 200;
 const maxSearchedValues = 200;
 const maxNamedPaths = 4;
 
-const isNumeric = (value: Value): boolean =>
-  value.canBeMetric || [numberPattern, booleanPattern].some((pattern) => pattern.test(value.text ?? ""));
+const isNumeric = (value: Value): boolean => value.canBeMetric || numberPattern.test(value.text ?? "");
 
-/** Lists matching values by path, also in objects that are JSON in strings, and in lists of one number. */
+/** Lists matching values by path, also in objects that are JSON in strings, and in lists of one value. */
 const listValues = (members: Members, matches: (value: Value) => boolean): Members => {
   const found: (readonly [path: string, value: Value])[] = [];
   let level = members;
@@ -192,8 +183,8 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
     found.push(...level.filter(([path, value]) => path.length <= maxPathLength && matches(value)));
     const inner = level.slice(0, maxSearchedValues).map(([path, value]) => ({ path, value: unwrapJson(value) }));
     level = inner.flatMap(({ path, value }) => {
-      const [item, ...more] = value.items();
-      const members = item?.canBeMetric === true && more.length === 0 ? [["0", item] as const] : value.members();
+      const items = value.items().map((item) => ["0", item] as const);
+      const members = items.length === 1 ? items : value.members();
       return members.map(([key, one]) => [`${path}.${key}`, one] as const);
     });
   }

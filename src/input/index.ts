@@ -20,9 +20,10 @@ export { type OpenedInputs, openInputs } from "./open-inputs.ts";
 export { openRecords, type RawRecord, type RecordKinds, type Records } from "./records.ts";
 export type { FetchProgress, RemoteAccess } from "./remote.ts";
 export {
+  answerColumns,
   type Container,
   columnAdvice,
-  findAnswerColumn,
+  findColumns,
   findContainer,
   findRewardColumns,
   hasOwnKey,

@@ -1,4 +1,5 @@
 /** Recognizes files by their first bytes. */
+import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { UnusableInput } from "./failures.ts";
@@ -92,7 +93,7 @@ const tsv = "tab-separated text";
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
 /** Paths of rewards: in an object of rewards, also of a total or a value. */
 const rewardPath =
-  /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
+  /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating|return)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
 /** Paths of rewards, and of other numbers in objects of rewards except ids. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
@@ -107,46 +108,66 @@ export const findRewardColumns = (names: readonly string[]): readonly string[] =
 /** Matches messages that Python's `str` wrote, as pandas does. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
-/** Returns the column with the answers to the column `prompt`, if its name is not that of a known format. */
-export const findAnswerColumn = (names: readonly string[]): string | undefined =>
-  names.includes("prompt") && !names.includes("completion") && !names.includes("completions")
-    ? ["response", "answer", "output", "generation"].find((name) => names.includes(name))
-    : undefined;
+/** Names of columns with the answers to the column `prompt`, the most certain first. */
+export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
+
+/** Parses JSON in a string; returns any other value unchanged. */
+const unwrap = (value: unknown): unknown =>
+  typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;
+
+const isConversation = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
+
+/** Paths of messages without the last answer, or with choices. */
+const otherMessages = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
+
+/** Finds the messages of a row by their value, also in an object, and its reward by its name. */
+export const findColumns = (row: JsonObject) => {
+  const values = Object.entries(row).flatMap(([name, value]) => {
+    const inner = unwrap(value);
+    return isObject(inner)
+      ? Object.entries(inner).map(([key, one]) => [`${name}.${key}`, unwrap(one)] as const)
+      : [[name, inner] as const];
+  });
+  const [messages] = values.find(([name, value]) => !otherMessages.test(name) && isConversation(value)) ?? [];
+  const isNumeric = (value: unknown): boolean => typeof value !== "object" && !Number.isNaN(Number(value));
+  const numbers = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
+  const [reward, ...more] = numbers.length > 0 ? numbers : findRewardColumns(Object.keys(row));
+  return { names: values.map(([name]) => name), messages, reward: more.length > 0 ? undefined : reward };
+};
 
 /** Returns the options for the columns of a table, and a remark if the user must complete them. */
-const columnOptions = (names: readonly string[], hasReward = false) => {
-  const messages = names.find((name) => messagesColumn.test(name));
-  const isTrl = messages === undefined && names.includes("prompt");
-  const from = isTrl ? ["--from", "trl"] : ["--messages-from", messages ?? "MESSAGES_COLUMN"];
-  const [reward = "REWARD_COLUMN", ...more] = findRewardColumns(names);
-  const rewardFrom = hasReward ? [] : ["--reward-from", more.length > 0 ? "REWARD_COLUMN" : reward];
-  const options = formatCommandLine([...from, ...rewardFrom]);
-  const remark = ` (replace …_COLUMN with the names of its columns: ${formatList(names)})`;
+const columnOptions = (found: ReturnType<typeof findColumns>, hasReward = false) => {
+  const { names, messages, reward = "REWARD_COLUMN" } = found;
+  const column = messages ?? names.find((name) => messagesColumn.test(name));
+  const isTrl = column === undefined && names.includes("prompt");
+  const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
+  const options = formatCommandLine([...from, ...(hasReward ? [] : ["--reward-from", reward])]);
+  const quoted = names.map((name) => formatCommandLine([name]));
+  const remark = ` (replace …_COLUMN with the names of its columns: ${formatList(quoted)})`;
   return { options, remark: options.includes("_COLUMN") ? remark : "" };
 };
 
-/** Returns the advice for a table with rows of no known format. @param hasReward true if an option names the reward */
-export const columnAdvice = (names: readonly string[], hasReward: boolean): string => {
-  const own = names.find((name) => ["messages_and_choices", "trajectories", "trajectory_groups"].includes(name));
+/** Returns the advice for rows of no known format. @param hasReward true if an option names the reward */
+export const columnAdvice = (row: JsonObject, hasReward: boolean): string => {
+  const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
   if (own !== undefined) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
-  const { options, remark } = columnOptions(names, hasReward);
-  const answer = findAnswerColumn(names);
-  if (answer === undefined) return `pass ${options}${remark}, or convert it to JSON lines`;
-  return `rename the column ${answer} to completion, and pass ${options}${remark} (no known format has the columns ${formatList(names)})`;
+  const { options, remark } = columnOptions(findColumns(row), hasReward);
+  return `pass ${options}${remark}, or convert it to JSON lines`;
 };
 
 /** Returns the advice for CSV, whose values are strings. Only `--reward-from` accepts a string as the reward. */
 const csvAdvice = (text: string, name: string): string => {
-  const [header = ""] = text.split("\n");
+  const [header = "", first = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
   const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
   const names = header.split(separator).map((column) => column.trim().replace(/^"(.*)"$/, "$1"));
-  const { options, remark } = columnOptions(names);
-  const answer = findAnswerColumn(names);
-  const key = answer === undefined ? "k" : `{'${answer}':'completion'}.get(k,k)`;
+  const [before] = /^(?:"[^"]*"|[^"])*?(?="?\[\s*\{\s*["']{1,2}(?:role|content)\b)/.exec(first) ?? [];
+  const position = before?.replaceAll(/"[^"]*"/g, "").split(separator).length ?? 0;
+  const found = findColumns(Object.fromEntries(names.map((column) => [column, 0])));
+  const { options, remark } = columnOptions({ ...found, messages: names[position - 1] });
   const isPython = /\[\{'/.test(text);
-  const value = isPython ? "ast.literal_eval(v) if (v or '')[:2]=='[{' else v" : "v";
-  const object = isPython || answer !== undefined ? `{${key}: ${value} for k,v in row.items()}` : "row";
+  const object = isPython ? "{k: ast.literal_eval(v) if (v or '')[:2]=='[{' else v for k,v in row.items()}" : "row";
   const imports = `import ${isPython ? "ast," : ""}csv,json,sys; sys.stdin.reconfigure(encoding='utf-8-sig')`;
   const rows = `csv.DictReader(sys.stdin${delimiter})`;
   const script = `${imports}; csv.field_size_limit(2**30); [print(json.dumps(${object})) for row in ${rows}]`;

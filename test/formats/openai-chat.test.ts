@@ -89,10 +89,9 @@ describe("rows of chat messages", () => {
       return /hint: (.*)/.exec((await convertFile(file, args)).stderr)?.[1];
     };
     const columns = ["prompt", "response", "score"];
-    const end = "(no known format has the columns prompt, response, score)";
-    const rename = "rename the column response to completion, and pass --from trl";
-    expect(await adviceFor(columns)).toBe(`${rename} --reward-from score ${end}`);
-    expect(await adviceFor(columns, ["--reward-from", "score"])).toBe(`${rename} ${end}`);
+    const end = ", or convert it to JSON lines";
+    expect(await adviceFor(columns)).toBe(`pass --from trl --reward-from score${end}`);
+    expect(await adviceFor(columns, ["--reward-from", "score"])).toBe(`pass --from trl${end}`);
     expect(await adviceFor(["messages_and_choices", "reward"])).toBe(
       "convert it to JSON lines, because rollcall reads the column messages_and_choices only from JSON",
     );
@@ -112,6 +111,14 @@ describe("rows of chat messages", () => {
     expect((await convertFile(parquet, args)).lines).toEqual(lines);
     expect((await convertFile(dirname(parquet), args)).lines).toEqual(lines);
     expect((await convertFile(parquet)).stderr).toContain("--messages-from conversation --reward-from score");
+    const scores = { name: "eval", data: [{ "final.score": 0.5 }], type: "JSON" as const };
+    const log = { name: "Chat Log", data: [messages], type: "JSON" as const };
+    const empty = { name: "reward", data: [null], type: "DOUBLE" as const };
+    writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData: [log, scores, empty] })));
+    const hint = "--messages-from 'Chat Log' --reward-from eval.final.score";
+    expect((await convertFile(parquet)).stderr).toContain(`: its columns fit no format [not-json]\nhint: pass ${hint}`);
+    const named = ["--messages-from", "Chat Log", "--reward-from", "eval.final.score"];
+    expect(rewardsIn((await convertFile(parquet, named)).lines)).toEqual([[0.5]]);
     const { code, stderr } = await convertRows([{ messages }], ["--messages-from", "conversation", "--from", "trl"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("only openai-chat reads messages from a path")]);
     const { stderr: missing } = await convertRows([{ score: 1 }], args);

@@ -77,6 +77,8 @@ describe("the first bytes of a file", () => {
 
   it.each([
     ["runs/a.jsonl", "iconv -f UTF-16LE -t UTF-8 runs/a.jsonl > utf-8.jsonl"],
+    ["my rows.csv", "iconv -f UTF-16LE -t UTF-8 'my rows.csv' > utf-8.csv"],
+    ["runs/a", "iconv -f UTF-16LE -t UTF-8 runs/a > utf-8.jsonl"],
     ["-", "iconv -f UTF-16LE -t UTF-8"],
   ])("of UTF-16 give the command that converts %s", (name, command) => {
     const found = sniff(marked(0xff, 0xfe), name);

@@ -90,7 +90,7 @@ export const fileRules = {
   "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
     message: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
     advice: ({ encoding, name }) =>
-      `convert it: \`iconv -f ${encoding} -t UTF-8${name === undefined ? "" : ` ${name} > utf-8.jsonl`}\``,
+      `convert it: \`iconv -f ${encoding} -t UTF-8${name === undefined ? "" : ` ${name} > utf-8${/\.\w+(?='?$)/.exec(name)?.[0] ?? ".jsonl"}`}\``,
     why: "PowerShell's `>` and some editors write UTF-16.",
     example: problemExample({ encoding: "UTF-16LE", name: "step.jsonl" }, "step.jsonl"),
   }),
