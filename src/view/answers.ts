@@ -149,6 +149,8 @@ export interface GroupContent {
   /** False if the group is not JSON. The group's bytes are then the only trajectory. */
   readonly isReadable: boolean;
   readonly members: readonly TrajectorySummary[];
+  /** The group's exceptions, formatted for reading. */
+  readonly exceptions: readonly string[];
   /** Number of identical first messages of all trajectories. */
   readonly common: number;
   readonly findings: readonly Finding[];

@@ -8,6 +8,7 @@ import {
   readGroupTrajectories,
   type SourceTrajectory,
 } from "../groups/index.ts";
+import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";
 import {
   childrenOf,
@@ -43,19 +44,28 @@ export type ReadInput = () => Promise<ViewInput>;
 export const readGroupContent = async (input: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
   const { groups, found } = input.dataset;
   const trajectories = (await readGroupTrajectories(input.dataset, group)).map(parseTrajectory);
+  const kind = found.parts.kindOf(groups.firstOf(group));
   const { mean, deviation } = computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
   return {
     place: locateGroup(input.dataset, group),
-    isReadable: found.parts.kindOf(groups.firstOf(group)) !== "unreadable",
+    isReadable: kind !== "unreadable",
     members: trajectories.map(({ messages, ...facts }) => ({
       ...facts,
       advantage: facts.reward === null || deviation === 0 ? null : (facts.reward - mean) / deviation,
       messages: messages.length,
     })),
+    exceptions: kind === "group" ? readExceptions(readGroupStart(input.dataset, group, groups.bytesOf(group))) : [],
     common: countCommon(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
 };
+
+const readExceptions = (bytes: Buffer): readonly string[] =>
+  elementsOf(memberAt(readRoot(bytes), "exceptions")).map((exception) => {
+    const value = parseRawJson(sliceText(bytes, spanOf(exception)));
+    if (value.kind !== "object") return formatIndented(value);
+    return value.members.map(({ key, value: member }) => `${key}: ${formatIndented(member)}`).join("\n");
+  });
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 

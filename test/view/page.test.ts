@@ -45,7 +45,8 @@ const showcase = (): string => {
     messages_and_choices: messages({ role: "user", content: `it is ${reward} then` }),
     ...{ reward, metrics, metadata: { task_id: "t" } },
   }));
-  const one = JSON.stringify({ trajectories });
+  const exceptions = [{ type: "TimeoutError", message: "no answer\nin 300 s" }, "killed"];
+  const one = JSON.stringify({ trajectories, exceptions });
   const file = fileOf("step-10.jsonl", [one, groupLine([1, 1]), groupLine([7]), groupLine([0, 0.5])].join("\n"));
   const invalid = groupLine([0, 1]).replace('"reward":1', '"reward":"1"');
   writeFileSync(

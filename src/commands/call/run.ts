@@ -99,7 +99,7 @@ export const run = async (context: Context, typed: CallReadOptions): Promise<voi
 };
 
 const exceptionsNote =
-  "; exceptions of groups are not calls (count such groups with `rollcall check <file> --where 'group.exceptions > 0'`)";
+  "; exceptions of groups are not calls (see them with `rollcall view <file> --where 'group.exceptions > 0'`)";
 
 const parseCallId = (word: string): string => {
   const id = word.trim();

@@ -42,6 +42,7 @@ type GroupProps = { readonly detail: GroupDetail };
 
 const GroupView = ({ detail }: GroupProps) => {
   const { group, of, key, words, mean, spread, logged, members, findings, untrainable, isReadable, match } = detail;
+  const { exceptions } = detail;
   const { query } = usePage();
   const link = useLink();
   const ranked = rankTrajectories(members);
@@ -89,6 +90,10 @@ const GroupView = ({ detail }: GroupProps) => {
         </p>
       )}
       <ProblemList findings={findings.filter(({ trajectory }) => trajectory === null)} />
+      {exceptions.length > 0 && <h2>{counted(exceptions.length, "exception")}</h2>}
+      {exceptions.map((text, at) => (
+        <LongText key={at} text={text} kind="raw" />
+      ))}
       {isReadable && (
         <div class="members">
           <MemberTable detail={detail} ranked={ranked} body={list} />
