@@ -7,6 +7,7 @@ export {
   getRule,
   getRuleSubject,
   parseStrictness,
+  presentRuleName,
   type RuleName,
   redactMessage,
   ruleNames,

@@ -34,6 +34,39 @@ export const warningRules: readonly string[] = ruleNames.filter((name) => rules[
 export const getRuleSubject = (name: string): Rule<unknown>["about"] | undefined =>
   isRuleName(name) ? rules[name].about : undefined;
 
+/** Present names of warnings by former name, for `--allow` and `explain`. */
+const renamedRules: Readonly<Record<string, RuleName>> = {
+  "group-empty": "empty-group",
+  "group-no-signal": "zero-variance-group",
+  "group-of-one": "single-trajectory-group",
+  "policy-order": "policy-versions-reversed",
+  "policy-mixed": "mixed-policy-versions",
+  "policy-lags": "stale-policy",
+  "tool-call-unanswered": "missing-tool-result",
+  "last-call-unanswered": "trailing-tool-call",
+  "tool-unlisted": "undeclared-tool",
+  "tools-missing": "missing-tools",
+  "role-missing": "missing-role",
+  "role-unknown": "unknown-role",
+  "tool-call-id-missing": "missing-tool-call-id",
+  "no-assistant": "no-assistant-turn",
+  "nothing-trainable": "no-sampled-turns",
+  "choice-without-logprobs": "missing-logprobs",
+  "trajectory-twice": "duplicate-trajectory",
+  "group-in-both": "split-leak",
+  "start-time-zone": "missing-utc-offset",
+  "answer-unreadable": "unreadable-response",
+  "unknown-left": "unresolved-requests",
+  "unknown-not-whole": "resend-impossible",
+  "ledger-new": "new-ledger",
+  "group-open": "incomplete-group",
+  "line-unfinished": "incomplete-line",
+};
+
+/** Returns the present name of a rule by a former name; undefined if there is none. */
+export const presentRuleName = (name: string): RuleName | undefined =>
+  Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined;
+
 /** Returns the message without content of the file. */
 export const redactMessage = ({ rule, message }: { rule: string; message: string }): string =>
   (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
@@ -52,13 +85,14 @@ export const defaultStrictness: Strictness = { strict: false, allowed: new Set()
 export const parseStrictness = ({ strict, allow }: { strict: boolean; allow: readonly string[] }): Strictness => {
   const wrong = allow.find((name) => !warningRules.includes(name));
   if (wrong === undefined) return { strict, allowed: new Set(allow) };
-  const isError = isRuleName(wrong);
+  const present = presentRuleName(wrong);
+  const expected = isRuleName(wrong)
+    ? "a warning, because errors cannot be silenced"
+    : "a rule name, shown in brackets after a warning, such as unknown-role";
   throw invalidOptionValue({
     option: "--allow",
     value: wrong,
-    wanted: isError
-      ? "a warning, because errors cannot be silenced"
-      : "a rule name, shown in brackets after a warning, such as unknown-role",
-    suggestion: isError ? undefined : findNearest(wrong, warningRules),
+    wanted: present === undefined ? expected : `${present}, the present name of this rule`,
+    suggestion: present ?? (isRuleName(wrong) ? undefined : findNearest(wrong, warningRules)),
   });
 };

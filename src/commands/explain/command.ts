@@ -20,8 +20,9 @@ export const explain = command({
     const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
       const wanted = "an error code, an exit code or a rule from `rollcall explain`";
+      const { presentRuleName } = await import("../../check/index.ts");
       const names = topics.map((topic) => topic.name);
-      throw wrongValue("<name>", typed, wanted, findNearest(name, names));
+      throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
     }
     if (name === undefined || screen.format === "csv") {
       const exit_codes = { heading: "exit codes", rank: 4 };
