@@ -8,7 +8,7 @@ export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
-    project: text("project whose traced calls are read; also sent with requests for models", "team/project"),
+    project: text("project that `call read` reads from; `models` sends it, too", "team/project"),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL of the models", "url"),
     "log-base-url": text("URL that trajectories are logged to", "url"),
@@ -58,7 +58,7 @@ export const fallbackScreenOptions = ({ given }: OptionValues): ScreenOptions =>
   const requestedFormats = given.get("output") ?? [];
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
   return {
-    ...parseScreenOptions({ quiet: given.has("quiet"), color }),
+    ...parseScreenOptions({ quiet: given.has("quiet"), color, pager: !given.has("no-pager") }),
     format: given.has("json") ? "json" : formats.find((format) => requestedFormats.includes(format)),
     hasJsonEvents: isEventOutput(given),
   };

@@ -54,7 +54,7 @@ export const ledgerDiffers = (
 const rerunHint =
   "if the service honors Idempotency-Key, run the same `rollcall log` command again within 24 hours of the first attempt";
 
-export const resolveHint = `check whether the service has the groups: pass --assume-logged if it does, --resend if not; or, ${rerunHint}`;
+export const resolveHint = `check whether the service has the groups: if so, pass --assume-logged; if not, --resend; or, ${rerunHint}`;
 
 export const noSuchRequest = (ids: readonly string[]): Failure => {
   const message = `nothing was changed, because ${ids.join(", ")} is not the id of a request with an unknown outcome`;

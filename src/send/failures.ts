@@ -96,8 +96,8 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
     `${sentences.formatRejected(facts)} (${where}), ${sentences.pluralize(logged, "group")} logged`,
     {
       hint: isConverted
-        ? `fix the input (problems: ${file}.reasons)${again}`
-        : `fix ${file} (problems: ${file}.reasons), then log ${file} alone`,
+        ? `fix the input (${file}.reasons lists the problems)${again}`
+        : `fix the groups in ${file} (${file}.reasons lists the problems), then log ${file} alone`,
       isConverted,
       ...details,
     },
@@ -136,10 +136,9 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const first = why === undefined ? "" : `: ${describeEnd(why)}`;
   const reasons = retryFailure === undefined ? first : `${first}, and the retry failed: ${describeEnd(retryFailure)}`;
   const name = request > 0 ? `request ${request} of ${facts.requests}` : "a request";
-  const groups = sentences.pluralize(facts.unknown, "group");
   const subject = facts.areMoreUnknown
-    ? `${name} (${positions}) and earlier requests may or may not have been logged (${groups})`
-    : `${name}${facts.id === undefined ? "" : `, ${facts.id} in the ledger,`} may or may not have been logged (${groups}, ${positions})`;
+    ? `${name} (${positions}) and earlier requests may or may not have been logged`
+    : `${name} (${facts.id === undefined ? "" : `${facts.id}, `}${positions}) may or may not have been logged`;
   const [andRest, orRest] =
     notSent > 0 ? [" and send the rest", "; to send only the rest, rerun the same command"] : ["", ""];
   const hint = canResolve

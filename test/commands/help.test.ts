@@ -94,6 +94,7 @@ describe("the help", () => {
         rows: 24,
       });
     expect((await see("log --help")).lines[0]).toBe("| Check trajectories and send them.");
+    expect((await see("log --help --no-pager")).lines[0]).toBe("Check trajectories and send them.");
     expect((await see("log -h")).lines[0]).toBe("Check trajectories and send them");
   });
 

@@ -192,7 +192,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "log the file, if the options of this command are those of `rollcall log`",
+        : "if you passed the same options here as to `rollcall log`, log the file",
     why: "`ledger verify` found no accepted request that contains the group.",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),

@@ -17,10 +17,7 @@ const wholeFileOptions = [
 
 const options = {
   split: cli.text("data split, such as train; required unless the settings have one", "name"),
-  batch: cli.text(
-    "name of the training step, such as step-17; equal groups are logged again only under another batch name",
-    "name",
-  ),
+  batch: cli.text("name of the training step, such as step-17; a group that the batch already has is skipped", "name"),
   "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
   ...cli.needing("dry-run", {

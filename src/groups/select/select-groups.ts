@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
 import { createContext, type RunningScriptOptions, Script } from "node:vm";
-import { Environment, EvaluationError } from "@marcbachmann/cel-js";
+import { Environment, EvaluationError, ParseError } from "@marcbachmann/cel-js";
 import { formatLine } from "../../check/rules/positions.ts";
 import { Failure, interrupted } from "../../failure.ts";
 import { repeatInterrupt } from "../../host.ts";
@@ -182,8 +182,16 @@ const withFilterFailure = <Result>(text: string, run: () => Result, place?: () =
     // An expression has a maximum depth, so only data can be too deep for the stack.
     if (thrown instanceof RangeError && place !== undefined) throw nestedTooDeeply(text, place());
     const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
-    throw invalidFilter(text, wrong, place?.());
+    throw invalidFilter(text, describeToken(text, thrown) ?? wrong, place?.());
   }
+};
+
+/** Describes a token that the parser did not expect; undefined for other faults. */
+const describeToken = (text: string, thrown: unknown): string | undefined => {
+  const isToken = thrown instanceof ParseError && /expected_(?:token|character)$/.test(thrown.code);
+  if (!isToken || thrown.range === undefined) return undefined;
+  const { start, end } = thrown.range;
+  return start < end ? `unexpected ${text.slice(start, end)} at column ${start + 1}` : "it is incomplete";
 };
 
 /** Matches expressions that need a time limit: regular expressions and nested loops. */
