@@ -58,8 +58,7 @@ const login = command({
 
 /** Tests a key. Warns if the answer is unclear. @param isSaved false if the message must say that it was not saved */
 const testKey = async (context: Context, plan: config.LoginPlan, isSaved: boolean) => {
-  const { settings } = plan;
-  const targets = plan.findTargets();
+  const [{ settings }, targets] = [plan, plan.findTargets()];
   const uses = targets.map((target) => target.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
   if (failure === undefined) return state;

@@ -134,14 +134,14 @@ const addKey = cli.command({
     screen.notice(`copy the key of ${name} now: rollcall stores only its digest`);
     if (screen.isForProgram) return await printDocument(screen, { name, key, projects, uses });
     await screen.printText(`${key}\n`);
-    const [first] = projects;
-    const isProjectMissing = first === undefined && uses.includes("calls");
+    const isProjectMissing = projects.length === 0 && uses.includes("calls");
     const login = [
       "rollcall auth login --base-url <url>",
       ...(uses.includes("inference") ? ["--inference-base-url <url>"] : []),
       ...(uses.length === 1 ? [`--for ${uses[0]}`] : []),
-      ...(first === undefined ? [] : [formatCommandLine(["--project", first])]),
-      ...(isProjectMissing ? ["--project <team/project>"] : []),
+      ...(isProjectMissing
+        ? ["--project <team/project>"]
+        : projects.slice(0, 1).map((each) => formatCommandLine(["--project", each]))),
     ];
     const values = isProjectMissing ? "the URL and the project" : "the URL";
     screen.noticeCommands(`to save the key, run this with ${values} of the service:`, [login.join(" ")]);

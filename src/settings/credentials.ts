@@ -55,12 +55,11 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const toTarget = (use: CredentialUse, origin: string, boundOrigin?: string) => {
     const setting = urlSettingName(useTargets[use].host);
     const { name, source } = findUrlSource(layers, setting);
-    const isTyped = source === "command line";
-    const otherSources = isTyped
-      ? { flags: { ...layers.flags, [name]: undefined } }
-      : { env: { ...layers.env, [toVariableName(name)]: undefined } };
-    const isOtherBound = hasOrigin(resolveSetting({ ...layers, ...otherSources }, setting)?.text, boundOrigin);
-    const omit = isOtherBound ? (isTyped ? `omit ${toOptionName(name)}` : `unset ${toVariableName(name)}`) : undefined;
+    const [isTyped, variable] = [source === "command line", toVariableName(name)];
+    const flags = isTyped ? { ...layers.flags, [name]: undefined } : layers.flags;
+    const env = isTyped ? layers.env : { ...layers.env, [variable]: undefined };
+    const isOtherBound = hasOrigin(resolveSetting({ ...layers, flags, env }, setting)?.text, boundOrigin);
+    const omit = isOtherBound ? (isTyped ? `omit ${toOptionName(name)}` : `unset ${variable}`) : undefined;
     // Another profile does not have the URLs of this profile.
     const urls = urlSettingNames
       .filter((each) => !isOtherBound || findUrlSource(layers, each).source !== "profile")

@@ -10,14 +10,7 @@ import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts"
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings } from "./read.ts";
 import { addMembers, changeSaved, readSaved } from "./saved.ts";
-import {
-  isRejected,
-  redactSetting,
-  type SettingName,
-  settings as table,
-  urlSettingName,
-  urlSettingNames,
-} from "./values.ts";
+import * as values from "./values.ts";
 
 export const canAsk = (host: Host): boolean => host.terminal.stdin;
 
@@ -75,7 +68,7 @@ const otherLoginSettings = ["project", "analysis_provider", "router_provider"] a
 /** Returns the origin for the requests of a use; undefined if its URL is not set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse): string | undefined => {
   const { host } = credentials.useTargets[use];
-  return settings.get(urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
+  return settings.get(values.urlSettingName(host)) === undefined ? undefined : new URL(settings.address(host)).origin;
 };
 
 type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
@@ -103,7 +96,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       const origin = findOrigin(settings, use);
       return origin === undefined ? [] : [{ use, origin }];
     });
-  const findMissing = (): readonly SettingName[] => [
+  const findMissing = (): readonly values.SettingName[] => [
     ...uses
       .filter((use) => findOrigin(settings, use) === undefined)
       .map((use) => (use === "inference" ? "inference_base_url" : "base_url")),
@@ -112,7 +105,7 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       return isNeeded && findOrigin(settings, "calls") !== undefined && settings.get(name) === undefined;
     }),
   ];
-  const asked = new Set<SettingName>();
+  const asked = new Set<values.SettingName>();
   /** Asks for missing settings until one is answered. Returns false if none was. */
   const askNext = async (key?: string): Promise<boolean> => {
     const names = findMissing();
@@ -146,13 +139,15 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     /** Saves the settings from options and answers, then the key. Returns the path of the credentials. */
     save: async (): Promise<string> => {
       const { profile } = settings;
-      const given = [...urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
+      const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
       const saved = readSaved(host, "settings").profiles.get(profile);
       const isKnown = profile === defaultProfile || saved !== undefined;
       const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
       if (!isKnown || given.length > 0) await changeSaved(host, "settings", addMembers(profile, added));
       for (const name of given) {
-        const [from, to] = [saved?.[name] ?? flags[name], flags[name]].map((text) => redactSetting(name, String(text)));
+        const [from, to] = [saved?.[name] ?? flags[name], flags[name]].map((text) =>
+          values.redactSetting(name, String(text)),
+        );
         if (from !== to) screen.notice(`${name} of the profile ${profile} changed from ${from} to ${to}`);
       }
       const logins = findTargets().map(({ use, origin }): [string, JsonObject] => {
@@ -166,17 +161,17 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
 /** Prompts until the answer is valid, or empty and not required. It does not repeat the answer, which may be a key. */
 const promptForSetting = async (
   host: Host,
-  name: SettingName,
+  name: values.SettingName,
   { key, isRequired }: { readonly key: string | undefined; readonly isRequired: boolean },
 ): Promise<string | undefined> => {
-  const { about, example, parse } = table[name];
+  const { about, example, parse } = values.settings[name];
   const form = example === undefined ? "" : `, such as ${example}`;
   for (;;) {
     const answer = await askLine(host, `${name} (${about}${form}${isRequired ? "" : "; Enter skips"}): `);
     if (answer === undefined || (answer === "" && !isRequired)) return undefined;
     const parsed = parse(answer, { windows: host.platform === "win32" });
-    if (!isRejected(parsed) && answer !== key) return answer;
-    const why = isRejected(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
+    if (!values.isRejected(parsed) && answer !== key) return answer;
+    const why = values.isRejected(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
     const reply = `${why}${key === undefined ? " (the key comes later)" : ""}\n`;
     host.stderr.write(foldPrompt(reply, host.terminal.columns));
   }
