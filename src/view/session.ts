@@ -32,7 +32,7 @@ export const openSession = (input: ViewInput) => {
   const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
   const measures = createMeasures(dataset);
   const groups = listGroups(dataset, findings, measures);
-  const searches = openSearches(dataset);
+  const searches = openSearches(dataset, groups);
   const summary = summarizeDataset(dataset, groups);
   let measured = 0;
   let isMeasured = false;
@@ -181,7 +181,7 @@ const toFinding = (dataset: Dataset, problem: Problem): Finding => {
 
 const maxSearches = 4;
 
-const openSearches = (dataset: Dataset) => {
+const openSearches = (dataset: Dataset, groups: readonly GroupFacts[]) => {
   const searches = new Map<string, Search>();
   return {
     /** Returns the matches so far. The first call for a query starts the search. @throws as `GroupStore.search` */
@@ -189,7 +189,7 @@ const openSearches = (dataset: Dataset) => {
       if (text === undefined && where === undefined) return { has: () => true, searched: null };
       if (where !== undefined) await checkFilter(where);
       const key = JSON.stringify([text, where]);
-      const search = searches.get(key) ?? startSearch(dataset, { text, where });
+      const search = searches.get(key) ?? startSearch(dataset, { text, where }, groups);
       // The most recent search is last in the map.
       searches.delete(key);
       searches.set(key, search);
@@ -215,13 +215,17 @@ interface Search {
   failure?: { readonly thrown: unknown };
 }
 
-const startSearch = (dataset: Dataset, sought: SearchQuery): Search => {
+const startSearch = (dataset: Dataset, sought: SearchQuery, groups: readonly GroupFacts[]): Search => {
   const search: Search = { ending: new AbortController(), groups: new Set(), share: 0 };
   const onFound = (group: number) => search.groups.add(group);
   const onProgress = (share: number) => {
     search.share = share;
   };
-  searchGroups(dataset, sought, { signal: search.ending.signal, onFound, onProgress }).then(
+  const rewardsOf = (group: number) => {
+    const { rewards = [], size } = groups[group] ?? {};
+    return rewards.length === size ? rewards : undefined;
+  };
+  searchGroups(dataset, sought, { signal: search.ending.signal, onFound, onProgress, rewardsOf }).then(
     () => onProgress(1),
     (thrown: unknown) => {
       search.failure = { thrown };

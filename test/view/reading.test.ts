@@ -40,6 +40,24 @@ describe("the server of the page", () => {
     expect([status, JSON.parse(body).detail]).toEqual([409, expect.stringContaining("reload the page")]);
   });
 
+  it("answers an expression about rewards from memory, and reads the file for others", async () => {
+    const file = fileOf("groups.jsonl", [groupLine([0, 1]), groupLine([0, 0, 1])].join("\n"));
+    const page = await viewing([file]);
+    await whenRead(page);
+    const search = async (where: string) => {
+      for (;;) {
+        const { status, body } = await page.ask("/api/rows", { where });
+        if (status !== 200) return status;
+        const { rows, searched } = rowsOf(body);
+        if (searched?.share === 1) return rows.map(({ group }) => group);
+      }
+    };
+    expect(await search("reward == 1.0 && group.size > 2 && group.reward_mean < 0.5")).toEqual([1]);
+    writeFileSync(file, "");
+    expect(await search("reward == 1.0 && group.reward_mean > 0.5")).toEqual([]);
+    expect(await search("reward == 1.0 && metrics.turns > 2.0")).toBe(409);
+  });
+
   it("reads again on reload if a file has grown, was rewritten, or was added to a folder", async () => {
     const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
     const page = await viewing([dirname(file)]);

@@ -111,6 +111,8 @@ interface SearchOptions {
   /** Can be called again for a group of several parts. */
   onFound(group: number): void;
   onProgress(share: number): void;
+  /** Returns the rewards of a group if all are known. An expression about nothing else then reads no file. */
+  rewardsOf?(group: number): readonly number[] | undefined;
 }
 
 /** Trajectories and bytes that are searched before yielding to other tasks. */
@@ -121,12 +123,12 @@ const bytesAtOnce = 2 ** 22;
 export const searchGroups = async (
   dataset: IndexedGroups,
   { text = "", where }: SearchQuery,
-  { signal, onFound, onProgress }: SearchOptions,
+  { signal, onFound, onProgress, rewardsOf }: SearchOptions,
 ): Promise<void> => {
   const { groups } = dataset;
   const { parts } = dataset.found;
   if (text === "" && where === undefined) return;
-  const filterGroup = where === undefined ? undefined : openFilter(dataset, where);
+  const filterGroup = where === undefined ? undefined : openFilter(dataset, where, rewardsOf);
   const isWanted = async (group: number): Promise<boolean> => {
     if (filterGroup === undefined) return true;
     if (!groups.isValid(group)) return false;
@@ -239,7 +241,7 @@ export const parseFilter = (text: string): TrajectoryFilter => {
   });
   return (trajectory, group, place) => {
     const evaluate = () => {
-      const value: unknown = expression({ ...toVariables(trajectory), group });
+      const value: unknown = expression(toVariables(trajectory, group));
       if (typeof value === "boolean") return value;
       throw invalidFilter(
         text,
@@ -252,20 +254,22 @@ export const parseFilter = (text: string): TrajectoryFilter => {
   };
 };
 
-const toVariables = (trajectory: JsonObject): JsonObject => {
+const toVariables = (trajectory: JsonObject, group: GroupFacts): JsonObject => {
   const { reward, messages_and_choices: turns } = trajectory;
-  const fields = Object.entries(fieldDefaults).map(([name, absent]) => [name, trajectory[name] ?? absent] as const);
   // A choice counts as its message.
   const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
   const messages = Array.isArray(turns) ? turns.map(toMessage) : [];
-  return { ...Object.fromEntries(fields), reward, messages, trajectory };
+  // Not a spread of the defaults, which V8 copies 20 times slower if a number follows.
+  const variables: Record<string, unknown> = { reward, messages, trajectory, group };
+  for (const name in fieldDefaults) variables[name] = trajectory[name] ?? fieldDefaults[name];
+  return variables;
 };
 
 /**
  * Opens a filter of valid groups. It resolves with the rewards of all trajectories and the indexes of matching
  * trajectories. A missing reward is minus infinity. Default: all trajectories match. @throws Failure `invalid-filter`
  */
-const openFilter = (dataset: IndexedGroups, where = "true") => {
+const openFilter = (dataset: IndexedGroups, where = "true", rewardsOf?: SearchOptions["rewardsOf"]) => {
   const isTrue = parseFilter(where);
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
@@ -273,7 +277,10 @@ const openFilter = (dataset: IndexedGroups, where = "true") => {
   const needsExceptions = isNamed("exceptions");
   const toObject = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
   const window = new ReadWindow();
+  const isAboutRewards = members.length === 1 && !needsExceptions && !isNamed("trajectory");
   const readGroup = async (group: number) => {
+    const known = isAboutRewards ? rewardsOf?.(group) : undefined;
+    if (known !== undefined) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
     const trajectories: JsonObject[] = [];
     let exceptions = 0;
     for (const groupPart of listParts(dataset, group)) {
