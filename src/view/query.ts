@@ -70,5 +70,9 @@ const innerViews = ["trajectory", "group", "problems"] as const;
 export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
   innerViews.find((view) => query[view] !== undefined) ?? "groups";
 
-/** Returns the query of the parent view. The view `groups` is its own parent. */
-export const parentQuery = (query: Query): Query => ({ ...query, [selectView(query)]: undefined });
+/** Returns the query of the parent view. The parent of a filtered table is the table of all groups. */
+export const parentQuery = (query: Query): Query => {
+  if (selectView(query) !== "groups") return { ...query, [selectView(query)]: undefined };
+  const { sort, descending, page, ...filters } = query;
+  return { sort, descending, page: formatQuery({ ...allGroups, ...filters }) === "{}" ? page : 1 };
+};

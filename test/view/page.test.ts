@@ -350,6 +350,63 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
+  it("removes the filters and the search by Escape in the table, and keeps its order", async () => {
+    const { page, viewing: served, troubles } = await shown([airline]);
+    const order = { sort: "mean", descending: true };
+    await page.goto(`${served.url}/${addressOf({ ...order, trainable: true, text: "Newark", group: 2 })}`);
+    await page.getByText("group 2 of 20").waitFor();
+    await typed(page, "Escape");
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ ...order, trainable: true, text: "Newark" }));
+    await page.locator(".rows .snippet").first().waitFor();
+    await typed(page, "Escape");
+    await expect.poll(async () => await hash(page)).toBe(addressOf(order));
+    await page.getByText("20 of 20 groups").waitFor();
+    await typed(page, "Escape");
+    expect(await hash(page)).toBe(addressOf(order));
+    expect(troubles).toEqual([]);
+  });
+
+  it("shows the trajectories of a group from 300 pixels on, below a prompt that a button unfolds", async () => {
+    const prompt = `${"word ".repeat(30)}end`;
+    const rewards = Array.from({ length: 12 }, (_, at) => at / 12);
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", groupLine(rewards, { prompt }))]);
+    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
+    await page.locator(".column .entry").first().waitFor();
+    expect((await page.locator(".column h2").first().boundingBox())?.y).toBeLessThanOrEqual(300);
+    const heading = page.getByRole("heading", { name: /^word .* 12 trajectories/ });
+    expect(await heading.innerText()).not.toContain("end");
+    await heading.getByRole("button", { name: "more" }).click();
+    expect(await heading.innerText()).toContain(prompt);
+    await heading.getByRole("button", { name: "less" }).click();
+    expect(await heading.innerText()).not.toContain("end");
+    expect(troubles).toEqual([]);
+  });
+
+  it("shows the mean reward and the reward of a trajectory in the largest letters", async () => {
+    const { page, viewing: served } = await shown([airline]);
+    for (const [view, number] of [
+      ["#/", ".facts .mean"],
+      [addressOf({ group: 2 }), ".position .mean"],
+      [addressOf({ group: 2, trajectory: 2 }), ".position .reward"],
+    ] as const) {
+      await page.goto(`${served.url}/${view}`);
+      await page.locator(number).waitFor();
+      const larger = await page.evaluate(`((size) =>
+        [...document.querySelectorAll("main *")].filter((one) => size(one) >= size(document.querySelector("${number}")))
+          .map((one) => one.className).filter((name) => !/mean|reward|swatch/.test(name)))
+        ((one) => parseFloat(getComputedStyle(one).fontSize))`);
+      expect([view, larger]).toEqual([view, []]);
+    }
+  });
+
+  it("has a heading for each message, and a landmark for the outline", async () => {
+    const { page, viewing: served } = await shown([airline]);
+    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
+    await page.getByRole("heading", { level: 3, name: /^user/ }).first().waitFor();
+    expect(await page.getByRole("heading", { level: 3 }).count()).toBe(await page.locator(".entry").count());
+    await page.getByRole("navigation", { name: "outline" }).getByRole("button").first().waitFor();
+  });
+
   it("begins with the first page after sorting and after a click on a filter", async () => {
     const lines = Array.from({ length: 120 }, (_, at) => groupLine([at, at + 1]));
     const { page, troubles } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
@@ -518,7 +575,21 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("task 100", { exact: true }).waitFor();
     expect(await page.locator("tbody tr").count()).toBe(100);
     await typed(page, "k", "j");
-    await expect.poll(async () => await page.evaluate("document.activeElement.textContent")).toBe("task 101");
+    const focused = async () => await page.evaluate("document.activeElement.textContent");
+    await expect.poll(focused).toBe("task 101");
+    // The last row of the page before.
+    await typed(page, "k");
+    await expect.poll(focused).toBe("task 100");
+    await page.evaluate(`window.most = 0;
+      new MutationObserver((changes) => {
+        const rows = changes.flatMap(({ addedNodes }) => [...addedNodes]).flatMap((one) =>
+          one.matches?.("tr") ? one : [...(one.querySelectorAll?.("tbody tr") ?? [])]);
+        window.most = Math.max(window.most, rows.length);
+      }).observe(document.querySelector(".rows"), { childList: true, subtree: true })`);
+    await typed(page, "j");
+    await expect.poll(focused).toBe("task 101");
+    await expect.poll(async () => await page.locator("tbody tr").count()).toBe(100);
+    expect(await page.evaluate("window.most")).toBe(25);
     await page.getByText("page 2 of 200").waitFor();
     await page.getByRole("link", { name: "next ›" }).click();
     await page.getByText("task 300", { exact: true }).click();

@@ -202,14 +202,14 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
       class={`entry ${roles.includes(role) ? role : "other"}${isEqual ? " equal" : isAlone ? " alone" : ""}`}
       aria-label={`message ${position + 1}, ${role}`}
     >
-      <p class="who">
+      <h3 class="who">
         <b>{role}</b>
         {name !== undefined && <span>{name}</span>}
         {isSampled && <span>sampled{finish !== undefined && ` · ${formatIndented(finish)}`}</span>}
         {isEqual && <span class="same">equal to {otherName}</span>}
         {isAlone && <span class="same">no counterpart in {otherName}</span>}
         <span class="at">{position + 1}</span>
-      </p>
+      </h3>
       <Parts parts={parts} tokens={tokens} lines={lines} others={isEqual ? undefined : other?.parts} />
       {textOfParts(parts) === "" && <p class="quiet">empty</p>}
       {tokens === undefined && <p class="quiet">not tinted, because the tokens do not match the text</p>}

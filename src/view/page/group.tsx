@@ -46,6 +46,8 @@ const GroupView = ({ detail }: GroupProps) => {
   const { query } = usePage();
   const link = useLink();
   const ranked = rankTrajectories(members);
+  const [isWhole, setWhole] = useState(false);
+  const shownWords = words.length > 100 ? `${words.slice(0, 90)}…` : words;
   const list = useRef<HTMLTableSectionElement>(null);
   useKeys({ j: () => moveFocus(list.current, "a", 1), k: () => moveFocus(list.current, "a", -1) });
   const neighbor = (to: number | null, by: 1 | -1): Query | undefined => {
@@ -63,12 +65,17 @@ const GroupView = ({ detail }: GroupProps) => {
         <RewardStrip rewards={members.flatMap(({ reward }) => reward ?? [])} />
         {mean !== null && (
           <span>
-            <span class="quiet">mean</span> {formatMeasure(mean)} ± {formatMeasure(spread)}
+            <span class="quiet">mean</span> <b class="mean">{formatMeasure(mean)}</b> ± {formatMeasure(spread)}
           </span>
         )}
       </NavigationBar>
       <h1>
-        {words !== "" && <>{words} </>}
+        {isWhole ? words : shownWords}{" "}
+        {shownWords !== words && (
+          <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+            {isWhole ? "less" : "more"}
+          </button>
+        )}{" "}
         <span class="quiet">
           {[kind, isCountReason ? [] : (untrainable ?? []), key === null ? [] : `key ${key}`].flat().join(" · ")}
         </span>

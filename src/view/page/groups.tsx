@@ -48,7 +48,10 @@ const maxEditions = 20;
 const editionOf = ({ progress: { phase, done, of } }: PageState): number =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
+/** The columns of the last rows stay while there are none, so that nothing moves. */
+let lastRows: readonly GroupRow[] = [];
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
+  if (rows.length > 0) lastRows = rows;
   const column = (key: SortKey, cell: TableColumn<GroupRow>["cell"], className = "n"): TableColumn<GroupRow> => {
     const isOn = query.sort === key;
     // Numbers are sorted in descending order first.
@@ -72,8 +75,8 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColum
     { name: "rewards", class: "strips", cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
     column("spread", ({ spread }) => formatMeasure(spread)),
     column("size", ({ size }) => formatCount(size)),
-    ...(rows.some((row) => row.key !== null) ? [key] : []),
-    ...(rows.some((row) => row.logged !== null) ? [split] : []),
+    ...(lastRows.some((row) => row.key !== null) ? [key] : []),
+    ...(lastRows.some((row) => row.logged !== null) ? [split] : []),
     column("trainable", ({ untrainable }) => untrainable ?? "yes", "why"),
     column("problems", ({ rules }) => (rules.length === 0 ? "" : formatCount(rules.length))),
   ];
@@ -143,6 +146,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
           rows={rows}
           body={body}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
+          atOnce={isBack.current || turned.current === -1 ? rowsPerPage : 25}
         />
         {answer?.selected === 0 && (
           <p class="quiet none">
@@ -177,7 +181,7 @@ const SummaryFacts = ({ summary }: { readonly summary: Summary }) => {
         <dd>{value}</dd>
       </div>
     );
-  const moments = `${formatMeasure(reward.mean)} ± ${formatMeasure(reward.spread)}`;
+  const moments = [<b class="mean">{formatMeasure(reward.mean)}</b>, ` ± ${formatMeasure(reward.spread)}`];
   return (
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>

@@ -29,7 +29,7 @@ const keyBindings: readonly (readonly [keys: readonly string[], does: string])[]
   [["n", "p"], "next or previous group or trajectory"],
   [["←", "→"], "next or previous bar or dot"],
   [["/"], "search"],
-  [["Escape"], "back to the parent view"],
+  [["Escape"], "back to the parent view, or remove all filters"],
   [["m"], "render Markdown"],
   [["r"], "show the JSON"],
   [["?"], "show the keys"],

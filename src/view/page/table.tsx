@@ -1,5 +1,6 @@
 /** A table. Buttons in its headings can sort it. */
 import type { ComponentChildren, RefObject } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 export interface TableColumn<Row> {
   readonly name: string;
@@ -15,10 +16,27 @@ interface TableProps<Row> {
   readonly rows: readonly Row[];
   readonly body: RefObject<HTMLTableSectionElement | null>;
   readonly classOf?: (row: Row) => string;
+  /** Rows in the first frame, and in each of the next. Default: all. Drawn rows stay until `rows` changes. */
+  readonly atOnce?: number;
 }
 
 export const Table = <Row,>(props: TableProps<Row>) => {
-  const { name, columns, rows, body, classOf } = props;
+  const { name, columns, rows, body, classOf, atOnce = Number.POSITIVE_INFINITY } = props;
+  const [drawn, setDrawn] = useState(atOnce);
+  const toLine = (row: Row, at: number) => (
+    <tr key={at} class={classOf?.(row)}>
+      {columns.map(({ name: title, class: className, cell }) => (
+        <td key={title} class={className} data-name={title}>
+          {cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+  // Preact skips the elements that it has drawn.
+  const lines = useMemo(() => rows.map(toLine), [rows]);
+  useEffect(() => {
+    if (drawn < rows.length) setDrawn(drawn + atOnce);
+  }, [drawn, rows]);
   return (
     <table aria-label={name}>
       <thead>
@@ -37,17 +55,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
           ))}
         </tr>
       </thead>
-      <tbody ref={body}>
-        {rows.map((row, at) => (
-          <tr key={at} class={classOf?.(row)}>
-            {columns.map(({ name: title, class: className, cell }) => (
-              <td key={title} class={className} data-name={title}>
-                {cell(row)}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
+      <tbody ref={body}>{lines.slice(0, drawn)}</tbody>
     </table>
   );
 };

@@ -133,17 +133,19 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
 type OutlineProps = { turns: readonly Turn[]; current: number; show: (position: number) => void };
 
 const Outline = ({ turns, current, show }: Readonly<OutlineProps>) => (
-  <details class="outline" open={innerWidth >= wideScreenPx}>
-    <summary>outline</summary>
-    <ol>
-      {turns.map((turn, position) => (
-        <li key={turn.at} aria-current={position === current}>
-          <button type="button" class={hasError(turn) ? "trouble" : ""} onClick={() => show(position)}>
-            <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {hasError(turn) && "error: "}
-            {summarizeTurn(turn)}
-          </button>
-        </li>
-      ))}
-    </ol>
-  </details>
+  <nav class="outline" aria-label="outline">
+    <details open={innerWidth >= wideScreenPx}>
+      <summary>outline</summary>
+      <ol>
+        {turns.map((turn, position) => (
+          <li key={turn.at} aria-current={position === current}>
+            <button type="button" class={hasError(turn) ? "trouble" : ""} onClick={() => show(position)}>
+              <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {hasError(turn) && "error: "}
+              {summarizeTurn(turn)}
+            </button>
+          </li>
+        ))}
+      </ol>
+    </details>
+  </nav>
 );
