@@ -24,13 +24,15 @@ or folders.
 - A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
 - A rollout has a reward. \`--reward-from <path>\` reads it from another path of the record, and \`--rewards <file>\` from lines of
   \`{"id", "reward"}\`, whose id is that of the record (\`id\`, \`idx\`, \`example_id\`, …; else the name of its file). The rewards \`true\` and \`false\`
-  become 1 and 0. \`--reward-from\` also reads a number in a string. A note names other numbers of the reward's object, which are dropped.
+  become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. A note names other numbers of the reward's object,
+  which are dropped. The keys in a path can contain dots.
 - In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of the
   \`exceptions\` of its group. In the formats whose groups have a step (below), so does a row with an \`error\`. Otherwise, a record without a
   reward is an error.
 - Numbers and texts without a field in the interface become \`metadata\`. Nested values without a field are left out.
 - For formats whose record is a line (below), a file can also be one JSON array of records, or one indented record. If each file of a folder
   is one indented record, the files are grouped like the lines of one file.
+- If a row has no \`completion\`, \`--from trl\` reads the answer from \`response\`, \`answer\`, \`output\` or \`generation\`, and a note says so.
 - \`--group-by <key>\` groups the rows of these formats with a step, also across folders. The other formats determine their groups.
 - \`--messages-from <path>\` reads the messages of \`openai-chat\` from another path of the row, such as \`conversation\`. The messages can
   also be JSON in a string. A column of Parquet with the type JSON is read as JSON. rollcall does not read CSV, but its error shows a command that converts CSV to such rows.`;
