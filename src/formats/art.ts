@@ -41,16 +41,16 @@ const openRows = (run: FormatRun): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
   const unsupportedFiles = new Set<string>();
-  /** Caches the digest, because the rows of a group repeat its JSON. */
-  let last = { json: "", digest: "" };
+  /** Cached, because the rows of a group repeat its JSON. */
+  let last: { readonly json: string; readonly digest: string; object?: Value } = { json: "", digest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number): void => {
     const json = row.textAt("group_json") ?? "";
     if (json !== last.json) last = { json, digest: hash("sha256", json) };
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
-    const newGroup = { digest: last.digest, firstPosition: position, positions: new Map<number, number>(), empty: 0 };
-    const group = groups.get(groupIndex) ?? newGroup;
+    const { digest } = last;
+    const group = groups.get(groupIndex) ?? { digest, firstPosition: position, positions: new Map(), empty: 0 };
     groups.set(groupIndex, group);
     const { positions } = group;
     const fault = (wrong: string) => faults.push({ file, position, group: String(groupIndex), wrong });
@@ -97,7 +97,10 @@ const openRows = (run: FormatRun): Converter => {
       if (number === undefined || !Number.isInteger(number))
         throw new ConversionError("group_index is not an integer", groupIndex);
       addRow(row, record, number);
-      const groupJson = requireObject(row.require("group_json"));
+      // A receipt counts the values of each row.
+      if (run.options.hasReceipt) delete last.object;
+      last.object ??= requireObject(row.require("group_json"));
+      const groupJson = last.object;
       const trajectories = groupJson.get("trajectories");
       if (trajectories !== undefined) throw new ConversionError("group_json contains trajectories", trajectories);
       return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
@@ -170,6 +173,7 @@ const columnTargets = {
 
 /** Tells the receipt which columns identify a row or repeat a value of its JSON. */
 const reportRepeatedColumns = (run: FormatRun, row: Value, group: Value, trajectory?: Value): void => {
+  if (!run.options.hasReceipt) return;
   for (const [column, to] of Object.entries(columnTargets)) run.repeat(row.get(column), to);
   if (group.members().length === 0) run.repeat(row.get("group_json"), "group");
   const repeatIfEqual = (column: string, holder: Value | undefined, path: readonly [holder: string, key: string]) => {

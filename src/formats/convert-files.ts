@@ -19,6 +19,7 @@ import { Value } from "./value.ts";
 export interface Run {
   readonly host: Host;
   readonly options: FormatOptions;
+  readonly skipsDigests: boolean;
   readonly documents: ReturnType<typeof openDocuments>;
   readonly problems: Problems;
   readonly receipt: Receipt | undefined;
@@ -48,7 +49,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const name = `${title} (as groups)`;
   const formatRun = openFormatRun(files, run);
   const converter = format.open(formatRun);
-  const lines = openGroupLines(await openSpool(host));
+  const lines = openGroupLines(await openSpool(host), run);
   const { groups } = lines;
   /** The groups of records (or parts) of unknown group, with the keys of the record; undefined if it is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
@@ -153,13 +154,13 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 
   try {
     if (converter.preview !== undefined) {
-      for await (const [raw, at] of readRecords(files, host)) {
+      await visitRecords(files, host, (raw, at) => {
         const value = parseRecord(format, raw);
-        if (value !== undefined) converter.preview(toSourceRecord(value, raw, at));
-      }
+        if (value !== undefined) converter.preview?.(toSourceRecord(value, raw, at));
+      });
     }
     const folderScopes = new Map<string, number>();
-    for await (const [raw, at] of readRecords(files, host)) {
+    await visitRecords(files, host, (raw, at) => {
       // A file that is one record shares groups with the other such files of its folder, like the lines of a file.
       if (raw.isDocument === true) {
         const folder = dirname(at.file.name);
@@ -167,8 +168,8 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
         folderScopes.set(folder, at.file.scope);
       }
       convertRaw(raw, at);
-      if (lines.isFull()) await lines.flush();
-    }
+      return lines.isFull() ? lines.flush() : undefined;
+    });
     for (const { file: fileName, position, group, wrong } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
       if (file === undefined) continue;
@@ -209,26 +210,31 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
   };
 };
 
-async function* readRecords(
+/** Calls `visit` for each record. Awaits only its promises, because awaiting takes longer than reading a record. */
+const visitRecords = async (
   files: readonly ConvertedFile[],
   { signal }: Host,
-): AsyncGenerator<readonly [raw: RawRecord, at: RolloutPosition], void> {
+  visit: (raw: RawRecord, at: RolloutPosition) => Promise<void> | undefined | void,
+): Promise<void> => {
   for (const file of files) {
     let record = 0;
     for await (const batch of file.records.batches()) {
       for (const raw of batch) {
         signal.throwIfAborted();
-        yield [raw, { file, record: record++, position: -1 }];
+        const visiting = visit(raw, { file, record: record++, position: -1 });
+        if (visiting !== undefined) await visiting;
       }
     }
   }
-}
+};
 
 /** Opens documents next to inputs, and caches the latest. A document next to a remote file must be an input, too. */
 export const openDocuments = (sources: readonly Source[]) => {
   const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
   const existing = new Set<string>();
   let latest: { readonly name: string; readonly value: Value | undefined } | undefined;
+  /** The latest name, because the records of a file have the same document. */
+  let joined = { file: "", path: "", name: "" };
   const load = (name: string, read: () => Buffer | undefined): Value | undefined => {
     if (latest?.name !== name) {
       const bytes = read();
@@ -243,7 +249,8 @@ export const openDocuments = (sources: readonly Source[]) => {
     load,
     /** @param path relative to the file */
     documentAt: (file: string, path: string): Value | undefined => {
-      const name = join(dirname(file), path);
+      if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };
+      const { name } = joined;
       const remote = remotes.get(name);
       if (remote !== undefined) return load(remote.name, () => readSource(remote));
       return file === "-" || isRemote(file) ? undefined : load(name, () => readDocumentFile(name));

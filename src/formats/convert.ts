@@ -27,6 +27,8 @@ export interface Conversion {
 export interface ConvertibleInputs extends OpenedInputs {
   readonly host: Host;
   readonly maxUnpackedBytes: number;
+  /** True if `Origin.digestOf` is not called. */
+  readonly skipsDigests?: boolean;
 }
 
 export interface ConvertedInputs {
@@ -44,7 +46,7 @@ const maxNamedIds = 3;
  * @throws Failure `spool-failed`; the signal's reason
  */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
-  const { sources, folders, host } = inputs;
+  const { sources, folders, host, skipsDigests = false } = inputs;
   const { rewards, hasReceipt } = options;
   const { byFormat, others } = await recognizeInputs(inputs, options);
   reportEmptyFolders(folders, { others, problems: inputs.problems });
@@ -65,6 +67,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const run: Run = {
     host,
     options,
+    skipsDigests,
     documents: openDocuments(sources),
     problems: new Problems(),
     receipt: hasReceipt ? openReceipt(() => listRecordMappings(groups)) : undefined,

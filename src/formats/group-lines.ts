@@ -63,7 +63,7 @@ const digestOf = ({ bytes, span: { start, end } }: Value): string =>
   hash("sha256", bytes.subarray(start, end), "binary");
 
 /** Writes groups as lines, in the order of their first rollouts. `end` sorts and joins the rollouts of each group. */
-export const openGroupLines = (spool: Spool) => {
+export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
   /** Text for the spool, with one character for each byte. */
@@ -108,7 +108,8 @@ export const openGroupLines = (spool: Spool) => {
       const start = flushed + pending.length;
       const text = trajectory === undefined ? "" : toLine(trajectory);
       pending += text;
-      const digest = (rollout.identityValues ?? [part ?? record, ...documents]).map(digestOf).join("") + identity;
+      const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
+      const digest = identities.map(digestOf).join("") + identity;
       const span = part === undefined || part.isWhole ? undefined : part.span;
       // Without a spread, because it needs twice the memory, and there can be a million rollouts.
       group.rollouts.push({ file, record: at, position, start, length: text.length, span, digest, index });

@@ -83,10 +83,9 @@ export const toChatMessage = (message: Value, isSampled: boolean): OutputJson =>
 /** Returns the calls of a message: the recorded list if they are complete; undefined if the message has none. */
 export const toToolCalls = (message: Value): OutputJson | undefined => {
   const items = message.items("tool_calls");
+  if (items.length === 0) return undefined;
   const calls = items.map((call) => toToolCall(call));
-  return calls.every((call, at) => call === items[at]) && items.length > 0
-    ? message.get("tool_calls")
-    : listUnlessEmpty(calls);
+  return calls.every((call, at) => call === items[at]) ? message.get("tool_calls") : calls;
 };
 
 /** Returns the JSON in a string; any other value, or a string without JSON, unchanged. */

@@ -107,13 +107,14 @@ const compose = (json: OutputJson): string => {
   if (json instanceof JsonLiteral) return toByteText(json.json);
   if (typeof json === "string") return quoteText(json);
   if (json === null || typeof json === "number") return String(json);
-  if (isList(json)) return `[${json.map(compose).join(",")}]`;
-  let members = "";
-  for (const [key, value] of json instanceof RecordObject ? json.members : Object.entries(json)) {
-    if (value === undefined) continue;
-    members += `${members === "" ? "" : ","}${quoteText(key)}:${compose(value)}`;
-  }
-  return `{${members}}`;
+  let items = "";
+  const add = (value: OutputJson | undefined, key = ""): void => {
+    if (value !== undefined) items += `${items === "" ? "" : ","}${key}${compose(value)}`;
+  };
+  if (isList(json)) for (const item of json) add(item);
+  else if (json instanceof RecordObject) for (const [key, value] of json.members) add(value, `${quoteText(key)}:`);
+  else for (const key in json) add(json[key], `${quoteText(key)}:`);
+  return isList(json) ? `[${items}]` : `{${items}}`;
 };
 
 /** Cached JSON of keys and texts of formats, because each trajectory repeats them. */

@@ -8,6 +8,7 @@ import {
   firstByteAt,
   type JsonTable,
   nodeAfter,
+  readNumber,
   readString,
   startOf,
 } from "../json/table.ts";
@@ -21,9 +22,9 @@ interface JsonText {
   /** The string that contains this JSON, or the array of these numbers, which is one node of its table. */
   readonly holder: Value | undefined;
   /** The texts of strings that are empty in the table, by their nodes. */
-  readonly texts: Map<number, Buffer>;
+  texts: Map<number, Buffer> | undefined;
   /** JSON in its strings, and numbers of its arrays, by their nodes. */
-  readonly nested: Map<number, Value | undefined>;
+  nested: Map<number, Value | undefined> | undefined;
 }
 
 /** Limits the ids of texts, so that ids of values are exact (below 2^53). */
@@ -32,7 +33,7 @@ let textCount = 0;
 
 const newText = (table: JsonTable, document?: string, holder?: Value): JsonText => {
   textCount = (textCount + 1) % maxTexts;
-  return { id: textCount, table, document, holder, texts: new Map(), nested: new Map() };
+  return { id: textCount, table, document, holder, texts: undefined, nested: undefined };
 };
 
 /** First bytes of values, which identify their kinds. */
@@ -65,7 +66,8 @@ export class Value {
     const table = readTable(bytes);
     if (table === undefined) return undefined;
     const jsonText = newText(table, document);
-    for (const [key, text] of texts ?? []) jsonText.texts.set(findMemberNode(table, 0, key) ?? 0, text);
+    if (texts !== undefined)
+      jsonText.texts = new Map(Array.from(texts, ([key, text]) => [findMemberNode(table, 0, key) ?? 0, text]));
     return new Value(jsonText, 0);
   }
 
@@ -113,11 +115,11 @@ export class Value {
 
   get text(): string | undefined {
     if (!this.isText) return undefined;
-    return this.#in.texts.get(this.#node)?.toString("utf8") ?? readString(this.#in.table, this.#node);
+    return this.#in.texts?.get(this.#node)?.toString("utf8") ?? readString(this.#in.table, this.#node);
   }
 
   get number(): number | undefined {
-    return this.isNumber ? Number(this.raw) : undefined;
+    return this.isNumber ? readNumber(this.#in.table, this.#node) : undefined;
   }
 
   textAt(key: string): string | undefined {
@@ -239,14 +241,14 @@ export class Value {
   get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
     return this.#nested(() => {
-      const table = readTable(this.#in.texts.get(this.#node) ?? Buffer.from(this.text ?? ""));
+      const table = readTable(this.#in.texts?.get(this.#node) ?? Buffer.from(this.text ?? ""));
       return table && newText(table, undefined, this);
     });
   }
 
   /** The JSON in its string, if it was parsed before. */
   get cachedEmbeddedJson(): Value | undefined {
-    return this.isText ? this.#in.nested.get(this.#node) : undefined;
+    return this.isText ? this.#in.nested?.get(this.#node) : undefined;
   }
 
   /** Its path from the record, through strings that contain JSON. */
@@ -276,7 +278,8 @@ export class Value {
   }
 
   #nested(read: () => JsonText | undefined): Value | undefined {
-    const { nested } = this.#in;
+    const { nested = new Map<number, Value | undefined>() } = this.#in;
+    this.#in.nested = nested;
     if (!nested.has(this.#node)) {
       const text = read();
       nested.set(this.#node, text && new Value(text, 0));

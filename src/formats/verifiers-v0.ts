@@ -40,7 +40,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
     metrics,
     metadata: metadataOf(row, metrics, run.readDocument(record, "metadata.json")),
   });
-  for (const [key] of metrics) {
+  for (const [key] of run.options.hasReceipt ? metrics : []) {
     const repeated = row.get(key);
     if (repeated?.raw === row.get("metrics", key)?.raw) run.repeat(repeated, `trajectory.metrics.${key}`);
   }

@@ -217,8 +217,12 @@ export class JsonReader {
 
   /** Returns a copy of the last table. @param bytes the text that was read, which the caller must not overwrite */
   copyTable(bytes: Uint8Array): JsonTable {
-    const { words } = this.viewTable();
-    return { bytes: toBuffer(bytes), words: words.slice(), shapes: this.#shapes };
+    const start = this.#result("table");
+    // Buffers of small tables share memory, because each allocation takes longer than copying such a table.
+    const copy = Buffer.allocUnsafe(this.#result("length"));
+    this.#bytes.copy(copy, 0, start, start + copy.length);
+    const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
+    return { bytes: toBuffer(bytes), words, shapes: this.#shapes };
   }
 
   /** Returns the fault of the last text, which is not JSON. */
