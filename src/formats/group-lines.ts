@@ -4,7 +4,7 @@ import type { Host } from "../host.ts";
 import { type Bytes, openSpool, type Records, readRange, type Spool } from "../input/index.ts";
 import type { Span } from "../json/walk.ts";
 import type { Rollout } from "./format.ts";
-import { objectFrom, toLine } from "./output-json.ts";
+import { JsonWriter, type OutputJson, objectFrom } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 export interface ConvertedFile {
@@ -66,8 +66,8 @@ const digestOf = ({ bytes, span: { start, end } }: Value): string =>
 export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
-  /** Text for the spool, with one character for each byte. */
-  let pending = "";
+  /** Bytes for the spool. */
+  const pending = new JsonWriter();
   let flushed = 0;
   /** The group whose line is being written. */
   let open: ConvertedGroup | undefined;
@@ -83,10 +83,16 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     byKey.set(scopedKey, group);
     return group;
   };
+  const writeText = (text: string): void => pending.write(Buffer.from(text, "latin1"));
+  /** Returns JSON with one character for each byte. */
+  const toLine = (json: OutputJson): string => {
+    const start = pending.length;
+    pending.writeLine(json);
+    return pending.take(start).toString("latin1");
+  };
   const isFull = (): boolean => pending.length >= maxBufferedBytes;
   const flushTo = async (to: Spool): Promise<void> => {
-    const bytes = Buffer.from(pending, "latin1");
-    pending = "";
+    const bytes = pending.take();
     flushed += bytes.length;
     await to.write(bytes);
   };
@@ -100,19 +106,18 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const before = group.rollouts.at(-1);
       if (before === undefined) {
         group.members = members.map((member) => `,${toLine(objectFrom([member])).slice(1, -1)}`).join("");
-        pending += `${open === undefined ? "" : lineEnd(open)}${lineStart}`;
+        writeText(`${open === undefined ? "" : lineEnd(open)}${lineStart}`);
         open = group;
       } else if (group !== open || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
       if (exception !== undefined) group.exceptions += `${group.exceptions === "" ? "" : ","}${toLine(exception)}`;
-      if (trajectory !== undefined && group.trajectories++ > 0) pending += ",";
+      if (trajectory !== undefined && group.trajectories++ > 0) writeText(",");
       const start = flushed + pending.length;
-      const text = trajectory === undefined ? "" : toLine(trajectory);
-      pending += text;
+      const length = trajectory === undefined ? 0 : pending.writeLine(trajectory).length;
       const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
       const digest = identities.map(digestOf).join("") + identity;
       const span = part === undefined || part.isWhole ? undefined : part.span;
       // Without a spread, because it needs twice the memory, and there can be a million rollouts.
-      group.rollouts.push({ file, record: at, position, start, length: text.length, span, digest, index });
+      group.rollouts.push({ file, record: at, position, start, length, span, digest, index });
     },
 
     /** Adds a record, or a part of one, that could not be converted. Returns its group, which is broken. */
@@ -129,19 +134,23 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
 
     /** Returns all lines, one for each group. */
     async end(host: Host): Promise<Bytes> {
-      if (open !== undefined) pending += lineEnd(open);
+      if (open !== undefined) writeText(lineEnd(open));
       await flushTo(spool);
       const texts = spool.bytes();
       if (isInOrder) return texts;
       const ordered = await openSpool(host);
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-        const trajectories: string[] = [];
-        for (const rollout of group.isBroken ? [] : group.rollouts) {
-          if (rollout.length > 0) trajectories.push((await readRange(texts, rollout)).toString("latin1"));
-        }
         // A line that is not JSON makes the group invalid. Its problems are already reported.
-        pending += group.isBroken ? "!\n" : `${lineStart}${trajectories.join(",")}${lineEnd(group)}`;
+        writeText(group.isBroken ? "!\n" : lineStart);
+        let separator = "";
+        for (const rollout of group.isBroken ? [] : group.rollouts) {
+          if (rollout.length === 0) continue;
+          writeText(separator);
+          pending.write(await readRange(texts, rollout));
+          separator = ",";
+        }
+        if (!group.isBroken) writeText(lineEnd(group));
         if (isFull()) await flushTo(ordered);
       }
       await flushTo(ordered);

@@ -50,25 +50,30 @@ export const toTurns = (
   const unknown = messages[roles.indexOf(undefined)];
   if (unknown !== undefined) throw new ConversionError(`a message of ${name} has no role`, unknown);
   const last = roles.lastIndexOf("assistant");
-  let unansweredIds: readonly string[] = [];
+  let caller: Value | undefined;
+  let answeredIds: string[] = [];
   return messages.map((message, at) => {
     if (roles[at] === "tool") {
       const recordedId = message.textAt("tool_call_id");
-      const id = recordedId ?? unansweredIds[0];
+      const id = recordedId ?? listCallIds(caller).find((callId) => !answeredIds.includes(callId));
       if (id === undefined) throw new ConversionError("tool_call_id is missing, and no call is unanswered", message);
-      unansweredIds = unansweredIds.filter((callId) => callId !== id);
+      answeredIds.push(id);
       if (recordedId !== undefined) return toChatMessage(message, false);
       run.note("assigned results without tool_call_id to the calls in order");
       const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
       return replaceMembers(message, { tool_call_id: id, ...nullCalls });
     }
     if (roles[at] !== "assistant") return toChatMessage(message, false);
-    unansweredIds = message.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []);
+    caller = message;
+    answeredIds = [];
     const turn = toChatMessage(message, isSampled);
     if (!isSampled) return turn;
     return choice(turn, (at === last ? lastFinish : undefined) ?? deriveFinish(run, hasCalls(message)));
   });
 };
+
+const listCallIds = (caller: Value | undefined): readonly string[] =>
+  caller?.items("tool_calls").flatMap((call) => unwrapJson(call).textAt("id") ?? []) ?? [];
 
 export const hasCalls = (message: Value): boolean => message.items("tool_calls").length > 0;
 

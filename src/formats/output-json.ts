@@ -1,5 +1,6 @@
 /** Converted JSON: values as they were written, texts and numbers that rollcall adds, and objects and lists of both. */
 import type { Path } from "../check/rules/positions.ts";
+import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
 /** JSON that rollcall composes, and the values of the record that it represents. */
@@ -99,34 +100,78 @@ export const findSource = (
   return undefined;
 };
 
-/** Converts to JSON on one line, with one character for each byte of its UTF-8. */
-export const toLine = (json: OutputJson): string => compose(json).replaceAll("\n", " ");
+/** Enough for the bytes before a flush, and for those of a usual record after it. */
+const initialBytes = 2 ** 21;
 
-const compose = (json: OutputJson): string => {
-  if (json instanceof Value) return json.bytes.toString("latin1", json.span.start, json.span.end);
-  if (json instanceof JsonLiteral) return toByteText(json.json);
-  if (typeof json === "string") return quoteText(json);
-  if (json === null || typeof json === "number") return String(json);
-  let items = "";
-  const add = (value: OutputJson | undefined, key = ""): void => {
-    if (value !== undefined) items += `${items === "" ? "" : ","}${key}${compose(value)}`;
-  };
-  if (isList(json)) for (const item of json) add(item);
-  else if (json instanceof RecordObject) for (const [key, value] of json.members) add(value, `${quoteText(key)}:`);
-  else for (const key in json) add(json[key], `${quoteText(key)}:`);
-  return isList(json) ? `[${items}]` : `{${items}}`;
-};
+/** Copying fewer bytes is faster than a call into Node. */
+const maxLoopBytes = 48;
+
+const brackets = [Buffer.from("["), Buffer.from("]")] as const;
+const braces = [Buffer.from("{"), Buffer.from("}")] as const;
+const [comma, colon] = [Buffer.from(","), Buffer.from(":")] as const;
+
+/** Writes bytes and JSON into memory that is reused. Returned bytes are valid until something is written. */
+export class JsonWriter {
+  #bytes = Buffer.allocUnsafeSlow(initialBytes);
+  length = 0;
+
+  write(bytes: Buffer, start = 0, end = bytes.length): void {
+    const after = this.length + end - start;
+    if (after > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * after);
+    if (end - start > maxLoopBytes) bytes.copy(this.#bytes, this.length, start, end);
+    else for (let at = start; at < end; at++) this.#bytes[this.length + at - start] = bytes[at] ?? 0;
+    this.length = after;
+  }
+
+  /** Writes JSON on one line, and returns it. */
+  writeLine(json: OutputJson): Buffer {
+    const start = this.length;
+    this.#writeJson(json);
+    return replaceLineEnds(this.#bytes.subarray(start, this.length));
+  }
+
+  /** Removes and returns the bytes from `start`. */
+  take(start = 0): Buffer {
+    const bytes = this.#bytes.subarray(start, this.length);
+    this.length = start;
+    if (start === 0 && this.#bytes.length > initialBytes) this.#bytes = Buffer.allocUnsafeSlow(initialBytes);
+    return bytes;
+  }
+
+  #writeJson(json: OutputJson): void {
+    if (json instanceof Value) this.write(json.bytes, json.span.start, json.span.end);
+    else if (json instanceof JsonLiteral) this.write(Buffer.from(json.json));
+    else if (json === null || typeof json !== "object") this.write(toJson(json));
+    else {
+      const [open, close] = isList(json) ? brackets : braces;
+      this.write(open);
+      const start = this.length;
+      if (isList(json)) for (const item of json) this.#writeItem(item);
+      else if (json instanceof RecordObject) for (const [key, value] of json.members) this.#writeItem(value, key);
+      else for (const key in json) this.#writeItem(json[key], key);
+      // Replaces the last comma.
+      if (this.length > start) this.length--;
+      this.write(close);
+    }
+  }
+
+  #writeItem(json: OutputJson | undefined, key?: string): void {
+    if (json === undefined) return;
+    if (key !== undefined) this.write(toJson(key));
+    if (key !== undefined) this.write(colon);
+    this.#writeJson(json);
+    this.write(comma);
+  }
+}
 
 /** Cached JSON of keys and texts of formats, because each trajectory repeats them. */
-const quotedTexts = new Map<string, string>();
-const maxQuotedTexts = 2 ** 10;
+const cachedJson = new Map<string | number | null, Buffer>();
+const maxCachedJson = 2 ** 10;
 
-const quoteText = (text: string): string => {
-  const json = quotedTexts.get(text) ?? toByteText(JSON.stringify(text));
-  if (quotedTexts.size < maxQuotedTexts) quotedTexts.set(text, json);
+const toJson = (data: string | number | null): Buffer => {
+  const cached = cachedJson.get(data);
+  if (cached !== undefined) return cached;
+  const json = Buffer.from(JSON.stringify(data));
+  if (cachedJson.size < maxCachedJson) cachedJson.set(data, json);
   return json;
 };
-
-/** Returns a text with one character for each byte of its UTF-8. */
-const toByteText = (text: string): string =>
-  Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString("latin1");

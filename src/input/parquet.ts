@@ -18,7 +18,7 @@ import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyp
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
 import { isObject } from "../json/walk.ts";
-import { columnToJson, decodeJson, decodeText, LazyText } from "./column-values.ts";
+import { type Columns, columnToJson, decodeJson, decodeText, LazyText } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { RawRecord, Records } from "./records.ts";
 import { type Bytes, readRange, ShrunkSourceError, type Source } from "./source.ts";
@@ -40,6 +40,26 @@ interface RowFile {
   readonly metadata: FileMetaData;
   /** Undefined for all. */
   readonly columns: readonly string[] | undefined;
+}
+
+/** A row, whose bytes are composed on demand. */
+class Row implements RawRecord {
+  readonly line = 1;
+  readonly start = 0;
+  readonly isComposed = true;
+  readonly label: string;
+  readonly columns: Columns;
+  #bytes: Buffer | undefined;
+
+  constructor(label: string, columns: Columns) {
+    this.label = label;
+    this.columns = columns;
+  }
+
+  get bytes(): Buffer {
+    this.#bytes ??= Buffer.from(columnToJson(this.columns) ?? "null");
+    return this.#bytes;
+  }
 }
 
 const noRows: FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
@@ -90,19 +110,7 @@ export const openRows = async (
   const labelOf = (row: number): string => `${name}#row ${row + 1}`;
   const toRecord = (row: number): RawRecord => {
     const values = loaded?.rows[row - loaded.range.start];
-    const columns = isObject(values) ? values : {};
-    let bytes: Buffer | undefined;
-    return {
-      label: labelOf(row),
-      columns,
-      line: 1,
-      start: 0,
-      isComposed: true,
-      get bytes() {
-        bytes ??= Buffer.from(columnToJson(columns) ?? "null");
-        return bytes;
-      },
-    };
+    return new Row(labelOf(row), isObject(values) ? values : {});
   };
   const toRecords = function* ({ start, end }: RowRange): Generator<RawRecord, void> {
     for (let row = start; row < end; row++) yield toRecord(row);
