@@ -171,7 +171,7 @@ const maxCachedJson = 2 ** 10;
 const toJson = (data: string | number | null): Buffer => {
   const cached = cachedJson.get(data);
   if (cached !== undefined) return cached;
-  const json = Buffer.from(JSON.stringify(data));
+  const json = Buffer.from(typeof data === "string" ? JSON.stringify(data) : String(data));
   if (cachedJson.size < maxCachedJson) cachedJson.set(data, json);
   return json;
 };

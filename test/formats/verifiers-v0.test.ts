@@ -74,7 +74,7 @@ describe("results of verifiers v0", () => {
     expect(JSON.parse(skipped.stdout)).not.toHaveProperty("unreadable_lines");
     const { message, hint, next } = JSON.parse(skipped.stderr.trim().split("\n").at(-1) ?? "").error;
     expect(message).toMatch(/^1 group rejected \(see .*\), 3 groups logged$/);
-    expect(hint).toContain("results.jsonl.rejected.reasons), then rerun the same command");
+    expect(hint).toContain("results.jsonl.rejected.reasons lists the problems), then rerun the same command");
     const mended = [row, { ...broken, completion: row.completion }, bare, { ...row, example_id: 3 }];
     writeFileSync(join(folder, "results.jsonl"), mended.map((one) => JSON.stringify(one)).join("\n"));
     const words = next.split(" ").slice(1);

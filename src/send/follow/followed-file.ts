@@ -107,8 +107,10 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
       const index = all.length;
       try {
         const facts = await stat(file);
-        if (facts.isDirectory()) problems.report("file-is-folder", undefined, { file });
-        if (facts.isDirectory()) throw toInvalidInput();
+        if (facts.isDirectory()) {
+          problems.report("file-is-folder", undefined, { file });
+          throw toInvalidInput();
+        }
         // Opening a pipe would wait for a writer.
         if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
         const tail = await inputs.Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
