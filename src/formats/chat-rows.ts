@@ -35,7 +35,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 }
 
 const groupKeyText =
-  "rows with the same group_id (or prompt_id, …), else with the same prompt; different steps never share a group";
+  "rows with the same group_id (or prompt_id, …) or, without that key, with the same prompt; never rows of different training steps";
 
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,

@@ -192,7 +192,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "if you passed the same options here as to `rollcall log`, log the file",
+        : "check that these are the options of the `rollcall log` command, then log the file",
     why: "`ledger verify` found no accepted request that contains the group.",
     example: problemExample({ isInvalid: false }, "step.jsonl", 3),
   }),

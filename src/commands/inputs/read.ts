@@ -133,7 +133,7 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
       const { group, reward, sampled } = format.keys;
       const what = sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
       const groupText = format.takesGroupKey === true && groupBy !== undefined ? `--group-by ${groupBy}` : group;
-      const keys = `Group: ${groupText}. Reward: ${rewardFrom ?? reward}. Choices: ${sampled}.`;
+      const keys = `Group: ${groupText}. Reward from: ${rewardFrom ?? reward}. Choices: ${sampled}.`;
       screen.notice(`${what} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);

@@ -119,8 +119,9 @@ export const withNextCommand = ({ context, typed, ledger: place }: LogRun, resul
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { host, flags } = context;
   const ledgerArgs = place === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger });
+  const args = [...ledgerArgs, ...serviceArgs(flags)];
   const next = (...words: readonly string[]) =>
-    failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...ledgerArgs, ...serviceArgs(flags)]) });
+    failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...args]) });
   const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
@@ -129,8 +130,12 @@ export const withNextCommand = ({ context, typed, ledger: place }: LogRun, resul
     return next("log", modelId, rejectsFile, ...identity);
   }
   const resolvesItself = isFailure(failure, "log-unknown") && failure.details.canResolve === true;
-  if (failure?.code === "unknown_outcome" && !resolvesItself)
-    return ledger === null ? failure : next("ledger", "status");
+  if (failure?.code === "unknown_outcome" && !resolvesItself) {
+    if (ledger === null) return failure;
+    const { hint } = failure.details;
+    const named = args.length === 0 ? hint : `${hint}; pass ${formatCommandLine(args)} to \`rollcall ledger\`, too`;
+    return next("ledger", "status")?.withDetails({ hint: named });
+  }
   return failure?.retryable === true ? rerun() : failure;
 };
 
