@@ -18,7 +18,7 @@ export interface GroupStore<Facts extends GroupFacts> {
   readonly count: number;
   /** The groups of the page. An exported page can lack some. */
   readonly groups: readonly Facts[];
-  /** All problems that are listed, and the number of the others. */
+  /** All problems that are listed, and the number of all problems of each rule. */
   readonly findings: Findings;
   state(): PageState;
   charts(): Charts;
@@ -30,6 +30,7 @@ export interface GroupStore<Facts extends GroupFacts> {
 }
 
 const maxFindings = 500;
+const maxFindingsOfEachRule = 20;
 
 export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>): Answers => {
   const { count, groups } = store;
@@ -51,7 +52,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
   return {
     state: async () => store.state(),
     charts: async () => store.charts(),
-    problems: async ({ problems }) => listFindings(store.findings, problems ?? "any", maxFindings),
+    problems: async ({ problems }) => listFindings(store.findings, problems ?? "any"),
     async rows(query) {
       const { searched, selected } = await select(query);
       const rows: GroupRow[] = [];
@@ -74,10 +75,12 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
   };
 };
 
-/** Lists the first problems of a rule, or of all rules for `any`. `others` has uncollected problems of all rules. */
-export const listFindings = ({ findings, others }: Findings, rule: string, max: number): Findings => {
-  const wanted = findings.filter((finding) => rule === "any" || finding.rule === rule);
-  return { findings: wanted.slice(0, max), others: Math.max(0, wanted.length - max) + others };
+/** Lists the first problems of a rule, or of each rule for `any`. */
+const listFindings = ({ findings, counts }: Findings, rule: string): Findings => {
+  const ofRules = counts.filter((each) => rule === "any" || each.rule === rule);
+  const max = rule === "any" ? maxFindingsOfEachRule : maxFindings;
+  const ofRule = (wanted: string) => findings.filter((finding) => finding.rule === wanted).slice(0, max);
+  return { findings: [...new Set(ofRules.map((each) => each.rule))].flatMap(ofRule), counts: ofRules };
 };
 
 const selectGroups = <Facts extends GroupFacts>(

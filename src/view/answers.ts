@@ -35,7 +35,7 @@ export interface Summary {
   readonly groupFiles: number;
   readonly groups: { readonly read: number; readonly rejected: number };
   readonly trajectories: { readonly read: number; readonly rejected: number };
-  readonly rules: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
+  readonly rules: Findings["counts"];
   readonly trainable: number;
   /** `spread`: standard deviation. `scale`: the bounds of colors and charts, without outliers. */
   readonly reward: { readonly mean: number; readonly spread: number; readonly scale: RewardScale };
@@ -117,8 +117,8 @@ export type SourcePosition = { readonly file: string; readonly line: number };
 
 export interface Findings {
   readonly findings: readonly Finding[];
-  /** Number of problems that are not listed. */
-  readonly others: number;
+  /** The number of all problems of each rule. */
+  readonly counts: readonly { readonly rule: string; readonly severity: "error" | "warning"; readonly count: number }[];
 }
 
 export interface Finding {

@@ -5,7 +5,6 @@ import { readFileSync, statSync } from "node:fs";
 import { Failure, invalidOptionValue } from "../failure.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
 import { checkResult } from "../send/index.ts";
-import { listFindings } from "./answer-queries.ts";
 import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";
 import type { ViewInput } from "./detail.ts";
 import conversationStyle from "./page/conversation.css?raw";
@@ -72,7 +71,7 @@ export const exportPage = async (input: ViewInput, { at, safe, signal }: ExportO
   }
   const state: PageState = { ...store.state(), written: { at: new Date(at).toISOString(), groups: rows.length } };
   const { groups, trajectories } = checkResult(dataset);
-  const findings = listFindings(store.findings, "any", exportLimits.findings);
+  const findings = { ...store.findings, findings: store.findings.findings.slice(0, exportLimits.findings) };
   const data = { state, charts: store.charts(), findings, rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));

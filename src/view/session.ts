@@ -39,7 +39,7 @@ export const openSession = (input: ViewInput) => {
   const store: GroupStore<GroupFacts> = {
     count,
     groups,
-    findings: { findings, others: problems.counts.reduce((sum, rule) => sum + rule.count, 0) - findings.length },
+    findings: { findings, counts: problems.counts },
     state: () => ({ progress: { phase: isMeasured ? "read" : "measuring", done: measured, of: count }, summary }),
     charts: () => drawCharts(groups, summary.reward.scale),
     search: searches.search,

@@ -165,7 +165,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
     expect(found).toMatchObject([
       {
         status: "ok",
-        message: `${path} answers; recorded: 2 groups trying; 1 run is writing`,
+        message: `2 groups trying (${path} answers); 1 run is writing`,
         facts: { counts: { trying: { requests: 1, groups: 2 } } },
       },
     ]);

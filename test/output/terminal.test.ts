@@ -73,7 +73,9 @@ describe("rollcall on a terminal", () => {
   it("shows the result of a credential's check at 40 columns", { tags: "slow" }, async () => {
     const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_API_KEY: "key-1234" };
     const line = `${rollcall} auth status --check --base-url http://127.0.0.1:1`;
-    expect((await seeLine(line, { env, columns: 40 })).lines).toContainEqual(expect.stringMatching(/^log .* untried$/));
+    expect((await seeLine(line, { env, columns: 40 })).lines).toContainEqual(
+      expect.stringMatching(/^log .* not tested$/),
+    );
   });
 
   it("takes a terminal without a size for one of 80 columns", { tags: "slow" }, async () => {

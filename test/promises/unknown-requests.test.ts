@@ -170,7 +170,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       "  and 91 more: :2, :3, :4, :5, :6, :7, …",
-      "  if you passed the same options here as to `rollcall log`, log the file",
+      "  check that these are the options of the `rollcall log` command, then log the file",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);

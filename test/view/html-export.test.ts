@@ -98,16 +98,23 @@ describe("rollcall view --html", () => {
     expect(one.said).toContain("at most 2000 groups and 20 MB of groups");
   });
 
-  it("lists 500 problems on request and 2,000 in a file, and counts the others", async () => {
+  it("lists 20 problems of each rule, 500 of one rule and 2,000 in a file, and counts all", async () => {
     const file = newPageFile();
     const invalid = '{"trajectories":[{"messages_and_choices":[],"reward":"1"}]}\n';
     const input = fileOf("invalid.jsonl", `${groupLine([0, 1])}\n${invalid.repeat(1100)}`);
     await runRollcall(["view", input, "--html", file]);
-    expect(readFileSync(file, "utf8")).toContain('"others":100}');
+    expect(readFileSync(file, "utf8")).toContain('"count":1100');
     const page = await viewing([input]);
     await whenRead(page);
-    const { findings, others }: Findings = JSON.parse((await page.ask("/api/problems", { problems: "any" })).body);
-    expect([findings.length, others]).toEqual([500, 601]);
+    const ask = async (problems: string): Promise<Findings> =>
+      JSON.parse((await page.ask("/api/problems", { problems })).body);
+    const { findings, counts } = await ask("any");
+    for (const { rule, count } of counts) {
+      expect(findings.filter((finding) => finding.rule === rule)).toHaveLength(Math.min(count, 20));
+      const ofRule = await ask(rule);
+      expect([ofRule.findings.length, ofRule.counts.length]).toEqual([Math.min(count, 500), 1]);
+    }
+    expect(Math.max(...counts.map(({ count }) => count))).toBe(1100);
   });
 
   it("omits groups after the first 20 MB, and counts them", { tags: "slow" }, async () => {

@@ -343,7 +343,10 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const focused = async () =>
       await page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? document.activeElement.name");
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
-    await page.getByRole("button", { name: "show", exact: true }).first().click();
+    await page
+      .getByRole("button", { name: /^show trajectory/ })
+      .first()
+      .click();
     expect(await focused()).toMatch(/^trajectory \d$/);
     for (const group of [2, 3]) {
       await page.locator("[name=after]").press("Enter");

@@ -193,7 +193,7 @@ const describeToken = (text: string, thrown: unknown): string | undefined => {
   const isToken = thrown instanceof ParseError && /expected_(?:token|character)$/.test(thrown.code);
   if (!isToken || thrown.range === undefined) return undefined;
   const { start, end } = thrown.range;
-  return start < end ? `unexpected ${text.slice(start, end)} at column ${start + 1}` : "it is incomplete";
+  return start < end ? `unexpected ${text.slice(start, end)} at column ${start + 1}` : "the expression is incomplete";
 };
 
 /** Matches expressions that need a time limit: regular expressions and nested loops. */

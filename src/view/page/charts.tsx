@@ -123,7 +123,7 @@ export const RewardChart = ({ bars }: { readonly bars: readonly RewardCount[] })
   );
 };
 
-const maxCountedDots = 24;
+const maxCountedDots = 8;
 
 export const SpreadChart = ({ dots }: { readonly dots: readonly Dot[] }) => {
   const styleOf = useRewardStyle();

@@ -222,7 +222,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnPro
         <span class="quiet">{formatAdvantage(advantage)}</span>
       </h2>
       {!isRequested && (
-        <button type="button" onClick={request}>
+        <button type="button" aria-label={`show ${name}`} onClick={request}>
           show
         </button>
       )}

@@ -30,39 +30,49 @@ export const ProblemsView = () => {
   const { problems: rule } = query;
   const { value, error } = useAnswer("problems", query);
   if (value === undefined) return <PendingAnswer error={error} />;
-  const { findings, others } = value;
-  const sorted = findings.toSorted((a, b) => a.severity.localeCompare(b.severity));
-  const kindOf = ({ severity, rule: of, advice }: Finding): string => [severity, of, advice].join("\n");
+  const { findings, counts } = value;
   const targetOf = ({ group, trajectory }: Finding) =>
     link({ group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 });
+  const total = counts.reduce((sum, { count }) => sum + count, 0);
+  const ofRules = counts
+    .toSorted((a, b) => a.severity.localeCompare(b.severity))
+    .map((each) => ({
+      ...each,
+      own: findings.filter((one) => one.rule === each.rule && one.severity === each.severity),
+    }));
   return (
     <section>
       <div class="position">
         <a href={link({ problems: undefined })}>groups</a>
         {rule !== "any" && <a href={link({ problems: "any" })}>all rules</a>}
       </div>
-      <h1>{rule === "any" ? counted(findings.length + others, "problem") : `problems of the rule ${rule}`}</h1>
-      {[...new Set(sorted.map(kindOf))].map((kind) => {
-        const [severity, name, advice] = kind.split("\n");
-        const places = sorted
-          .filter((finding) => kindOf(finding) === kind)
-          .map((finding, at) => (
-            <li key={at} title={formatPlace(finding)}>
-              {finding.group !== null && <a href={targetOf(finding)}>group {formatCount(finding.group + 1)}</a>}{" "}
-              {formatPlace(finding).split("/").at(-1)} {finding.message}
-            </li>
-          ));
-        return (
-          <div key={kind} class={`problem ${severity}`}>
-            <h2>
-              <i>{severity}</i> {name} <span class="quiet">{formatCount(places.length)}</span>
-            </h2>
-            <p class="advice">{advice}</p>
-            <ul>{places}</ul>
-          </div>
-        );
-      })}
-      {others > 0 && <p class="quiet">{formatCount(others)} more problems are not listed</p>}
+      <h1>{rule === "any" ? counted(total, "problem") : `problems of the rule ${rule}`}</h1>
+      {ofRules.map(({ rule: name, severity, count, own }) => (
+        <div key={`${severity} ${name}`} class={`problem ${severity}`}>
+          <h2>
+            <i>{severity}</i> {name} <span class="quiet">{formatCount(count)}</span>
+          </h2>
+          {[...new Set(own.map(({ advice }) => advice))].map((advice) => [
+            <p class="advice">{advice}</p>,
+            <ul>
+              {own
+                .filter((finding) => finding.advice === advice)
+                .map((finding, at) => (
+                  <li key={at} title={formatPlace(finding)}>
+                    {finding.group !== null && <a href={targetOf(finding)}>group {formatCount(finding.group + 1)}</a>}{" "}
+                    {formatPlace(finding).split("/").at(-1)} {finding.message}
+                  </li>
+                ))}
+            </ul>,
+          ])}
+          {count > own.length && (
+            <p class="quiet">
+              {formatCount(count - own.length)} more{" "}
+              {rule === "any" ? <a href={link({ problems: name })}>of this rule</a> : "are not listed"}
+            </p>
+          )}
+        </div>
+      ))}
     </section>
   );
 };
