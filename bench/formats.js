@@ -165,8 +165,8 @@ const evalOf = async () => {
 
 /** Each case: its file, the options of rollcall, and the bound of the script's time over rollcall's. */
 const cases = {
-  "verifiers v0": { make: rowsOf, rival: "verifiers", min: 0.9 },
-  "ART's Parquet": { make: parquetOf, rival: "parquet", min: 1 },
+  "verifiers v0": { make: rowsOf, rival: "verifiers", min: 1 },
+  "ART's Parquet": { make: parquetOf, rival: "parquet", min: 1.3 },
   "Inspect's .eval": { make: evalOf, rival: "eval", args: ["--reward-from", "scores.match.value"], min: 1 },
 };
 
