@@ -350,6 +350,42 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
+  it("returns to the scroll position and the focused link of each view, by Escape and by the browser", async () => {
+    const lines = Array.from({ length: 80 }, () => groupLine([0, 1], { answer: "word\n".repeat(30) }));
+    const robots = lines.map((line) => line.replaceAll('"user"', '"robot"'));
+    const { page, viewing: served, troubles } = await shown([fileOf("g.jsonl", robots.join("\n"))]);
+    const place = async () =>
+      await page.evaluate<number[]>(
+        "[[...document.querySelectorAll('main a')].indexOf(document.activeElement), Math.round(scrollY)]",
+      );
+    for (const [view, link] of [
+      [addressOf({ problems: "any" }), addressOf({ problems: "any", group: 70, trajectory: 2 })],
+      [addressOf({ group: 3 }), addressOf({ group: 3, trajectory: 1 })],
+    ] as const) {
+      await page.goto(`${served.url}/${view}`);
+      const last = page.locator(`main a[href="${link}"]`).last();
+      await last.focus();
+      await page.locator("section > .problem, .column .entry").last().waitFor();
+      await page.evaluate("scrollTo(0, scrollY + 40)");
+      const left = await place();
+      expect(Math.min(...left)).toBeGreaterThan(0);
+      expect(left[1]).toBeGreaterThan(30);
+      for (const back of [async () => await page.goBack(), async () => await typed(page, "Escape")]) {
+        await typed(page, "Enter");
+        await page.locator(".talk .entry").first().waitFor();
+        expect(await place()).toEqual([-1, 0]);
+        await back();
+        // The group is between the trajectory and the problems.
+        if ((await hash(page)) !== view) {
+          await page.getByText("group 70 of 80").waitFor();
+          await typed(page, "Escape");
+        }
+        await expect.poll(place).toEqual(left);
+      }
+    }
+    expect(troubles).toEqual([]);
+  });
+
   it("removes the filters and the search by Escape in the table, and keeps its order", async () => {
     const { page, viewing: served, troubles } = await shown([airline]);
     const order = { sort: "mean", descending: true };

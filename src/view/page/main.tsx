@@ -9,6 +9,7 @@ import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { KeyHelp, useKeys } from "./keys.tsx";
 import { linkTo, PageProvider, useQuery } from "./page-context.ts";
+import { returnToPlace } from "./places.ts";
 import { ProblemsView } from "./problems.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { serverEnded, storeToken, useAnswer } from "./use-answer.ts";
@@ -38,7 +39,7 @@ const App = () => {
   useLayoutEffect(() => {
     document.title = title === undefined ? "rollcall view" : `${title} · rollcall view`;
     main.current?.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    return main.current ? returnToPlace(main.current) : undefined;
   }, [title]);
   useLayoutEffect(() => {
     // The focused link was that of a removed filter.
