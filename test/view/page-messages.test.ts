@@ -61,6 +61,26 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles).toEqual([]);
   });
 
+  it("starts j and k at the messages in sight if none has the focus", async () => {
+    const messages = Array.from({ length: 90 }, () => ({ role: "user", content: "word\nword" }));
+    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
+    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    const focused = async () => await page.evaluate("document.activeElement.getAttribute('aria-label')");
+    for (const [key, message] of [
+      ["j", "message 71, user"],
+      ["k", "message 70, user"],
+    ] as const) {
+      await page.goto("about:blank");
+      await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+      await page.locator(".talk .entry").nth(70).waitFor();
+      await page.evaluate("document.querySelectorAll('.talk .entry')[70].scrollIntoView()");
+      // The navigation bar covers the message before.
+      await page.evaluate("scrollBy(0, 40)");
+      await typed(page, key);
+      await expect.poll(focused).toBe(message);
+    }
+  });
+
   it("shows JSON with its own digits, order and repeated keys", async () => {
     const given = '{"id": 12345678901234567890, "2": 1.0, "1": 0, "2": 2e0}';
     const function_ = { name: "book", arguments: given };

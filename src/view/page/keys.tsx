@@ -52,10 +52,19 @@ export const KeyHelp = () => (
   </section>
 );
 
+/** True if the start of the element is visible, or below all that is visible. */
+const isInSight = (element: HTMLElement): boolean => {
+  const { left, width, top } = element.getBoundingClientRect();
+  const hit = document.elementFromPoint(left + width / 2, top + 2);
+  return top > 0 && (hit === null || element.contains(hit));
+};
+
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1): boolean => {
   const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
   const at = elements.findIndex((element) => element.contains(document.activeElement));
-  const next = elements[at < 0 ? (by > 0 ? 0 : elements.length - 1) : at + by];
+  // Without a focus, the first element in sight is next. A chart starts at its end.
+  const first = elements.findIndex((element) => element instanceof SVGElement || isInSight(element));
+  const next = at < 0 ? elements.at(by > 0 ? first : Math.max(0, first) - 1) : elements[at + by];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
   return next !== undefined;
