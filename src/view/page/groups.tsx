@@ -138,7 +138,7 @@ const GroupTable = ({ state }: { readonly state: PageState }) => {
         {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
         {error && <b class="trouble"> {error}</b>}
       </p>
-      <div class="rows" ref={box}>
+      <div class="rows" ref={box} tabIndex={-1}>
         <Table
           key={shownPage}
           name="groups"

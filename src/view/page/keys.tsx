@@ -10,7 +10,7 @@ export const useKeys = (actions: Readonly<Record<string, () => void>>): void => 
       const { target, key, ctrlKey, metaKey, altKey } = event;
       if (ctrlKey || metaKey || altKey || event.defaultPrevented) return;
       if (target instanceof HTMLInputElement) {
-        if (key === "Escape") target.blur();
+        if (key === "Escape") target.closest("main")?.querySelector<HTMLElement>(".rows")?.focus();
         return;
       }
       const action = latestActions.current[key];

@@ -1,5 +1,5 @@
 /** A trajectory: its conversation or its JSON, an outline, its metrics, and its problems. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import type { GroupDetail } from "../answers.ts";
 import { Conversation, FoldedText, hasError, LongText, summarizeTurn, useTrajectory } from "./conversation.tsx";
@@ -60,7 +60,12 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
   };
   const [current, setCurrent] = useState(-1);
   const onFocusIn = ({ currentTarget }: { readonly currentTarget: HTMLElement }) =>
-    setCurrent([...currentTarget.querySelectorAll(".entry")].findIndex((one) => one.matches(":focus-within")));
+    isRaw || setCurrent([...currentTarget.querySelectorAll(".entry")].findIndex((one) => one.matches(":focus-within")));
+  useLayoutEffect(() => {
+    // The focused message or JSON was removed.
+    if (document.activeElement === document.body && !isRaw) show(current);
+    if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
+  }, [isRaw]);
   const neighbor = (to: number) => (members[to] === undefined ? undefined : { ...query, trajectory: to + 1 });
   return (
     <article>
@@ -113,7 +118,7 @@ const TrajectoryView = ({ detail, json }: { readonly detail: GroupDetail; readon
           </p>
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || parsed === undefined ? (
-            <section aria-label="raw JSON">
+            <section aria-label="raw JSON" tabIndex={-1}>
               <LongText text={parsed?.indented() ?? json} kind="raw" lines={maxRawLines} />
             </section>
           ) : (
