@@ -359,7 +359,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
         "[[...document.querySelectorAll('main a')].indexOf(document.activeElement), Math.round(scrollY)]",
       );
     for (const [view, link] of [
-      [addressOf({ problems: "any" }), addressOf({ problems: "any", group: 70, trajectory: 2 })],
+      [addressOf({ problems: "unknown-role" }), addressOf({ problems: "unknown-role", group: 70, trajectory: 2 })],
       [addressOf({ group: 3 }), addressOf({ group: 3, trajectory: 1 })],
     ] as const) {
       await page.goto(`${served.url}/${view}`);
