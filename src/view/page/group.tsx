@@ -233,7 +233,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: Readonly<ColumnPro
         <>
           {common > 0 && common === messages && <p class="parts">ends here</p>}
           {common < messages && other !== undefined && (
-            <p class="parts">
+            <p class="parts" style={{ visibility: compared ? "visible" : "hidden" }}>
               <ins>marked</ins> words differ from trajectory {other.at + 1}
               {isMarkdownOn && ", but Markdown shows no marks"}
             </p>
