@@ -2,7 +2,7 @@
 
 import { once, setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { interrupted } from "./failure.ts";
+import { interrupted } from "./failures.ts";
 
 /** No other module uses the global `process`, the clock or `Math.random`. */
 export interface Host {

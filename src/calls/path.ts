@@ -1,5 +1,5 @@
 /** Finds one value of a call by its path, such as `output.choices[0].message.content`. */
-import { invalidOptionValue } from "../failure.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { findMember, type RawJson } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";

@@ -2,7 +2,8 @@
 import { Argument, CommanderError, Option, Command as Parser } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import type { Context } from "../context.ts";
-import { type Failure, invalidArguments, subcommandMissing } from "../failure.ts";
+import type { Failure } from "../failure.ts";
+import { invalidArguments, subcommandMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";

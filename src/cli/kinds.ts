@@ -1,6 +1,7 @@
 /** Kinds of options and arguments: parsing, help and choices. */
 
-import { conflictingOptions, type Failure, invalidOptionValue, requiredOptionMissing } from "../failure.ts";
+import type { Failure } from "../failure.ts";
+import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
 export interface Kind<Value> {

@@ -2,7 +2,8 @@
 import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { Failure, interrupted, isFailure, type Problem } from "../failure.ts";
+import { Failure, isFailure, type Problem } from "../failure.ts";
+import { interrupted } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import { printDocument } from "../output/index.ts";

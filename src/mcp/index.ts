@@ -2,7 +2,8 @@
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
-import { Failure, invalidArguments, invalidOptionValue } from "../failure.ts";
+import { Failure } from "../failure.ts";
+import { invalidArguments, invalidOptionValue } from "../failures.ts";
 import type { Host } from "../host.ts";
 import { findNearest } from "../nearest.ts";
 import * as sdk from "./sdk.ts";

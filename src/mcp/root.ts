@@ -1,7 +1,8 @@
 /** The only folder that tools may read. No path or symbolic link leads out of it. */
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import { Failure, invalidOptionValue } from "../failure.ts";
+import { Failure } from "../failure.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { inputChanged } from "../input/index.ts";
 
 export type OpenRootFile = ReturnType<typeof openRoot>;

@@ -1,5 +1,6 @@
 /** The output of one run: the format of its result, its colors, and both streams. */
-import { conflictingOptions, invalidOptionValue, type Problem, toProblemDocument } from "../failure.ts";
+import { type Problem, toProblemDocument } from "../failure.ts";
+import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, listSecrets } from "../host.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import {

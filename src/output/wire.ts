@@ -1,5 +1,5 @@
 /** The objects in a reply of the service, and their values by dotted names. Keeps the spelling of values. */
-import { invalidOptionValue } from "../failure.ts";
+import { invalidOptionValue } from "../failures.ts";
 import {
   compactJson,
   composeArray,

@@ -1,6 +1,7 @@
 /** Delivers the groups of complete files, and writes rejected groups to a file. */
 import { basename } from "node:path";
-import { Failure, invalidOptionValue, isFailure } from "../failure.ts";
+import { Failure, isFailure } from "../failure.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openRunLedger, openWrittenFiles, PriorOutcomes, type RunLedger } from "../ledger/index.ts";

@@ -2,7 +2,8 @@
 import { formatLine } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
-import { type Failure, type FailureDetails, interrupted, isFailure, type Problem } from "../failure.ts";
+import { type Failure, type FailureDetails, isFailure, type Problem } from "../failure.ts";
+import { interrupted } from "../failures.ts";
 import { countUnreadable, type Dataset, type FilteredOut, invalidInput, locateGroup } from "../groups/index.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";

@@ -1,5 +1,6 @@
 /** Finds the profile of a run, and each setting: command line > environment > profile > default (configuration.md). */
-import { conflictingOptions, type FailureLocation, type Problem } from "../failure.ts";
+import type { FailureLocation, Problem } from "../failure.ts";
+import { conflictingOptions } from "../failures.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/walk.ts";
 import { invalidSetting, unknownProfile } from "./failures.ts";

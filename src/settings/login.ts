@@ -1,7 +1,7 @@
 /** Prompts, and logins: reads a key, asks for missing settings, and saves both. */
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { conflictingOptions, interrupted } from "../failure.ts";
+import { conflictingOptions, interrupted } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";

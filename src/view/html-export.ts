@@ -2,7 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { Failure, invalidOptionValue } from "../failure.ts";
+import { Failure } from "../failure.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
 import { checkResult } from "../send/index.ts";
 import type { GroupData, GroupRow, PageData, PageState } from "./answers.ts";

@@ -10,7 +10,8 @@ import {
   type StreamedBody,
 } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
-import { Failure, interrupted } from "../../src/failure.ts";
+import { Failure } from "../../src/failure.ts";
+import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
 import { testHost } from "../support/host.ts";
 import { listening } from "../support/server.ts";

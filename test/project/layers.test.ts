@@ -15,7 +15,9 @@ interface Module {
 }
 
 /** Modules that every module may import. */
-const baseModules = new Set("decimal failure files host json nearest package.json sentences shell-words".split(" "));
+const baseModules = new Set(
+  "decimal failure failures files host json nearest package.json sentences shell-words".split(" "),
+);
 
 /** The modules from top to bottom. */
 const modules: Readonly<Record<string, Module>> = {

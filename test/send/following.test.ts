@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { requestRefused } from "../../src/client/failures.ts";
 import type { Attempt } from "../../src/client/index.ts";
-import { interrupted } from "../../src/failure.ts";
+import { interrupted } from "../../src/failures.ts";
 import { type FollowOptions, followFile } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
 import { answered, keepingClient, newFolder, usualDelivery } from "../support/inputs.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { interrupted } from "../../src/failure.ts";
+import { interrupted } from "../../src/failures.ts";
 import { readSettings } from "../../src/settings/index.ts";
 import { splitCommandLine } from "../../src/shell-words.ts";
 import { asked, credentialOf, failureOf, type HomeOptions, openHome, origin, sleepFor } from "./open.ts";

@@ -19,7 +19,7 @@ import { setImmediate } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, onTestFinished } from "vitest";
 import { version } from "../../package.json" with { type: "json" };
-import { interrupted } from "../../src/failure.ts";
+import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";

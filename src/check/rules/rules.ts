@@ -1,5 +1,5 @@
 /** All rules by their public names, and how strictly a run applies them. */
-import { invalidOptionValue } from "../../failure.ts";
+import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { fileRules, jsonRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";

@@ -5,7 +5,7 @@ import { contradiction, wrongValue } from "../../cli/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { ReplyList } from "../../contract/replies.ts";
-import { requiredOptionMissing } from "../../failure.ts";
+import { requiredOptionMissing } from "../../failures.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import { noteNulls } from "../lists/selection.ts";

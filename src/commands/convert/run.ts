@@ -1,7 +1,7 @@
 /** The run of `rollcall convert`: reads, checks, and writes the groups as lines. */
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { requiredOptionMissing } from "../../failure.ts";
+import { requiredOptionMissing } from "../../failures.ts";
 import { openDraft, requireUnusedFile, writeForReader, writeUserFile } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
 import { type Dataset, readGroupLines } from "../../groups/index.ts";

@@ -1,6 +1,6 @@
 /** Sorts the rows of a list by its columns, and prints notes about omitted rows. */
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
-import { invalidOptionValue } from "../../failure.ts";
+import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, findColumn, type Screen } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";

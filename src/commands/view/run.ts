@@ -2,7 +2,7 @@
 import { contradiction } from "../../cli/index.ts";
 import { effectiveSettings, localService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { requiredOptionMissing } from "../../failure.ts";
+import { requiredOptionMissing } from "../../failures.ts";
 import { readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";

@@ -1,0 +1,49 @@
+/** Failures that several modules make. */
+import { Failure, type FailureDetails } from "./failure.ts";
+import { didYouMean, resendAloneHint } from "./sentences.ts";
+
+/** @param broken true if the local service aborted requests that it was answering */
+export const interrupted = (
+  { signal, broken = false }: { signal: NonNullable<FailureDetails["signal"]>; broken?: boolean },
+  details: FailureDetails = {},
+): Failure => {
+  const { retryable = true, unsent, remedy } = details;
+  const end = broken ? ": requests that took longer than 10 s were aborted" : "";
+  const rerun = `${remedy === undefined ? "" : `${remedy}, or `}rerun the same command${unsent === undefined ? "" : " to send what is not logged yet"}`;
+  return new Failure("interrupted", "interrupted", `interrupted by ${signal}${end}`, {
+    hint: broken
+      ? "resend aborted requests only with an Idempotency-Key, because their outcome is unknown"
+      : retryable
+        ? rerun
+        : resendAloneHint,
+    signal,
+    ...details,
+  });
+};
+
+export const invalidArguments = (wrong: { text: string; suggestion: string | undefined; command: string }): Failure =>
+  new Failure("usage", "invalid-arguments", wrong.text, {
+    hint: wrong.suggestion?.replace(/^\(Did (.*)\)$/, "did $1") ?? `see \`${wrong.command} --help\``,
+  });
+
+export const subcommandMissing = (missing: { command: string; verbs: readonly string[]; help: string }): Failure => {
+  const { command, verbs, help } = missing;
+  const message = verbs.length === 1 ? `${command} needs ${verbs[0]}` : `${command} needs one of ${verbs.join(", ")}`;
+  return new Failure("usage", "subcommand-missing", message, { hint: `${command} ${verbs[0] ?? "--help"}`, help });
+};
+
+export const invalidOptionValue = (
+  wrong: { option: string; value: string; wanted: string; suggestion?: string | undefined },
+  details: FailureDetails = {},
+): Failure => {
+  const message = `invalid ${wrong.option} "${wrong.value}": expected ${wrong.wanted}`;
+  return new Failure("usage", "invalid-option-value", message, { ...didYouMean(wrong.suggestion), ...details });
+};
+
+export const conflictingOptions = (wrong: { first: string; second: string; why: string; hint?: string }): Failure => {
+  const message = `cannot combine ${wrong.first} and ${wrong.second}: ${wrong.why}`;
+  return new Failure("usage", "conflicting-options", message, { hint: wrong.hint });
+};
+
+export const requiredOptionMissing = (option: string, needs: string): Failure =>
+  new Failure("usage", "required-option-missing", `${option} requires ${needs}`);
