@@ -28,21 +28,25 @@ async function* decode(compressed: Chunks, decoder: Transform): AsyncGenerator<U
 async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   const decoder = zlib.createGunzip({ chunkSize });
   let size = 0;
-  const countBytes = async function* (): AsyncGenerator<Uint8Array, void> {
+  /** Offset after the last byte that is not NUL, because tapes pad data with NUL. */
+  let contentEnd = 0;
+  const measureContent = async function* (): AsyncGenerator<Uint8Array, void> {
     for await (const chunk of compressed) {
+      const last = chunk.findLastIndex((byte) => byte !== 0);
+      if (last >= 0) contentEnd = size + last + 1;
       size += chunk.length;
       yield chunk;
     }
   };
   try {
-    yield* decode(countBytes(), decoder);
+    yield* decode(measureContent(), decoder);
   } catch (thrown) {
     const code = getErrorCode(thrown);
     if (!code.startsWith("Z_")) throw thrown;
     throw corruptData("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
   }
   // Node's decoder ignores what follows the last member.
-  if (size > decoder.bytesWritten) throw corruptData("gzip", "more");
+  if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
 /** The magic number of zstd frames with data. Sixteen others begin skippable frames, which decompress to nothing. */
@@ -98,7 +102,13 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
     } else if (isSkippableFrame(magic)) {
       const length = (await reader.readExactly(4)).readUInt32LE(0);
       for (let left = length; left > 0; ) left -= (await reader.readExactly(Math.min(left, skippedPieceBytes))).length;
-    } else throw corruptData("zstd", "more");
+    } else {
+      // Tapes pad data with NUL.
+      for (let bytes = start; bytes.length > 0; bytes = await reader.read(skippedPieceBytes)) {
+        if (bytes.some((byte) => byte !== 0)) throw corruptData("zstd", "more");
+      }
+      return;
+    }
   }
 }
 
