@@ -85,7 +85,7 @@ export const countNested = (bytes: Uint8Array, max: number): number => {
  */
 export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
   let [depth, from] = [0, start + 1];
-  for (let at = start; at === start || depth > 0; at++) {
+  for (let at = start; at < bytes.length && (at === start || depth > 0); at++) {
     const byte = bytes[at];
     if (byte === quote) at = endOfString(bytes, at) - 1;
     else if (byte === openBrace || byte === openBracket) depth++;
