@@ -91,7 +91,6 @@ export class Checker {
   #block = emptyBlock;
   #value: CheckedValue = { text: json.emptyTable, node: 0, path: [] };
   #line = 0;
-  /** True if a problem makes the current value invalid. */
   #isInvalid = false;
   readonly #facts: TrajectoryFacts[] = [];
 
@@ -111,10 +110,7 @@ export class Checker {
     else for (const [at, element] of json.childrenOf({ text, node })) this.#checkRecord({ ...element, path: [at] });
   }
 
-  /**
-   * Adds bytes that are not JSON: a trajectory if a group key precedes the fault, otherwise an unreadable part.
-   * @param faultAt offset of the first byte that is not JSON, from the start of the span
-   */
+  /** Adds bytes that are not JSON. @param faultAt offset of the first such byte, from the start of the span */
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;
     this.#line = block.places.mark(span.start);
@@ -203,7 +199,7 @@ export class Checker {
     this.#addPart(text, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
   }
 
-  /** Inspects a list of trajectories. Returns their facts; undefined if a value has a wrong type or is missing. */
+  /** Returns the facts of a list of trajectories; undefined if a value has a wrong type or is missing. */
   #inspectTrajectories(text: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
     let areTyped = checkElements(text, list, { kind: Kind.object, field: "trajectories" }, this.#report);
     let count = 0;
@@ -216,7 +212,7 @@ export class Checker {
     return areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
-  /** Returns the facts for a position in a group. The next group overwrites them. */
+  /** The next group overwrites the facts. */
   #factsAt(position: number): TrajectoryFacts {
     this.#facts[position] ??= newTrajectoryFacts();
     return this.#facts[position];

@@ -7,7 +7,7 @@ import { groupKeyNames, toKeyPaths } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
-/** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
+/** The most certain name first. Prompts are last, because different groups can share a prompt. */
 export const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
 /** Maximum objects of a trajectory that are searched for group keys. */
@@ -47,7 +47,6 @@ export const rankGroupKey = (name: string): number => {
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
-/** Opens a reader of group keys: the requested key, by default `group_id` at the top level. */
 export const openGroupKeyReader = (
   groupBy: string | undefined,
 ): ((trajectory: JsonValue, report: Report) => string | undefined) => {

@@ -91,7 +91,6 @@ const hasAssistant = (value: unknown): value is readonly JsonObject[] =>
 const hasTurns = (holder: JsonObject, key: string): boolean =>
   typeof holder[key] === "string" || areObjects(holder[key]);
 
-/** Returns advice to convert a row of another tool; undefined if the object is not such a row. */
 const hintForRow = (holder: JsonObject): string | undefined => {
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
@@ -113,7 +112,6 @@ const hintForRow = (holder: JsonObject): string | undefined => {
   return `pass ${formatCommandLine([...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options])}`;
 };
 
-/** Returns advice if the messages or trajectories are one level too deep, or missing. */
 const hintForWrapper = (holder: JsonObject): string | undefined => {
   for (const [key, value] of Object.entries(holder)) {
     const name = shortName(key);
@@ -131,7 +129,6 @@ const hintForWrapper = (holder: JsonObject): string | undefined => {
     : 'write {"messages_and_choices": […], "reward": 1} or a group {"trajectories": […]} on each line';
 };
 
-/** Returns advice for a value of the wrong type that looks like one of the right type. */
 export const hintForWrongType = (
   found: unknown,
   { field, wanted }: { field: string; wanted: string },
@@ -156,7 +153,6 @@ export const hintForWrongType = (
     : undefined;
 };
 
-/** The name of a list's element, and the keys that such an element has. */
 const listFields: Readonly<Record<string, { readonly item: string; readonly keys: readonly string[] }>> = {
   trajectory_groups: { item: "group", keys: ["trajectories"] },
   trajectories: { item: "trajectory", keys: ["messages_and_choices"] },

@@ -11,9 +11,7 @@ import { absentOrNull, checkElements, type Report } from "./types.ts";
 export const newMessageFacts = () => ({
   choices: 0,
   choicesWithLogprobs: 0,
-  /** True if a message or choice has the role assistant. */
   hasAssistantTurn: false,
-  /** True if a named tool is called. */
   callsTools: false,
   /**
    * Three numbers for each call: its node, the node of its id, and the node of the tool's name. 0 replaces an id or a
@@ -31,7 +29,6 @@ type MessageFacts = ReturnType<typeof newMessageFacts>;
 type MessageCheck = (text: JsonTable, message: number, report: Report) => void;
 
 interface MessageShape {
-  /** True for a choice, whose message is in `message`. */
   readonly isChoice: boolean;
   readonly hasLogprobs: boolean;
   /** Index in `roleNames`; -1 for an unknown role. */
@@ -154,10 +151,7 @@ const nonEmptyNode = (text: JsonTable, node: number): number => (detailOf(text, 
 /** With more offered tools, none is suggested, because all names would be compared. */
 const maxComparedTools = 200;
 
-/**
- * Reports calls of undeclared tools and calls without a result.
- * @param offered names of the offered tools; undefined if unknown
- */
+/** @param offered names of the offered tools; undefined if unknown */
 export const inspectCalls = (
   text: JsonTable,
   facts: MessageFacts,

@@ -209,10 +209,7 @@ const findInvalidByte = (bytes: Buffer): number => {
 /** Maximum bytes before the elements of a long array (white space and the bracket), and after them (white space). */
 const maxAroundBytes = 2 ** 16;
 
-/**
- * Scans a long array with only some elements in memory. Returns false, and adds nothing, if the text is not an array.
- * @throws ShrunkSourceError; the signal's reason
- */
+/** Scans a long array with only some elements in memory. Returns false, and adds nothing, if the text is no array. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: input.LineRange & input.Position,

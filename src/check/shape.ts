@@ -26,7 +26,6 @@ export const kindNames: Readonly<Record<number, string>> = {
   [Kind.boolean]: "a boolean",
 };
 
-/** Describes a value for a message, with the value of a number or boolean. */
 export const describeValue = (text: JsonTable, node: number): string => {
   const kind = kindAt(text, node);
   if (kind === Kind.boolean) return text.bytes.toString("latin1", json.startOf(text, node), json.endOf(text, node));
@@ -40,7 +39,6 @@ export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 /** Computes facts from the shape of an object: its keys, the kinds of its values, and registered strings (roles). */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, text: JsonTable, object: number) => Facts;
 
-/** For objects that need no facts except the kinds. */
 export const kindsAsFacts = <Value>(value: Value): Value => value;
 
 interface ValueLayout {
@@ -71,7 +69,6 @@ export class Shape<Name extends string, Facts> {
   #knownShapes: ({ readonly layout: ValueLayout; readonly facts: Facts } | undefined)[] = [];
   /** `JsonTable.shapes` of the known shapes. */
   #shapeSource: object | undefined;
-  /** The object read last. */
   #object = 0;
   #layout: ValueLayout = {
     distances: new Int32Array(),
@@ -107,7 +104,6 @@ export class Shape<Name extends string, Facts> {
     return from + distance;
   }
 
-  /** True if the object read last repeats the key. */
   hasDuplicate(name: Name): boolean {
     return (this.#layout.repeated & (1 << this.slots[name])) !== 0;
   }

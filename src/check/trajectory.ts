@@ -110,7 +110,7 @@ export const listUnknownKeys = (value: unknown): readonly string[] => {
   return [...Object.keys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-/** Reports problems of a trajectory and sets its facts. Returns false, and sets none, if a field is not valid. */
+/** Sets the facts of a trajectory. Returns false, and sets none, if a field is not valid. */
 export const inspectTrajectory = (text: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(text, node, report)) return false;
   facts.node = node;
@@ -162,7 +162,6 @@ const inspectExceptions = (text: JsonTable, report: Report): void => {
   }
 };
 
-/** True if a value describes a failure: true, an object, a nonempty string or a nonempty array. */
 const isException = (value: unknown): boolean =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 
@@ -246,7 +245,6 @@ const inspectMetrics = (text: JsonTable, object: number, facts: TrajectoryFacts,
   facts.names = metricNames;
 };
 
-/** The first byte of `true`. */
 const letterT = 0x74;
 
 const readMetric = (text: JsonTable, node: number): number | undefined => {

@@ -6,11 +6,7 @@ import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
-/**
- * Receives a problem.
- * @param node the value with the problem, or a value that contains it
- * @param steps path from the node to the value, which can be absent
- */
+/** Receives a problem of a value at the path `steps` below the node. The value can be absent. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
 /** Reports problems of a value; true if the value is valid, perhaps with warnings. */
@@ -98,7 +94,6 @@ interface ElementType {
   readonly field?: string;
 }
 
-/** Reports elements of another kind; true if there are none. */
 export const checkElements = (text: JsonTable, list: number, type: ElementType, report: Report): boolean => {
   const { kind, rule } = type;
   // A list of numbers is one node, and numbers never fit.

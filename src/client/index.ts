@@ -59,7 +59,6 @@ export type Attempt = { readonly isBodySent: boolean } & (
   | { readonly kind: "broken"; readonly code: string; readonly failure: Failure }
 );
 
-/** The wait before the next attempt of a request. */
 export interface Retry {
   /** The number of the next attempt, from 2. */
   readonly attempt: number;

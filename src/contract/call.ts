@@ -6,11 +6,7 @@ import { about, integer, objectReader, text } from "./replies.ts";
 const dateTime = about("date and time, ISO 8601", text);
 const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 
-/**
- * One traced call (interface 2.4).
- * Assumed: deployments replace `vendor_` by their own prefix, so the five fields are also read with the prefix of the
- * setting `vendor_prefix`.
- */
+/** A traced call. Assumed: deployments have other prefixes than `vendor_`, so that of `vendor_prefix` is read, too. */
 export const Call = z.looseObject({
   id: text,
   project_id: text,
@@ -37,7 +33,6 @@ export const Call = z.looseObject({
   total_storage_size_bytes: integer,
 });
 
-/** The body of a call read (interface 4.3). */
 export const CallReadRequest = z.strictObject({
   project_id: z.string(),
   id: z.string(),
@@ -47,7 +42,7 @@ export const CallReadRequest = z.strictObject({
 });
 export type CallReadRequest = z.infer<typeof CallReadRequest>;
 
-/** Reads one call (interface 4.3). Assumed: a call that does not exist is null. */
+/** Assumed: a call that does not exist is null. */
 export const readCall = endpoint({
   name: "read call",
   method: "POST",

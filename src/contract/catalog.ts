@@ -32,7 +32,6 @@ const publicCatalog = {
   reply: readListReply,
 } as const;
 
-/** Lists the models of the analysis provider's catalog (interface 4.4). */
 export const listAnalysisModels = endpoint({
   ...publicCatalog,
   name: "list analysis catalog",
@@ -40,7 +39,6 @@ export const listAnalysisModels = endpoint({
   parameters: z.object({ analysis_provider: z.string().check(z.minLength(1)) }),
 });
 
-/** Lists the models of the routing provider's catalog (interface 4.5). */
 export const listRouterModels = endpoint({
   ...publicCatalog,
   name: "list router catalog",

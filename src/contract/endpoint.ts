@@ -38,7 +38,6 @@ export interface Endpoint<Parameters extends Schema = Schema, Body extends Schem
   readonly projectHeader?: true;
   /** True if the interface requires `Content-Type: application/json`, even without a body. */
   readonly jsonContentType?: true;
-  /** True if the request can be repeated safely. */
   readonly repeatable: boolean;
   readonly parameters: Parameters;
   /** `z.undefined()` without a body. */

@@ -14,7 +14,6 @@ const JsonInteger = z.custom<number>().check(({ value, issues }) => {
   if (!Number.isInteger(value)) issues.push({ code: "invalid_type", expected: "int", input: value });
 });
 
-/** A date and time (interface 2.1). */
 const DateTime = z.custom<string>().check(({ value, issues }) => {
   if (typeof value !== "string") issues.push({ code: "invalid_type", expected: "string", input: value });
   else if (!isDateTime(value)) issues.push({ code: "custom", message: "must be an ISO 8601 date-time", input: value });
@@ -29,7 +28,7 @@ const nullish = {
   integer: z.nullish(JsonInteger),
 };
 
-/** The function of a tool (interface 2.1). Assumed: every field may be absent. */
+/** Assumed: every field may be absent. */
 const ToolFunction = z.looseObject({
   name: nullish.text,
   description: nullish.text,
@@ -37,18 +36,14 @@ const ToolFunction = z.looseObject({
   strict: z.nullish(z.boolean()),
 });
 
-/** A tool that was offered to the model (interface 2.1). Assumed: `type` may be absent. */
+/** Assumed: `type` may be absent. */
 export const Tool = z.looseObject({
   type: nullish.text,
   function: ToolFunction,
 });
 export type Tool = z.infer<typeof Tool>;
 
-/**
- * One recorded trajectory (interface 2.1).
- * Assumed: `messages_and_choices` and `reward` are required. Every other field may be absent or null.
- * Elements of `messages_and_choices`, `additional_histories` and `logs` can have any type.
- */
+/** Assumed: other fields than messages and reward may be null. Messages, histories and logs can have any type. */
 export const Trajectory = z.looseObject({
   messages_and_choices: list,
   tools: z.nullish(z.array(Tool)),
@@ -63,18 +58,16 @@ export const Trajectory = z.looseObject({
 });
 export type Trajectory = z.infer<typeof Trajectory>;
 
-/** Trajectories of the same scenario (interface 2.1). */
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
-/** The body of a log request (interface 2.1). Assumed: both fields are required. */
+/** Assumed: both fields are required. */
 export const LogRequest = z.looseObject({
   split: text,
   trajectory_groups: z.array(TrajectoryGroup),
 });
 export type LogRequest = z.infer<typeof LogRequest>;
 
-/** Logs trajectories and calculates metrics (interface 4.1). */
 export const logTrajectories = endpoint({
   name: "log trajectories",
   method: "POST",
@@ -89,10 +82,7 @@ export const logTrajectories = endpoint({
   reply: () => ({ value: undefined }),
 });
 
-/**
- * One item of a validation error (interface 7).
- * Assumed: `loc` mixes strings and array positions, although the interface says strings.
- */
+/** Assumed: `loc` mixes strings and array positions, although the interface says strings. */
 export const ValidationItem = z.looseObject({
   loc: z.array(z.union([z.string(), z.number()])),
   msg: z.string(),
@@ -102,7 +92,6 @@ export const ValidationItem = z.looseObject({
 });
 export type ValidationItem = z.infer<typeof ValidationItem>;
 
-/** The body of a validation error (interface 7). */
 export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });
 export type ValidationError = z.infer<typeof ValidationError>;
 
@@ -135,7 +124,6 @@ function* findIssues(schema: z.core.$ZodType, value: unknown, path: readonly Pro
   }
 }
 
-/** True if the schema of an object checks only its fields. */
 const checksOnlyFields = (schema: z.core.$ZodType): schema is z.ZodMiniObject =>
   schema instanceof z.ZodMiniObject &&
   schema.def.catchall instanceof z.ZodMiniUnknown &&

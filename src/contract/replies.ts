@@ -8,7 +8,6 @@ export type ServiceObject = JsonObject;
 
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** Returns the items of a list if all of them are texts. */
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 
@@ -39,11 +38,9 @@ export interface ReplyEntry {
   readonly position: number;
 }
 
-/** The objects in the list of a reply, without null elements. */
 export interface ReplyList {
   readonly bytes: Uint8Array;
   readonly entries: readonly ReplyEntry[];
-  /** The number of null elements. */
   readonly nulls: number;
   /** Assumed: `has_more` marks a list with pages. The interface cannot request the next page. */
   readonly hasMore: boolean;
@@ -70,7 +67,6 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
   return { value: { bytes, entries, nulls: elements.length - entries.length, hasMore } };
 };
 
-/** The first byte of `null`. */
 const letterN = 0x6e;
 
 /** Reads `{"<member>":{…}}`, also with null. The value is the object's bytes, because it can have many megabytes. */

@@ -125,7 +125,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       });
     },
 
-    /** Reports groups that were logged from an input with another name, and a new ledger in CI. */
     reportPriorRuns(isCounted: (group: number) => boolean): void {
       let elsewhere = 0;
       for (let group = 0; group < outcomes.count && !priorOutcomes.isEmpty; group++) {

@@ -68,7 +68,6 @@ interface LogCounts {
   readonly ledger: boolean;
 }
 
-/** @param stop the failure that stopped the run */
 export const logPartial = ({ logged, notSent, ledger }: LogCounts, stop: Failure, details: FailureDetails): Failure => {
   const rest = ledger ? "rerun the same command to send only what is left" : sentences.resendAloneHint;
   const first = findFirstStep(stop, details);

@@ -27,10 +27,7 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   readonly attempt: Attempt;
 }
 
-/**
- * Handles a 413. Several groups are cut into requests of up to half the size, or of a larger size that the service
- * accepted before. A group alone is rejected, or stops the run, as does `oneRequest`.
- */
+/** Handles a 413. Cuts several groups to half the size, or to a larger size that the service accepted before. */
 export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly knownLimit: number }): NextStep => {
   const { envelope, attempt, oneRequest, onRefused, knownLimit } = refused;
   const { groups, bytes } = refused.request;
@@ -81,7 +78,6 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   return { refused, requests: groups.length === 0 ? [] : cutRequests(dataset, { envelope, groups, limit }) };
 };
 
-/** An item of a refusal (interface 7). */
 interface RefusalItem extends Pick<ValidationItem, "loc" | "msg"> {
   /** The position of the group in the request; undefined if the request has no such group. */
   readonly position: number | undefined;
@@ -122,7 +118,6 @@ const locateProblems = async (
 
 /** Opens a locator of items in the input. It returns undefined if the request has no such group. */
 const openItemLocator = (dataset: Dataset, request: PlannedRequest) => {
-  /** Parsed parts, by source and start. */
   const values = new Map<string, unknown>();
   return async ({ position, path }: RefusalItem) => {
     const group = request.groups[position ?? -1];

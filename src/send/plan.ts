@@ -88,7 +88,6 @@ export const cutRequests = (
 
 const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
   const envelopeBytes = envelope.opening.length + envelope.closing.length;
-  /** Bytes of the groups before each group, with a comma after each. */
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + dataset.groups.bytesOf(groups[at] ?? 0) + 1;

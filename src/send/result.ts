@@ -112,7 +112,6 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
   return groups.logged === 0 && groups.already_logged > 0 ? "already_logged" : "logged";
 };
 
-/** True if no group of the input is logged or unknown, and the service refused none. */
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult): boolean =>
   logged + already_logged + unknown === 0 && refused.length === 0;
 

@@ -34,7 +34,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let loggedCount = 0;
   let retryBudget = client.retryBudget();
   let signals: Pick<Host, "signal" | "urgent"> = host;
-  /** True if requests of the queue were not sent because of a signal. */
   let isInterrupted = false;
   /** An unexpected error, which is thrown after all lanes recorded their requests. */
   let defect: { readonly thrown: unknown } | undefined;

@@ -4,7 +4,6 @@
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
-/** Returns the paths of a group key. */
 export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
   const steps = name.split(".");
   const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];
@@ -23,7 +22,6 @@ interface Membership {
 /**
  * Finds the groups that unreadable records may belong to: adjacent groups if members of groups are adjacent, otherwise
  * all groups of the record's scope. Returns the position of the first such record for each group.
- * @param needsProof true if the members of groups count as adjacent only if some group has two adjacent members
  */
 export const findAmbiguousGroups = (
   memberships: readonly Membership[],

@@ -24,7 +24,6 @@ const corruptFile = (program: string, name: string) =>
 /** Maximum bytes of a text that fits in a V8 string of 2^29 − 24 UTF-16 units. UTF-8 has at least a byte per unit. */
 export const maxTextBytes = 2 ** 29 - 24;
 
-/** Files that cannot be used at all. */
 export const fileRules = {
   "file-not-found": errorOfInput({
     message: "the file does not exist",
@@ -154,10 +153,8 @@ const nonFiniteRule = (example: string, advice: string, why: string) =>
     example: trajectory(example),
   });
 
-/** A fault without a rule of its own. */
 interface SyntaxProblem {
   readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
-  /** The word at the fault; may be empty. */
   readonly word: string;
   /** The character at the fault, as displayed. */
   readonly character: string;
@@ -187,7 +184,6 @@ const syntaxFaults: Readonly<
   character: [({ character }) => `unexpected ${character}`, "write lines with a JSON writer, such as json.dumps"],
 };
 
-/** Text that is not JSON. */
 export const jsonRules = {
   "json-nan": nonFiniteRule(
     "NaN",

@@ -69,7 +69,6 @@ export class PositionCounter {
 export const formatLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">): string =>
   `${file === "-" ? "standard input" : file}:${line}`;
 
-/** Path of a JSON value from its root. */
 export type Path = readonly (string | number)[];
 
 /** Finds the innermost value that contains the byte at an offset, and its path from the node `from`. */

@@ -4,11 +4,8 @@ import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
 
-/** Maximum stored problems of a rule, because a file can have a problem on every line. */
-const maxPerRule = 1000;
-
-/** Maximum stored errors of a rule if there is a rejects file. */
-const maxPerRuleWithRejects = 100_000;
+/** Maximum stored problems of a rule, because a file can have a problem on every line; errors with a rejects file. */
+const [maxPerRule, maxPerRuleWithRejects] = [1000, 100_000];
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 
@@ -18,7 +15,6 @@ export interface RuleCount {
   readonly count: number;
 }
 
-/** Creates the problem of a rule, with secrets redacted. */
 export const createProblem = <Name extends RuleName>(
   rule: Name,
   data: RuleData<Name>,
@@ -33,13 +29,11 @@ interface RuleProblems {
   readonly severity: Severity;
   count: number;
   readonly stored: Problem[];
-  /** Input of the last stored problem. */
   lastInput: string | undefined;
 }
 
 export class Problems {
   readonly strictness: Strictness;
-  /** Names of the inputs in their order. */
   inputs: readonly string[] = [];
   readonly #byRule = new Map<string, RuleProblems>();
   readonly #inputRules = new Set<string>();
@@ -53,10 +47,7 @@ export class Problems {
     this.#input = input;
   }
 
-  /**
-   * Adds a problem; returns its severity in this run, or undefined if its rule is silenced. A function computes the
-   * location only if the problem is stored.
-   */
+  /** Returns the severity in this run; undefined if the rule is silenced. Locates only problems that are stored. */
   report<Name extends RuleName>(
     name: Name,
     data: RuleData<Name>,
@@ -84,7 +75,6 @@ export class Problems {
     return stored.length < max || lastInput !== input;
   }
 
-  /** Makes errors of a rule break the whole input. */
   breakWholeInput(name: RuleName): void {
     this.#inputRules.add(name);
   }
@@ -95,7 +85,6 @@ export class Problems {
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
-  /** Replaces locations of stored problems, unless `locate` returns undefined. */
   async relocate(locate: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
     for (const { stored } of this.#byRule.values()) {
       for (const [at, problem] of stored.entries()) {
@@ -111,7 +100,6 @@ export class Problems {
     this.#byRule.delete(name);
   }
 
-  /** Adds later problems, by default of both severities. */
   merge(later: Problems, only?: Severity): void {
     for (const [name, { severity, count, stored }] of later.#byRule) {
       if (only !== undefined && severity !== only) continue;

@@ -1,7 +1,6 @@
 /** Rules: severity, message, advice, reason and example. */
 import type { Severity } from "../../failure.ts";
 
-/** A text, or a function that makes it from the data of a problem. */
 export type RuleText<Data> = string | ((data: Data) => string);
 
 export interface Rule<Data> {
@@ -72,7 +71,6 @@ export const toolCallMessage =
   '{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"search","arguments":"{}"}}]}';
 export const toolResult = '{"role":"tool","tool_call_id":"a","content":"found"}';
 
-/** A trajectory, with further members in `more`. */
 export const trajectory = (reward: string | number, more = "", turns = `${question},${answer}`): string =>
   `{"messages_and_choices":[${turns}],"reward":${reward}${more}}`;
 

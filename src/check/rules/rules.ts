@@ -28,7 +28,6 @@ const isRuleName = (name: string): name is RuleName => Object.hasOwn(rules, name
 
 export const ruleNames: readonly RuleName[] = Object.keys(rules).filter(isRuleName);
 
-/** Rules that `--allow` accepts. */
 export const warningRules: readonly string[] = ruleNames.filter((name) => rules[name].severity === "warning");
 
 export const getRuleSubject = (name: string): Rule<unknown>["about"] | undefined =>
@@ -63,11 +62,9 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
   "line-unfinished": "incomplete-line",
 };
 
-/** Returns the present name of a rule by a former name; undefined if there is none. */
 export const presentRuleName = (name: string): RuleName | undefined =>
   Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined;
 
-/** Returns the message without content of the file. */
 export const redactMessage = ({ rule, message }: { rule: string; message: string }): string =>
   (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
 

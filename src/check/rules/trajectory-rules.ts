@@ -207,7 +207,6 @@ export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,
 export const rewards = (last: number): string =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 
-/** A group of each policy version. */
 export const versions = (...policyVersions: readonly number[]): string =>
   policyVersions
     .map((version, at) =>

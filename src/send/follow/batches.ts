@@ -39,7 +39,6 @@ export const openBatches = (dataset: Dataset, delivery: Delivery) => {
     await delivery.rejects?.append(rejected);
   };
 
-  /** Applies the outcomes of other runs to the groups that this run has not sent. */
   const catchUp = async () => {
     await delivery.readPriorOutcomes();
     openGroups = openGroups.filter(isGroupOpen);

@@ -57,10 +57,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
     close: async () => await inputs.closeSources(sources),
   };
 
-  /**
-   * Returns the failure for a file with errors.
-   * @param valid `some` if the hint should offer to skip the invalid groups
-   */
+  /** @param valid `some` if the hint should offer to skip the invalid groups */
   const toInvalidInput = (valid?: "some"): Failure => grouping.invalidInput(problems, { valid });
 
   const toUnreadable = (thrown: unknown): Failure => {
@@ -157,7 +154,6 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
       }
     },
 
-    /** Reports bytes after the last newline; returns true if there are any. */
     async reportUnfinished(): Promise<boolean> {
       let hasUnfinished = false;
       for (const { tail, isRewritten } of all) {
