@@ -7,10 +7,7 @@ import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
 /** `isAfterError`: the group became complete after an error that stops the run, so it is not sent. */
-export interface CompletedGroup {
-  readonly group: number;
-  readonly isAfterError: boolean;
-}
+export type CompletedGroup = { readonly group: number; readonly isAfterError: boolean };
 
 /** `isLast` after a signal: each request is attempted once. `isAll`: requests need not be full. */
 type BatchOptions = { readonly isLast: boolean; readonly isAll: boolean };

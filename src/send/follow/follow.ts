@@ -11,12 +11,7 @@ import { GroupOutcomes } from "../group-outcomes.ts";
 import { type LogResult, logResult } from "../result.ts";
 import { emptySendResult } from "../send-result.ts";
 import { type CompletedGroup, openBatches } from "./batches.ts";
-import {
-  type FollowedFile,
-  type FollowedFileOptions,
-  type GroupAssemblyOptions,
-  openFollowedFiles,
-} from "./followed-file.ts";
+import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "./followed-file.ts";
 
 export interface FollowOptions
   extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
@@ -28,10 +23,7 @@ export interface FollowOptions
   readonly onRead: (bytes: number) => void;
 }
 
-interface FollowedResult {
-  readonly dataset: grouping.Dataset;
-  readonly result: LogResult;
-}
+type FollowedResult = { readonly dataset: grouping.Dataset; readonly result: LogResult };
 
 export const followFile = async (options: FollowOptions): Promise<FollowedResult> => {
   if (isRemote(options.file)) throw fileNotFollowable(plainUrl(options.file), "not-a-file");
@@ -72,10 +64,7 @@ const openKeyNumbers = () => {
 const isInputChanged = (stop: Failure | undefined): boolean => isFailure(stop, "input-changed");
 
 const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger: RunLedger) => {
-  const { groupBy, groupSize: size, groupIdleMs, everyMs, host, file: name, resendLogged, onInvalid } = options;
-  const files = openFollowedFiles(options);
-  const { dataset } = files;
-  const { groups, problems } = dataset;
+  const { groupSize: size, groupIdleMs, everyMs, host, file: name, resendLogged, onInvalid } = options;
   const dedupKeys = new grouping.DedupKeys();
   const numbers = openKeyNumbers();
   const priorOutcomes = new PriorOutcomes({
@@ -83,22 +72,24 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     resendLogged,
     numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + grouping.dedupKeyBytes)),
   });
-  const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
-  const outcomes = new GroupOutcomes(0);
-  const delivery = openDelivery(dataset, { ...options, outcomes, runLedger, dedupKeys, priorOutcomes, numberOf });
-  const batches = openBatches(dataset, delivery);
   /** Complete groups that are not in the metrics yet. */
   const completed: CompletedGroup[] = [];
   /** True after an error that stops the run. Groups that were complete before it are still sent. */
   let hasStoppingError = false;
-  const assembly: GroupAssemblyOptions = {
-    ...{ dedupKeys, byKey: groupBy !== undefined, size, elapsed: host.elapsed },
+  const files = openFollowedFiles(options, {
+    ...{ dedupKeys, size },
     wasSent: (key) => !priorOutcomes.isEmpty && priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent",
     onInvalid: () => {
       hasStoppingError ||= onInvalid === "stop";
     },
     onComplete: (group) => completed.push({ group, isAfterError: hasStoppingError }),
-  };
+  });
+  const { dataset } = files;
+  const { groups, problems } = dataset;
+  const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
+  const outcomes = new GroupOutcomes(0);
+  const delivery = openDelivery(dataset, { ...options, outcomes, runLedger, dedupKeys, priorOutcomes, numberOf });
+  const batches = openBatches(dataset, delivery);
 
   const catchStop = async (work: () => Promise<void>): Promise<Failure | undefined> => {
     try {
@@ -154,7 +145,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
         await batches.catchUp();
         for (const { growing } of files.all) growing.completeSent();
       }
-      await files.open(assembly);
+      await files.open();
       for (const file of files.all) if (!(await poll(file, isLastPoll))) break;
       if (isLastPoll) return;
       const since = batches.waitingSince();

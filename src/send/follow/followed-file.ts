@@ -1,5 +1,4 @@
 /** Reads the complete lines of a followed file, and of later files with its name. */
-
 import { stat } from "node:fs/promises";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
@@ -24,7 +23,7 @@ export interface FollowedFileOptions {
 /** The file does not exist yet, was replaced by another file, or was rewritten. */
 export type FollowEvent = "waiting" | "moved" | "rewritten";
 
-export interface GroupAssemblyOptions extends Omit<grouping.AssemblyOptions, "found" | "groups" | "file" | "keys"> {
+interface CompletionOptions extends Pick<grouping.AssemblyOptions, "size" | "wasSent" | "onInvalid" | "onComplete"> {
   readonly dedupKeys: grouping.DedupKeys;
 }
 
@@ -41,7 +40,10 @@ export interface FollowedFile {
   isRewritten: boolean;
 }
 
-export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictness }: FollowedFileOptions) => {
+export const openFollowedFiles = (
+  { host, file, onEvent, groupBy, split, strictness }: FollowedFileOptions,
+  { dedupKeys, ...completion }: CompletionOptions,
+) => {
   const all: FollowedFile[] = [];
   const sources: inputs.Source[] = [];
   const found = grouping.newScanResult(strictness);
@@ -94,7 +96,7 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
   return {
     ...{ dataset, all, toInvalidInput, toUnreadable },
 
-    async open({ dedupKeys, ...gathering }: GroupAssemblyOptions): Promise<void> {
+    async open(): Promise<void> {
       const before = all.at(-1);
       if (before !== undefined && !before.isRewritten && !(await before.tail.isMoved())) return;
       const identity = await inputs.readIdentity(file);
@@ -114,8 +116,9 @@ export const openFollowedFiles = ({ host, file, onEvent, groupBy, split, strictn
         sources.push(tail.source);
         problems.inputs = sources.map(({ name }) => name);
         const scan = new Scan(tail.source, { index, groupBy, result: found });
-        const own = { file: tail.source.name, keys: dedupKeys.addInput() };
-        const growing = grouping.openGroupAssembler({ ...gathering, ...own, found, groups: dataset.groups });
+        const own = { file: tail.source.name, keys: dedupKeys.addInput(), found, groups: dataset.groups };
+        const grouped = { byKey: groupBy !== undefined, elapsed: host.elapsed };
+        const growing = grouping.openGroupAssembler({ ...completion, ...grouped, ...own });
         all.push({ index, tail, scan, growing, changedAt: host.elapsed(), isFinished: false, isRewritten: false });
       } catch (thrown) {
         if (getErrorCode(thrown) !== "ENOENT") throw toUnreadable(thrown);
