@@ -15,7 +15,7 @@ import { roles } from "./hints.ts";
 import { findInnermost, type Path, type PositionCounter } from "./rules/positions.ts";
 import type { ProblemLocation } from "./rules/problems.ts";
 import { findSecrets } from "./rules/secrets.ts";
-import { describeValue, Kind, kindAt, kindOf, kindsAsFacts } from "./shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "./shape.ts";
 import { inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
 
@@ -34,9 +34,7 @@ export const emptyBlock: Block = {
   places: { mark: () => 1, of: () => ({ line: 1, column: 1, offset: 0 }) },
 };
 
-interface CheckedValue extends JsonValue {
-  readonly path: Path;
-}
+type CheckedValue = JsonValue & { readonly path: Path };
 
 export interface ScanOptions {
   /** Index of the source, from 0. */
@@ -71,15 +69,10 @@ const requestType = defineObjectType(
 );
 
 const requestKeys = ["trajectory_groups", "split"] as const;
-
 const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
 /** `trajectories`: the size of a group. `facts`: the facts of each trajectory; undefined for an invalid part. */
-interface CheckedPart {
-  readonly kind: Part["kind"];
-  readonly trajectories?: number;
-  readonly facts?: readonly TrajectoryFacts[] | undefined;
-}
+type CheckedPart = { kind: Part["kind"]; trajectories?: number; facts?: readonly TrajectoryFacts[] | undefined };
 
 const emptyBuffer = Buffer.alloc(0);
 
@@ -162,17 +155,13 @@ export class Checker {
   }
 
   #addRequest({ text, node }: CheckedValue, split: string | undefined): void {
-    const keys = new Map<string, { readonly name: string; readonly value: string }>();
-    const nodes = new Map<string, number>();
-    for (let key = node + nodeSize; key < json.nodeAfter(text, node); key = json.nodeAfter(text, key + nodeSize)) {
-      const name = json.readString(text, key);
-      nodes.set(name, key + nodeSize);
-      if (name === "trajectory_groups" || name === "split") continue;
-      keys.set(name, { name: formatSource(text, key), value: formatSource(text, key + nodeSize) });
-    }
+    const members = mapMembers(text, node);
+    const own = Array.from(members).filter(([name]) => name !== "trajectory_groups" && name !== "split");
+    const toKey = (value: number) => ({ name: sourceOf(text, value - nodeSize), value: sourceOf(text, value) });
+    const keys = new Map(own.map(([name, value]) => [name, toKey(value)]));
     this.result.requests.add({ split, keys }, (key) => {
-      const valueNode = key === undefined ? node : nodes.get(key);
-      return this.#locate(valueNode ?? node, valueNode === undefined ? ["split"] : []);
+      const value = key === undefined ? node : members.get(key);
+      return this.#locate(value ?? node, value === undefined ? ["split"] : []);
     });
   }
 
@@ -302,5 +291,5 @@ const countElements = (text: JsonTable, node: number): number => {
   return count;
 };
 
-const formatSource = (text: JsonTable, node: number): string =>
+const sourceOf = (text: JsonTable, node: number): string =>
   text.bytes.toString("utf8", json.startOf(text, node), json.endOf(text, node));

@@ -25,7 +25,6 @@ export const newMessageFacts = () => ({
 });
 
 type MessageFacts = ReturnType<typeof newMessageFacts>;
-
 type MessageCheck = (text: JsonTable, message: number, report: Report) => void;
 
 interface MessageShape {
@@ -48,9 +47,10 @@ const messageShape = new Shape(
     const role = isText ? roleNames.indexOf(readString(text, messageShape.at(text, slots.role))) : -1;
     const reports: MessageCheck[] = [];
     if (role < 0) reports.push(reportRole);
-    if ((kinds.content & (absentOrNull | Kind.string | Kind.array)) === 0) reports.push(reportContent);
+    const fits = (kind: number, accepted: number): boolean => (kind & (absentOrNull | accepted)) !== 0;
+    if (!fits(kinds.content, Kind.string | Kind.array)) reports.push(reportType("content-type", slots.content));
     if (role === tool && kinds.tool_call_id !== Kind.string) reports.push(reportMissingId);
-    if ((kinds.tool_calls & (absentOrNull | Kind.array)) === 0) reports.push(reportCalls);
+    if (!fits(kinds.tool_calls, Kind.array)) reports.push(reportType("tool-calls-type", slots.tool_calls));
     return {
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
       hasLogprobs: kinds.logprobs === Kind.object,
@@ -108,17 +108,14 @@ const reportRole: MessageCheck = (text, message, report) => {
   report("unknown-role", { role, suggestion: () => suggestRole(found) }, node);
 };
 
-const reportContent: MessageCheck = (text, _, report) => {
-  const content = messageShape.at(text, slots.content);
-  report("content-type", { found: describeValue(text, content) }, content);
-};
+const reportType =
+  (rule: "content-type" | "tool-calls-type", slot: number): MessageCheck =>
+  (text, _, report) => {
+    const value = messageShape.at(text, slot);
+    report(rule, { found: describeValue(text, value) }, value);
+  };
 
 const reportMissingId: MessageCheck = (_, message, report) => report("missing-tool-call-id", undefined, message);
-
-const reportCalls: MessageCheck = (text, _, report) => {
-  const calls = messageShape.at(text, slots.tool_calls);
-  report("tool-calls-type", { found: describeValue(text, calls) }, calls);
-};
 
 const [eventSize, resultMark] = [3, -1];
 

@@ -6,7 +6,6 @@ import { openBracket } from "../json/walk.ts";
 
 /** Kinds of values as bits, so that a field can accept several kinds. */
 export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
-
 const kinds = new Uint8Array(256).fill(Kind.number);
 const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
 for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
@@ -146,6 +145,16 @@ const hasArray = (text: JsonTable, value: number): boolean => {
     if (json.firstByteAt(text, node) === openBracket) return true;
   }
   return false;
+};
+
+/** Returns the node of the last value of each key. */
+export const mapMembers = (text: JsonTable, object: number): ReadonlyMap<string, number> => {
+  const members = new Map<string, number>();
+  const end = json.nodeAfter(text, object);
+  for (let key = object + nodeSize; key < end; key = json.nodeAfter(text, key + nodeSize)) {
+    members.set(json.readString(text, key), key + nodeSize);
+  }
+  return members;
 };
 
 const toRecord = <Name extends string>(names: readonly Name[], of: (at: number) => number): Record<Name, number> =>

@@ -7,7 +7,7 @@ import * as json from "../json/table.ts";
 import { isObject } from "../json/walk.ts";
 import { inspectCalls, inspectMessages, newMessageFacts } from "./messages.ts";
 import { shortName } from "./rules/positions.ts";
-import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "./shape.ts";
 import {
   anyValue,
   type Check,
@@ -190,15 +190,6 @@ const inspectHistories = (text: JsonTable, list: number, report: Report): void =
     if (kindOf(text, messagesNode) === Kind.array) inspectMessages(text, messagesNode, newMessageFacts(), report);
     else report("history-type", { found: describeValue(text, node) }, node);
   }
-};
-
-const mapMembers = (text: JsonTable, object: number): ReadonlyMap<string, number> => {
-  const members = new Map<string, number>();
-  const end = json.nodeAfter(text, object);
-  for (let key = object + nodeSize; key < end; key = json.nodeAfter(text, key + nodeSize)) {
-    members.set(json.readString(text, key), key + nodeSize);
-  }
-  return members;
 };
 
 const listNestedMembers = (text: JsonTable, object: number): readonly (readonly [string, number])[] =>
