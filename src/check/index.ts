@@ -1,5 +1,4 @@
 /** Checks records against rules. */
-
 export { findGroupKey } from "./group-key.ts";
 export { createProblem, type RuleCount } from "./rules/problems.ts";
 export type { ExampleInputs } from "./rules/rule.ts";

@@ -104,9 +104,8 @@ export class Scan {
     if (end - start > input.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
     if (end - start <= maxTextBytes) return await this.#scanWhole({ start, end, last });
     const block = { ...emptyBlock, start, places: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
-    const data = { limit: maxTextBytes };
-    if (!this.#isDocument) this.#reportAt(block, 0)("line-too-long", data);
-    else this.found.problems.report("document-too-long", data, { file: this.#source.name });
+    if (!this.#isDocument) this.#reportAt(block, 0)("line-too-long", undefined);
+    else this.found.problems.report("document-too-long", undefined, { file: this.#source.name });
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
@@ -134,10 +133,7 @@ export class Scan {
   }
 }
 
-interface SourceOptions extends ScanOptions {
-  readonly signal: AbortSignal;
-  readonly onRead: (bytes: number) => void;
-}
+type SourceOptions = ScanOptions & { readonly signal: AbortSignal; readonly onRead: (bytes: number) => void };
 
 /** Reads a source to its end. @throws ShrunkSourceError; the signal's reason */
 export const scanSource = async (source: input.Source, options: SourceOptions): Promise<void> => {

@@ -13,19 +13,11 @@ export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, n
 export type Check = (text: JsonTable, node: number, report: Report) => boolean;
 
 /** A field: accepted kinds, their description, and a further check of values that are not null. */
-interface Field {
-  readonly takes: number;
-  readonly expected: string;
-  readonly check?: Check | undefined;
-}
+type Field = { readonly takes: number; readonly expected: string; readonly check?: Check | undefined };
 
 export const absentOrNull = Kind.absent | Kind.null;
 
-export const required = (takes: number, check?: Check): Field => ({
-  takes,
-  expected: kindNames[takes] ?? "",
-  check,
-});
+export const required = (takes: number, check?: Check): Field => ({ takes, expected: kindNames[takes] ?? "", check });
 export const optional = (takes: number, check?: Check): Field => ({
   ...required(takes, check),
   takes: takes | absentOrNull,
@@ -88,11 +80,7 @@ export const reportWrongType = (
 };
 
 /** Kind of the elements of a list, and the rule for other elements. Without a rule, they violate the field's type. */
-interface ElementType {
-  readonly kind: number;
-  readonly rule?: "message-type" | "history-type" | "log-type";
-  readonly field?: string;
-}
+type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
 export const checkElements = (text: JsonTable, list: number, type: ElementType, report: Report): boolean => {
   const { kind, rule } = type;
@@ -103,12 +91,10 @@ export const checkElements = (text: JsonTable, list: number, type: ElementType, 
   if (fits) return true;
   for (const [at, { text: elementText, node }] of childrenOf({ text, node: list })) {
     if (kindAt(elementText, node) === kind) continue;
-    const found = describeValue(elementText, node);
-    if (rule !== undefined) report(rule, { found }, list, at);
+    if (rule !== undefined) report(rule, { found: describeValue(elementText, node) }, list, at);
     else {
-      const [field, wanted] = [`${type.field}[${at}]`, "an object"];
-      const instead = () => hintForWrongType(parseNode(elementText, node), { field, wanted });
-      report("wrong-type", { field, wanted, found, instead }, list, at);
+      const element = { node, field: `${type.field}[${at}]`, wanted: "an object" };
+      reportWrongType(elementText, element, (name, data) => report(name, data, list, at));
     }
   }
   return false;

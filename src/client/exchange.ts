@@ -33,7 +33,6 @@ export interface ExchangeResult {
 
 /** undici detects silence up to 1 s late. The total limit is that much longer, so that the silence is reported. */
 const clockSlackMs = 1000;
-
 const maxSetTimeoutMs = 2 ** 31 - 1;
 
 /** Sends a request and collects the reply. A transport error is returned. @throws what a streamed body throws */

@@ -51,7 +51,6 @@ const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: str
 });
 
 const saying = (message: string | undefined): string => (message === undefined ? "" : `: ${message}`);
-
 const formatSeconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
 const formatTries = (tries: number): string => (tries > 1 ? `, ${tries} times` : "");
 

@@ -30,10 +30,7 @@ export interface ClientOptions {
   readonly trace: ((line: string) => void) | undefined;
 }
 
-export interface Reply<Value> {
-  readonly value: Value;
-  readonly bytes: Uint8Array;
-}
+export type Reply<Value> = { readonly value: Value; readonly bytes: Uint8Array };
 
 /** A body in pieces. The memory of a piece may be reused when the next piece is requested. */
 export interface StreamedBody {

@@ -207,10 +207,6 @@ const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
 
-interface NextAttempt extends Pick<Retry, "attempt"> {
-  readonly onWait: (retry: Retry) => void;
-}
-
 export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" | "maxWaitMs">) => {
@@ -218,7 +214,10 @@ export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" 
   let tries = 0;
   return {
     /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */
-    async wait(minMs = 0, next?: NextAttempt): Promise<boolean> {
+    async wait(
+      minMs = 0,
+      next?: { readonly attempt: number; readonly onWait: (retry: Retry) => void },
+    ): Promise<boolean> {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** tries));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));
       if (leftMs <= 0 || ms > leftMs) return false;

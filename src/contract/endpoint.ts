@@ -20,9 +20,7 @@ export interface Credential {
 }
 
 export type Schema = z.ZodMiniType;
-
 export type SchemaInput<Of extends Schema> = z.input<Of>;
-
 export type SchemaOutput<Of extends Schema> = z.output<Of>;
 
 /** One operation of the service (interface 4). */

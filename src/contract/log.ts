@@ -57,7 +57,6 @@ export const Trajectory = z.looseObject({
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
-
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
@@ -91,7 +90,6 @@ export const ValidationItem = z.looseObject({
   ctx: z.optional(z.record(z.string(), z.unknown())),
 });
 export type ValidationItem = z.infer<typeof ValidationItem>;
-
 export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });
 export type ValidationError = z.infer<typeof ValidationError>;
 

@@ -28,7 +28,6 @@ export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 
 /** The value of a reply, or the dotted path of an invalid part; undefined if the bytes are not JSON. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
-
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
 export interface ReplyEntry {

@@ -143,7 +143,6 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
 export type Compression = "gzip" | "zstd";
 
 const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as const;
-
 const maxPieceBytes = 2 ** 18;
 
 export const openCompressor = (compression: Compression): Transform => {

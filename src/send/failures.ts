@@ -1,5 +1,4 @@
 /** Failures of logging groups. */
-
 import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { combineHints } from "../groups/failures.ts";
 import * as sentences from "../sentences.ts";

@@ -2,9 +2,7 @@
 import { Column, type Groups } from "../groups/index.ts";
 
 const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;
-
 type GroupOutcome = (typeof outcomeNames)[number];
-
 export type OutcomeCounts = Readonly<Record<GroupOutcome | "read", number>>;
 
 export const zeroCounts = () => ({ read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 });

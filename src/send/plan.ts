@@ -1,5 +1,4 @@
 /** Divides groups into near-equal requests; equal inputs have equal plans. */
-
 import { createHash } from "node:crypto";
 import { type Dataset, locateGroup } from "../groups/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
@@ -29,10 +28,7 @@ const compareSize = (size: number, { bytes, isDiscovered, refusedBytes = Number.
   ...{ bytes: size, limit: bytes, tooLarge: isDiscovered || size >= refusedBytes },
 });
 
-interface EnvelopedGroups {
-  readonly envelope: RequestEnvelope;
-  readonly groups: Uint32Array;
-}
+type EnvelopedGroups = { readonly envelope: RequestEnvelope; readonly groups: Uint32Array };
 
 /** Plans the requests of a run. A group over the limit has its own request. @throws Failure `one-request-too-large` */
 export const planRequests = (
@@ -88,6 +84,7 @@ export const cutRequests = (
 
 const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
   const envelopeBytes = envelope.opening.length + envelope.closing.length;
+  // With a comma after each group.
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + dataset.groups.bytesOf(groups[at] ?? 0) + 1;

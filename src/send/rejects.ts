@@ -13,10 +13,7 @@ import { endOfLine, newline, skipWhite } from "../json/walk.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
-export interface RejectedGroup {
-  readonly group: number;
-  readonly problems: readonly Problem[];
-}
+export type RejectedGroup = { readonly group: number; readonly problems: readonly Problem[] };
 
 interface RejectsOptions {
   readonly path: string;

@@ -1,5 +1,5 @@
 /** Attempts one request until its outcome is known or no attempt may follow, and records each step. */
-import type { Attempt, Retry, RetryBudget } from "../client/index.ts";
+import type { Attempt, Retry, RetryBudget, StreamedBody } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
 import type { Dataset } from "../groups/index.ts";
@@ -30,10 +30,7 @@ export const isFinalOutcome = (outcome: Outcome): boolean => ["logged", "too-lar
 /** How long rollcall may resend an unknown request if the service honors its key (guarantees.md). */
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
-interface KeyFacts {
-  readonly runLedger: Pick<RunLedger, "honorsKeys" | "now">;
-  readonly idempotency: boolean;
-}
+type KeyFacts = Pick<SendOptions, "idempotency"> & { readonly runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
 
 type KeyedRequest = Pick<RecordedRequest, "key" | "firstTried">;
 
@@ -118,14 +115,9 @@ const toRecordedOutcome = (attempt: Attempt, limits: CallListLimits): Omit<Recor
   return { status: attempt.status, cause: null, calls };
 };
 
-interface RequestBody {
-  readonly length: number;
-  readonly chunks: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-}
-
 const attemptOnce = async (
   { request, recorded }: SentRequest,
-  { length, chunks, ...run }: RequestContext & RequestBody,
+  { length, chunks, ...run }: RequestContext & StreamedBody,
 ): Promise<Attempt> => {
   const { client, modelId, idempotency, onBytesSent, compression, runLedger } = run;
   const grace = openGracePeriod(run.signals);

@@ -13,10 +13,7 @@ import * as requests from "./request.ts";
 import * as results from "./send-result.ts";
 
 /** A request to send. `recorded`: the earlier attempt of the request, whose bytes and key must be the same. */
-export interface Job {
-  readonly request: PlannedRequest;
-  readonly recorded?: RecordedRequest;
-}
+export type Job = { readonly request: PlannedRequest; readonly recorded?: RecordedRequest };
 
 export type Sender = ReturnType<typeof openSender>;
 

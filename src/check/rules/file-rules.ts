@@ -1,5 +1,4 @@
 /** Rules of files: input that cannot be read, and text that is not JSON. */
-
 import type { Fault } from "../../json/reader.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
@@ -130,17 +129,17 @@ export const fileRules = {
     why: "Node decompresses zstd from version 22.15 on. rollcall read and sent nothing from the file.",
     example: problemExample({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
-  "line-too-long": errorOfInput<{ limit: number }>({
-    message: ({ limit }) => `the line is longer than ${limit} bytes`,
+  "line-too-long": errorOfInput({
+    message: `the line is longer than ${maxTextBytes} bytes`,
     advice: "write each group or trajectory on its own line",
     why: "rollcall reads a whole line into one string, and a string in Node holds at most 512 MiB.",
-    example: problemExample({ limit: maxTextBytes }, "step.jsonl", 3),
+    example: problemExample(undefined, "step.jsonl", 3),
   }),
-  "document-too-long": errorOfInput<{ limit: number }>({
-    message: ({ limit }) => `the document is longer than ${limit} bytes`,
+  "document-too-long": errorOfInput({
+    message: `the document is longer than ${maxTextBytes} bytes`,
     advice: "write each group on its own line",
     why: "rollcall reads a document that is not a JSON array into one string, and a string in Node holds at most 512 MiB.",
-    example: problemExample({ limit: maxTextBytes }, "step.json"),
+    example: problemExample(undefined, "step.json"),
   }),
 };
 

@@ -5,11 +5,7 @@ import { endOf, firstByteAt, type JsonTable, nodeAfter, readString, startOf } fr
 import { endOfLine, openBrace } from "../../json/walk.ts";
 
 /** Line and column from 1 (columns in UTF-16 units), and byte offset. */
-interface Position {
-  readonly line: number;
-  readonly column: number;
-  readonly offset: number;
-}
+type Position = Readonly<Record<"line" | "column" | "offset", number>>;
 
 interface PositionedBytes {
   readonly bytes: Buffer;

@@ -1,5 +1,5 @@
 /** Counts all problems. Stores the first problems of each rule, and the first problem of each rule in each input. */
-import type { Problem, Severity } from "../../failure.ts";
+import type { FailureDetails, Problem, Severity } from "../../failure.ts";
 import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
@@ -8,12 +8,7 @@ import { redactText } from "./secrets.ts";
 const [maxPerRule, maxPerRuleWithRejects] = [1000, 100_000];
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
-
-export interface RuleCount {
-  readonly rule: string;
-  readonly severity: Severity;
-  readonly count: number;
-}
+export type RuleCount = NonNullable<FailureDetails["ruleCounts"]>[number];
 
 export const createProblem = <Name extends RuleName>(
   rule: Name,

@@ -26,10 +26,10 @@ export interface ExampleInputs {
 }
 
 /** The data and the location of a problem, for a rule without example inputs. */
-interface ExampleProblem<Data> {
+type ExampleProblem<Data> = {
   readonly data: Data;
   readonly location: { readonly file?: string; readonly line?: number };
-}
+};
 
 interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "example"> {
   /** A string is the content of a file. */
@@ -75,6 +75,5 @@ export const trajectory = (reward: string | number, more = "", turns = `${questi
   `{"messages_and_choices":[${turns}],"reward":${reward}${more}}`;
 
 export const messages = (...turns: readonly string[]): string => trajectory(1, "", turns.join(","));
-
 export const group = (...trajectories: readonly string[]): string => `{"trajectories":[${trajectories.join(",")}]}`;
 export const goodGroup = group(trajectory(0), trajectory(1));

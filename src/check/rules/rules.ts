@@ -17,17 +17,13 @@ export const rules = {
 };
 
 export type RuleName = keyof typeof rules;
-
 export type RuleData<Name extends RuleName> = (typeof rules)[Name] extends Rule<infer Data> ? Data : never;
 
 const table: { readonly [Name in RuleName]: Rule<RuleData<Name>> } = rules;
-
 export const getRule = <Name extends RuleName>(name: Name): Rule<RuleData<Name>> => table[name];
 
 const isRuleName = (name: string): name is RuleName => Object.hasOwn(rules, name);
-
 export const ruleNames: readonly RuleName[] = Object.keys(rules).filter(isRuleName);
-
 export const warningRules: readonly string[] = ruleNames.filter((name) => rules[name].severity === "warning");
 
 export const getRuleSubject = (name: string): Rule<unknown>["about"] | undefined =>

@@ -33,7 +33,6 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
 const [minRun, maxRun] = [20, 400];
 
 const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
-
 const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(String.fromCharCode(byte)) ? 1 : 0));
 
 /** 1 at the first two bytes of each key format, as a big-endian number. */

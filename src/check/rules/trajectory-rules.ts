@@ -200,7 +200,6 @@ export const fieldRules = {
 };
 
 export const tools = (name: string): string => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
-
 export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
 
 /** Thirty trajectories: the last has the reward `last`, the others have 0 and 1 in turn. */
