@@ -6,7 +6,7 @@ import { about, integer, objectReader, text } from "./replies.ts";
 const dateTime = about("date and time, ISO 8601", text);
 const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 
-/** A traced call. Assumed: deployments have other prefixes than `vendor_`, so that of `vendor_prefix` is read, too. */
+/** A call (interface 2.4). Assumed: deployments replace `vendor_`, so the prefix of `vendor_prefix` is read, too. */
 export const Call = z.looseObject({
   id: text,
   project_id: text,
@@ -42,7 +42,7 @@ export const CallReadRequest = z.strictObject({
 });
 export type CallReadRequest = z.infer<typeof CallReadRequest>;
 
-/** Assumed: a call that does not exist is null. */
+/** Reads one call (interface 4.3). Assumed: a call that does not exist is null. */
 export const readCall = endpoint({
   name: "read call",
   method: "POST",

@@ -28,7 +28,7 @@ const nullish = {
   integer: z.nullish(JsonInteger),
 };
 
-/** Assumed: every field may be absent. */
+/** Assumed (interface 2.1): every field may be absent. */
 const ToolFunction = z.looseObject({
   name: nullish.text,
   description: nullish.text,
@@ -36,14 +36,14 @@ const ToolFunction = z.looseObject({
   strict: z.nullish(z.boolean()),
 });
 
-/** Assumed: `type` may be absent. */
+/** Assumed (interface 2.1): `type` may be absent. */
 export const Tool = z.looseObject({
   type: nullish.text,
   function: ToolFunction,
 });
 export type Tool = z.infer<typeof Tool>;
 
-/** Assumed: other fields than messages and reward may be null. Messages, histories and logs can have any type. */
+/** A trajectory (interface 2.1). Assumed: fields other than messages and reward may be absent or null. */
 export const Trajectory = z.looseObject({
   messages_and_choices: list,
   tools: z.nullish(z.array(Tool)),
@@ -60,7 +60,7 @@ export type Trajectory = z.infer<typeof Trajectory>;
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
-/** Assumed: both fields are required. */
+/** A request (interface 2.1). Assumed: both fields are required. */
 export const LogRequest = z.looseObject({
   split: text,
   trajectory_groups: z.array(TrajectoryGroup),
@@ -81,7 +81,7 @@ export const logTrajectories = endpoint({
   reply: () => ({ value: undefined }),
 });
 
-/** Assumed: `loc` mixes strings and array positions, although the interface says strings. */
+/** Assumed (interface 7): `loc` mixes strings and array positions, although the interface says strings. */
 export const ValidationItem = z.looseObject({
   loc: z.array(z.union([z.string(), z.number()])),
   msg: z.string(),

@@ -78,6 +78,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
   return { refused, requests: groups.length === 0 ? [] : cutRequests(dataset, { envelope, groups, limit }) };
 };
 
+/** An item of a refusal (interface 7). */
 interface RefusalItem extends Pick<ValidationItem, "loc" | "msg"> {
   /** The position of the group in the request; undefined if the request has no such group. */
   readonly position: number | undefined;
