@@ -132,7 +132,7 @@ export const membersOf = (value: RawJson | undefined): readonly RawMember[] => v
 
 export const itemsOf = (value: RawJson | undefined): readonly RawJson[] => value?.items ?? [];
 
-/** Returns the last value of a key; undefined if there is none. */
+/** Returns the last value of a key. */
 export const findMember = (value: RawJson | undefined, key: string): RawJson | undefined =>
   membersOf(value).findLast((member) => member.key === key)?.value;
 
@@ -142,7 +142,6 @@ export const findValue = (value: RawJson | undefined, ...path: readonly string[]
   return isAbsent(target) ? undefined : target;
 };
 
-/** True if a value is undefined or null. */
 export const isAbsent = (value: RawJson | undefined): value is undefined =>
   value === undefined || (value.kind === "word" && value.text === "null");
 
@@ -162,7 +161,6 @@ export const digitsAt = (value: RawJson | undefined, ...path: readonly string[])
 /** Levels of nesting that are indented, because a reply can have 100,000. Deeper values are JSON on one line. */
 export const maxIndentedLevels = 45;
 
-/** Removes the white space between the tokens of JSON. */
 export const compactJson = (json: string): string => {
   const parts: string[] = [];
   let copied = 0;

@@ -4,16 +4,13 @@ import { program } from "./program.ts";
 import type { JsonTable } from "./table.ts";
 import { toBuffer } from "./walk.ts";
 
-/** The kinds of faults, in the order of the kernel's numbers. */
+/** The kinds of faults, in the order of the numbers in src/json/kernel/faults.ts. */
 const faults = [
   "end",
-  /** Anything after the value. */
   "more",
-  /** A name instead of a value, such as `NaN`. */
   "word",
   "single-quote",
   "comment",
-  /** A missing value or member, such as after the comma of `[1,]`. */
   "comma",
   "control",
   "escape",
@@ -23,8 +20,8 @@ const faults = [
 
 export type Fault = (typeof faults)[number];
 
-/** A fault, and its byte offset. */
 export interface SyntaxFault {
+  /** Byte offset. */
   readonly at: number;
   readonly fault: Fault;
 }
@@ -73,7 +70,7 @@ interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   /** Returns the address to write a text to. */
   input(): number;
-  /** Returns the address of `resultFields`. */
+  /** Returns the address of the words that `resultFields` names. */
   results(): number;
   read(length: number, isSkipping: boolean): number;
   readBlock(length: number): number;
@@ -87,7 +84,7 @@ interface KernelExports {
   addKey(length: number): number;
 }
 
-/** The results of reading, and the indexes of the words that describe them (src/json/kernel/index.ts). */
+/** The results of reading, and the indexes of the words that describe them. */
 const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
@@ -105,7 +102,6 @@ const wordBytes = 4;
 /** Bytes after a text: those that the kernel may read without effect (64), and the padding before its table. */
 const readAheadBytes = 128;
 
-/** How the values of some keys are read. */
 export interface KeyUses {
   /** Keys whose values are one node each, without their content, unless `read` includes the content. */
   readonly leafKeys?: readonly string[];
@@ -116,16 +112,13 @@ export interface KeyUses {
 /** The kernel's numbers for these uses. */
 const keyUses = { leaf: 1, choice: 2 };
 
-/** Reads one text after another. */
 export class JsonReader {
   readonly #exports: KernelExports;
   readonly #input: number;
   readonly #resultStart: number;
   #bytes: Buffer;
   #words: Int32Array;
-  /** The number of keys that the kernel has. */
   #keyCount = 0;
-  /** Bytes of the last text. */
   #length = 0;
   /** `JsonTable.shapes`: replaced when the kernel's numbers of shapes get other meanings. */
   #shapes = {};
@@ -173,11 +166,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads the elements that end in a piece of a list. The first piece begins after the bracket.
-   * @param options with `isTolerant`, an element that is not JSON gets two nodes, as in `readLines`, and the list
-   * continues
-   * @returns `length` the bytes that were read, after which the next piece begins; `isEnd` true if the closing bracket
-   * is next; `fault` why the list cannot be read further
+   * Reads the elements that end in a piece of a list, whose first piece begins after the bracket. With `isTolerant`, an
+   * element that is not JSON gets two nodes, and the list continues. The next piece begins `length` bytes later.
    */
   readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {
     this.#load(bytes);
@@ -225,7 +215,6 @@ export class JsonReader {
     return { bytes: toBuffer(bytes), words, shapes: this.#shapes };
   }
 
-  /** Returns the fault of the last text, which is not JSON. */
   fault(): SyntaxFault {
     return toFault(this.#result("fault"), this.#result("faultAt"));
   }
@@ -239,7 +228,6 @@ export class JsonReader {
     return (this.#words[this.#resultStart + resultFields[field]] ?? 0) >>> 0;
   }
 
-  /** Gives the kernel a text and the new keys. */
   #load(bytes: Uint8Array): void {
     const memory = this.reserve(bytes.length);
     this.#length = bytes.length;

@@ -1,4 +1,4 @@
-/** The table of JSON values, which the kernel writes (src/json/kernel/table.ts), and access to its values. */
+/** The table of JSON values, which the kernel writes, and access to its values. */
 import { cacheReader, keyIds, nodeSize, readTable } from "./reader.ts";
 import {
   closeBrace,
@@ -34,7 +34,6 @@ export const startOf = ({ words }: JsonTable, node: number): number => words[nod
 /** The offset after the last byte of a node. */
 export const endOf = ({ words }: JsonTable, node: number): number => words[node + 1] ?? 0;
 
-/** The node after the content of a value. */
 export const nodeAfter = ({ words }: JsonTable, node: number): number => words[node + 2] ?? 0;
 
 export const firstByteAt = (text: JsonTable, node: number): number => text.bytes[startOf(text, node)] ?? 0;
@@ -54,7 +53,6 @@ export const keyIdOf = (text: JsonTable, key: number): number => {
 export const countNumbers = (text: JsonTable, array: number): number =>
   nodeAfter(text, array) === array + nodeSize ? detailOf(text, array) : 0;
 
-/** Parses a number, as JSON.parse does. */
 export const readNumber = (text: JsonTable, node: number): number => {
   const { bytes } = text;
   const start = startOf(text, node);
@@ -82,7 +80,6 @@ const maxExactBytes = 15;
 
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
-/** Decodes a string or a key. */
 export const readString = (text: JsonTable, node: number): string => {
   const within = text.bytes.toString("utf8", startOf(text, node) + 1, endOf(text, node) - 1);
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
@@ -124,7 +121,6 @@ export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   return { bytes, words };
 };
 
-/** A value: a node of a table. */
 export interface JsonValue {
   readonly text: JsonTable;
   readonly node: number;
@@ -136,10 +132,7 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return text && { text, node: 0 };
 };
 
-/**
- * Closes a truncated object after its last complete value. `maxDepth` is the number of nested objects and arrays that
- * may be incomplete. Returns undefined if no value is complete.
- */
+/** Closes a truncated object after its last complete value in at most `maxDepth` open ones; undefined without one. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[skipWhite(bytes, 0)] !== openBrace) return undefined;
   const closers: number[] = [];
@@ -168,7 +161,6 @@ export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => 
 
 export const spanOf = ({ text, node }: JsonValue): Span => ({ start: startOf(text, node), end: endOf(text, node) });
 
-/** The first byte of a value, which shows its type. */
 export const firstByteOf = ({ text, node }: JsonValue): number => firstByteAt(text, node);
 
 export const parseValue = ({ text, node }: JsonValue): unknown => parseNode(text, node);
@@ -195,7 +187,6 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   return child < nodeAfter(text, node) ? { text, node: child } : undefined;
 };
 
-/** Returns the value at a path; undefined if there is none. */
 export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 
@@ -210,7 +201,6 @@ export const findDeepest = (value: JsonValue, path: readonly (string | number)[]
   return deepest;
 };
 
-/** Returns the elements of an array; none of another value. */
 export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =>
   array !== undefined && firstByteOf(array) === openBracket
     ? Array.from(childrenOf(array), ([, element]) => element)

@@ -36,7 +36,6 @@ export const skipWhite = (bytes: Uint8Array, at: number): number => {
   return offset;
 };
 
-/** Returns the offset `from`, moved back over the white space before it. */
 export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
   let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
@@ -79,10 +78,7 @@ export const countNested = (bytes: Uint8Array, max: number): number => {
   return count;
 };
 
-/**
- * Yields the spans of the elements of an array, or of the members of an object, in valid JSON. Needs no table, because
- * that of a long list takes much memory.
- */
+/** Yields the elements of an array, or the members of an object. The table of a long list would take much memory. */
 export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
   let [depth, from] = [0, start + 1];
   for (let at = start; at < bytes.length && (at === start || depth > 0); at++) {
@@ -101,7 +97,6 @@ export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, vo
 export const sliceText = (bytes: Uint8Array, { start, end }: Span): string =>
   toBuffer(bytes).toString("utf8", start, end);
 
-/** Returns a Buffer over the same memory. */
 export const toBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -115,7 +110,6 @@ export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line
   return { line, column: sliceText(bytes, { start: from, end: offset }).length + 1 };
 };
 
-/** Parses a text; returns undefined if it is not JSON. */
 export const parseJson = (text: string): { readonly value: unknown } | undefined => {
   try {
     return { value: JSON.parse(text) };
@@ -124,7 +118,6 @@ export const parseJson = (text: string): { readonly value: unknown } | undefined
   }
 };
 
-/** Returns the value at a path in a parsed value; undefined if there is none. */
 export const getValue = (value: unknown, path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, step) =>

@@ -21,10 +21,8 @@ export const keyNext: u32 = 1;
 export const colonNext: u32 = 2;
 /** A comma or a closing bracket. */
 export const commaNext: u32 = 3;
-/** The end of the text. */
 export const endNext: u32 = 4;
 
-/** The kind and address of the last fault. */
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
@@ -48,7 +46,6 @@ function setFault(at: usize, kind: u32): usize {
   return at;
 }
 
-/** Returns the byte, or 0 after the end. */
 function peek(at: usize): u32 {
   return at < end ? byteAt(at) : 0;
 }
@@ -68,7 +65,6 @@ function isCutOff(at: usize, word: u64): bool {
   return length < 8 && ((load<u64>(at) ^ word) & ((u64(1) << (u64(length) << 3)) - 1)) === 0;
 }
 
-/** Returns the kind of fault of an unexpected byte. */
 function faultOf(at: usize): u32 {
   const byte = byteAt(at);
   const next = peek(at + 1);

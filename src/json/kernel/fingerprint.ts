@@ -8,7 +8,6 @@ function mix(lanes: v128, words: v128): v128 {
   return v128.xor(product, i32x4.shr_u(product, 15));
 }
 
-/** The last bytes, padded with zeros. */
 const tail: usize = memory.data(64);
 
 export function fingerprint(start: usize, end: usize): u32 {

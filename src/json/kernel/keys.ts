@@ -29,12 +29,11 @@ export const leafUse: u32 = 1;
 /** Use: values of the key that are registered texts are part of the shape of their objects. */
 export const choiceUse: u32 = 2;
 
-/** Returns the address to write the next key to. */
 export function keyAddress(): usize {
   return registeredKeys + registeredBytes;
 }
 
-/** Returns an id for the key that was written to `keyAddress`; 0 if there is no space. */
+/** Adds the key that was written to `keyAddress`. */
 export function addKey(length: u32): u32 {
   if (registered === maxRegistered || registeredBytes + usize(length) >= registeredSpace) return 0;
   const at = registeredKeys + registeredBytes;
@@ -61,7 +60,6 @@ export function lengthOf(id: u32): usize {
   return usize(load<u16>(recordOf(id), 4));
 }
 
-/** Returns the id of a key; 0 if it has none. */
 export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
 }

@@ -1,8 +1,4 @@
-/**
- * Shapes of objects: a small number for each sequence of keys, kinds of values and shapes of nested objects. Objects of
- * one shape have the same nodes, except in arrays. A shape is extended member by member.
- */
-
+/** Shapes of objects: a small number for each sequence of keys, kinds of values and shapes of nested objects. */
 import { isEqual } from "./bytes";
 import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 
@@ -45,7 +41,6 @@ export function forgetShapes(): void {
 
 let isFull: bool = false;
 
-/** Returns the shape of an object after one more member. */
 export function nextShape(shape: u32, key: u32, value: u32): u32 {
   const last = shapes + (usize(shape - emptyShape) << 3);
   const member = key | (value << 16);
@@ -92,7 +87,6 @@ export function beginShape(before: u32): void {
   firstKeySlot = firstKeys + (usize(before & firstKeyMask) << 1);
 }
 
-/** Returns the id of the expected first key, if that key is at `at`; 0 if not. */
 export function expectedFirstKey(at: usize): u32 {
   return expected(load<u16>(firstKeySlot), at);
 }

@@ -67,7 +67,7 @@ function escapeLength(at: usize): usize {
   return 6;
 }
 
-/** True for the bytes of escapes without digits: a quote, a backslash, a slash, b, f, n, r, t. */
+/** True for a quote, a backslash, a slash, b, f, n, r, t. */
 export function isSimpleEscape(byte: u32): bool {
   if (byte === 0x6e || byte === quote || byte === backslash) return true;
   return byte === 0x62 || byte === 0x66 || byte === 0x72 || byte === 0x74 || byte === 0x2f;

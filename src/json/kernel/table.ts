@@ -36,11 +36,7 @@ import {
 } from "./shapes";
 import { endOfString, unitCount } from "./strings";
 
-/**
- * Bytes of a node, which is four words: the byte offsets of its start and end, the node after its content (index of its
- * first word; 0 for a key), and a detail (the id of a key, the UTF-16 units of a string, the count of an array of
- * numbers, or the shape of an object). Each key is a node before its value.
- */
+/** Bytes of a node, whose four words `JsonTable` in src/json/table.ts describes. */
 const nodeBytes: usize = 16;
 
 /** The id of a key with escapes or non-ASCII characters, which must be decoded first. */
@@ -49,7 +45,6 @@ const encodedKey: u32 = 0xffffffff;
 /** Bytes after a text that wide loads may read, without effect: up to 64 (`findRun`). */
 const readAheadBytes: usize = 64;
 
-/** Returns the address to write a text to. */
 export function input(): usize {
   return (__heap_base + 63) & ~usize(63);
 }
@@ -59,10 +54,7 @@ export let table: usize = 0;
 export let tableEnd: usize = 0;
 
 let isOutOfMemory: bool = false;
-
-/** True if each value of a leaf key (`leafUse`) becomes one node, without its content. */
 let skipsLeaves: bool = false;
-
 /** The node of the outermost open value of a leaf key; 0 for none. */
 let leaf: usize = 0;
 
@@ -94,7 +86,6 @@ const jsonResult: u32 = 1;
 const outOfMemoryResult: u32 = 2;
 const incompleteResult: u32 = 3;
 
-/** Reads one value. `isSkipping` skips the content of values of leaf keys. */
 export function readText(length: usize, isSkipping: bool): u32 {
   const end = input() + length;
   begin(end, 0);
@@ -151,16 +142,11 @@ function putFault(root: usize, start: usize, end: usize): bool {
 /** True before the first element of a list. */
 let isFirst: bool = false;
 
-/** Begins a list, which is read in pieces. */
 export function beginElements(): void {
   isFirst = true;
 }
 
-/**
- * Reads a piece of a list: each element that ends in it is the next root. The first piece begins after the bracket.
- * If `isTolerant`, an element that is not JSON gets two nodes, as in `readLines`. Such an element ends at a comma or
- * bracket outside of its strings and brackets.
- */
+/** Reads a piece of a list: each element that ends in it is the next root. The first piece begins after the bracket. */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
   begin(end, 0);
@@ -194,7 +180,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
   }
 }
 
-/** Returns the address of the comma or bracket that ends an element that is not JSON; 0 if there is none. */
+/** Returns the comma or bracket, outside of strings and brackets, that ends an element that is not JSON; 0 if none. */
 function endOfElement(from: usize, end: usize): usize {
   let depth = 0;
   for (let at = from; at < end; at++) {
@@ -321,13 +307,11 @@ function addMember(node: usize, value: u32): void {
   store<u32>(open, key === 0 || value === noShape ? noShape : nextShape(shape, key, value), 12);
 }
 
-/** Returns the id of the key of a value; 0 if it has none. */
 function keyBefore(node: usize): u32 {
   const id = load<u32>(node - nodeBytes, 12);
   return id === encodedKey ? 0 : id;
 }
 
-/** True if the innermost open value is an object, so that each value in it has a key. */
 function isInObject(): bool {
   return open !== 0 && load<u32>(open, 4) === openBrace;
 }
@@ -336,7 +320,6 @@ function wordCount(): u32 {
   return u32((tableEnd - table) >> 2);
 }
 
-/** Adds a node that starts at `at`, and returns its address. */
 function newNode(at: usize): usize {
   const node = tableEnd;
   store<u32>(node, u32(at - input()));
@@ -350,7 +333,6 @@ function putNode(node: usize, end: u32, after: u32, detail: u32): void {
   store<u32>(node, detail, 12);
 }
 
-/** The last known end of memory. */
 let memoryEnd: usize = 0;
 
 /** Ensures that memory reaches an address; false if it cannot. Memory grows by at least a quarter if possible. */
