@@ -21,7 +21,6 @@ export class LazyText {
   }
 }
 
-/** The text of a column with the type JSON. */
 export class LazyJson extends LazyText {}
 
 /** Converts a value or a row to JSON with all digits of 64-bit integers. Returns undefined for null. */

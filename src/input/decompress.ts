@@ -17,7 +17,6 @@ export const findDecompressor = (head: Uint8Array): Decompress | undefined => {
   return magic === frameMagic || isSkippableFrame(magic) ? unzstd : undefined;
 };
 
-/** Bytes per chunk of decoders. */
 const chunkSize = 2 ** 18;
 
 async function* decode(compressed: Chunks, decoder: Transform): AsyncGenerator<Uint8Array, void> {
@@ -56,7 +55,6 @@ export const isSkippableFrame = (magic: number): boolean => (magic & 0xfffffff0)
 /**
  * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
  * piece. Returns sizes in bytes: the window (0 if it has the content's size), and the content (0 if unknown).
- * @throws UnusableInput if a block has the reserved type
  */
 export function* walkFrame(): Generator<number, { readonly window: number; readonly content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();
@@ -112,7 +110,6 @@ async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-/** Bytes per read of data that is skipped. */
 const skippedPieceBytes = 2 ** 16;
 
 async function* decodeFrame(reader: PieceReader, magic: Buffer): AsyncGenerator<Uint8Array, void> {
@@ -145,7 +142,6 @@ const openZstdDecoder = (): Transform => {
   return decoder;
 };
 
-/** Reads chunks in pieces of any length. */
 export class PieceReader {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();

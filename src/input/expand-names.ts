@@ -19,9 +19,8 @@ export const expandPatterns = (files: readonly string[], { platform }: Host): re
 };
 
 /**
- * Returns a function that returns true if a file changed its size or time after this call, or a folder got a new file.
- * URLs, and files that are missing or empty now, count as unchanged. With standard input, which cannot be read again,
- * the function is always false.
+ * The function returns true if a file changed its size or time after this call, or a folder got a new file. URLs, and
+ * files that are missing or empty now, count as unchanged, and so does everything with standard input.
  */
 export const createChangeDetector = (names: readonly string[], host: Host): (() => boolean) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -42,10 +41,7 @@ interface ExpandOptions {
   readonly remotes: Remotes | undefined;
 }
 
-/**
- * Replaces folders by their files, and drops repeated files. Returns the names, the folder of each file that a folder
- * contains, and the repeated names.
- */
+/** Replaces folders by their files, and drops repeated files. `folders` has the folder of each file of a folder. */
 export const expandNames = async (given: readonly string[], options: ExpandOptions) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
@@ -76,7 +72,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   return { names, folders, repeated };
 };
 
-/** Returns the files of a local or remote folder; undefined if the name is not a folder. */
+/** Returns undefined if the name is not a folder. */
 const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => {
   const isUrl = remotes !== undefined && isRemote(name);
   try {

@@ -90,13 +90,11 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault): Failure => {
   return new Failure("usage", "invalid-remote-url", message, { hint });
 };
 
-/** Returns the pipe that reads a file with the bucket's own client. */
 const pipeCommand = (client: string, name: string, end = ""): string => {
   const url = /^\w+:\/\/[\w./-]+$/.test(name) && !name.endsWith("/") ? name : `${name.slice(0, 5)}bucket/key`;
   return `${client} ${url}${end} | rollcall … -`;
 };
 
-/** The location of a remote file, and its credential. */
 export interface RemoteLocation {
   /** The name in messages. */
   readonly name: string;
@@ -117,10 +115,7 @@ interface RemoteReply {
 
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 
-/**
- * The failure for a reply that is not the file.
- * @param said the server's message
- */
+/** The failure for a reply that is not the file. @param said the server's message */
 export const remoteFailure = (
   { name, store, credentialSource }: RemoteLocation,
   { status, retryAfterMs: askedMs, tries = 1 }: RemoteReply,

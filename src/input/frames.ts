@@ -21,12 +21,10 @@ import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } 
 /** Bytes per read: enough that parsing dominates, and few enough for the processor's cache. */
 export const blockBytes = 2 ** 20;
 
-/** Complete lines. */
+/** Complete lines. `bytes` are valid until the next block is read, and begin at the offset `start` in the source. */
 export interface Lines {
   readonly kind: "lines";
-  /** Valid until the next block is read. */
   readonly bytes: Buffer;
-  /** Offset of the first byte in the source. */
   readonly start: number;
   /** True if these are the last bytes of the source. */
   readonly last: boolean;
@@ -35,7 +33,6 @@ export interface Lines {
 /** The range of a line that is longer than a block, without its newline, or of a document of several lines. */
 export interface LongText extends LineRange {
   readonly kind: "long" | "document";
-  /** True if these are the last bytes of the source. */
   readonly last: boolean;
 }
 
@@ -59,7 +56,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
   }
 }
 
-/** Yields the lines of a range, block by block. @throws ShrunkSourceError */
+/** Yields the lines of a range. @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: LineRange): AsyncGenerator<Frame, void> {
   // Room for an incomplete line, which is shorter than a block, and the next block. A longer line is a long text.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
@@ -125,7 +122,7 @@ const isDocumentStart = (bytes: Buffer): boolean => {
   return fault === undefined || from + fault.at > next;
 };
 
-/** True if a text is JSON, or the beginning of JSON, after an opening brace. */
+/** True if a text continues, or completes, JSON after an opening brace. */
 const isObjectContent = (bytes: Buffer): boolean => {
   const fault = findFault(Buffer.concat([Buffer.of(openBrace), bytes]));
   return fault === undefined || fault.fault === "end";
@@ -138,11 +135,9 @@ const isCloser = (byte: number | undefined): boolean => byte === closeBrace || b
 
 const hasOnlyOpeners = (line: Buffer): boolean => line.length < 64 && /^[\s[{]*$/.test(line.toString("latin1"));
 
-/** Elements of an array, valid until the next batch. */
+/** Elements of an array, whose roots follow each other, from the offset `start`. Valid until the next batch. */
 interface ElementBatch {
-  /** The roots of the elements follow each other. */
   readonly text: JsonTable;
-  /** Offset of the first byte in the source. */
   readonly start: number;
   readonly places: PositionCounter;
   /** Bytes up to the end of the last element with its comma, or to the closing bracket. */
@@ -154,10 +149,8 @@ interface ElementBatch {
 }
 
 /**
- * Yields the elements of an array, from after its bracket up to its closing bracket or a fault. A batch has the
- * elements that end in a block.
- * @param options `isTolerant` yields elements that are not JSON, too
- * @throws ShrunkSourceError; the signal's reason
+ * Yields the elements of an array, from after its bracket up to its closing bracket or a fault. `isTolerant` yields
+ * elements that are not JSON, too. @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,
@@ -208,7 +201,6 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
   return units;
 };
 
-/** Returns the offset of the first byte of the line of `at`, after a byte order mark. */
 const findLineStart = (source: Bytes, at: number): number => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);

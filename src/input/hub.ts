@@ -8,7 +8,7 @@ import { invalidRemoteUrl, type RemoteLocation, unsafeRedirect } from "./failure
 import type { RemoteAccess } from "./remote.ts";
 import { isAllowed, isSafeTarget, type RemoteContext, requestFile } from "./remote-file.ts";
 
-/** Opens the Hub. @throws Failure `invalid-remote-url` */
+/** @throws Failure `invalid-remote-url` */
 export const openHub = async (access: RemoteAccess) => {
   const endpoint = (access.host.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
   if (!URL.canParse(endpoint) || !isAllowed(new URL(endpoint), access)) throw invalidRemoteUrl(endpoint, "endpoint");
@@ -68,7 +68,6 @@ const parseHubUrl = (name: string, url: string) => {
 
 const encodePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
 
-/** A larger file does not contain a token. */
 const maxTokenBytes = 64 * 1024;
 
 /** Returns the token and its source: a variable of the environment, or the path of the file of the Hub's client. */

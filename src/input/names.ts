@@ -10,10 +10,7 @@ export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zs
 /** True if a name has the extension of a rollout file, and the file exists. */
 export const isRolloutFile = (name: string): boolean => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
-/**
- * Returns the rollout files in and below a folder, sorted and without hidden files, and the `unreadable` folders and
- * links with their error codes. Returns undefined if the name is not a folder.
- */
+/** Returns the sorted rollout files in and below a folder, without hidden files; undefined if it is not a folder. */
 export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];

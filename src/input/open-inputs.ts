@@ -20,10 +20,10 @@ interface OpenOptions extends SpoolOptions {
   readonly remote?: RemoteAccess | undefined;
 }
 
-/** Open inputs, and the problems of inputs that could not be opened. */
 export interface OpenedInputs {
   /** In the given order. */
   readonly sources: readonly Source[];
+  /** The problems of inputs that could not be opened. */
   readonly problems: Problems;
   /** The named folder of each file that comes from a folder. */
   readonly folders: ReadonlyMap<string, string>;
@@ -36,10 +36,7 @@ export interface OpenedInputs {
 /** With more inputs, uncompressed files are opened for each read, because descriptors are limited. */
 const maxOpenFiles = 64;
 
-/**
- * Opens inputs. The caller closes the sources.
- * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `interrupted`, `remote-…`
- */
+/** The caller closes the sources. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…` */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions): Promise<OpenedInputs> => {
   const { host } = options;
   if (files.length === 0 && host.terminal.stdin) throw inputMissing();
@@ -79,7 +76,6 @@ interface InputOptions extends SpoolOptions {
   readonly remotes: Remotes | undefined;
 }
 
-/** @throws UnusableInput; Failure `spool-failed`, `interrupted`, `remote-…` */
 const openInput = async (name: string, options: InputOptions): Promise<Source> => {
   const { host, remotes } = options;
   try {

@@ -28,7 +28,7 @@ import { unzstd } from "./zstd.ts";
 /** Bytes that a row group may decompress to, because it is in memory together with its rows. */
 const maxRowGroupBytes = 2 ** 28;
 
-/** The rows of a row group, or only its first rows. Rows of a file are numbered from 0. */
+/** Rows of a row group, numbered from 0 in the file. */
 interface RowRange {
   readonly start: number;
   readonly end: number;
@@ -42,7 +42,6 @@ interface RowFile {
   readonly columns: readonly string[] | undefined;
 }
 
-/** A row, whose bytes are composed on demand. */
 class Row implements RawRecord {
   readonly line = 1;
   readonly start = 0;
@@ -66,9 +65,7 @@ const noRows: FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups:
 
 /**
  * Opens the rows of a file. If the file is damaged, or has a row group that is too large, a record with only the defect
- * follows the rows that can be read.
- * @param options `columns` that do not exist are ignored
- * @throws UnusableInput; Failure `input-unreadable`
+ * follows the rows that can be read. @throws UnusableInput; Failure `input-unreadable`
  */
 export const openRows = async (
   { name, bytes }: Source,
@@ -181,16 +178,12 @@ const readEnd = async (bytes: Bytes, wanted: number): Promise<Buffer> => {
 
 const minRowMemoryBytes = 200;
 
-/**
- * Returns a lower bound of a row group's bytes in memory: the largest of its decompressed pages, its rows, and 8 bytes
- * for each value, because a page can repeat one value.
- */
+/** Returns a lower bound of a row group's bytes in memory. Each value counts 8, because a page can repeat one value. */
 const measureRowGroup = ({ columns, num_rows, total_byte_size }: RowGroup): number => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
 };
 
-/** @throws errors of the file */
 const readRows = async (
   { bytes, metadata, columns }: RowFile,
   { start: rowStart, end: rowEnd }: RowRange,
@@ -294,7 +287,7 @@ const checkElement = (reader: DataReader, type: number, lists: { left: number })
   }
 };
 
-/** Reads an integer of variable length: a length, or a value to skip. */
+/** Reads an integer of variable length. */
 const readLength = (reader: DataReader): number => {
   const start = reader.offset;
   const length = readVarInt(reader) >>> 0;
@@ -310,7 +303,7 @@ interface PageDecoder extends Pick<ColumnMetaData, "type" | "codec"> {
   readonly schemaPath: SchemaTree[];
 }
 
-/** Checks the runs of a page: runs of levels, of indexes of a dictionary, and of booleans. */
+/** Checks the runs of levels, of indexes of a dictionary, and of booleans. */
 const checkRuns = (
   page: Uint8Array,
   { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: PageHeader,

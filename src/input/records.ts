@@ -15,7 +15,6 @@ import {
   type Source,
 } from "./source.ts";
 
-/** The records of a format, by kind of file. */
 export interface RecordKinds {
   readonly text?: "lines" | "document";
   /** The names of members of an archive that are records. */
@@ -52,7 +51,7 @@ export interface Records {
   /** Reads a record again, by its position among all records (from 0). */
   reread(position: number): Promise<RawRecord | undefined>;
   positionOf(position: number): Pick<RawRecord, "label" | "line">;
-  /** Reads a member of the same archive. Returns undefined if it is missing or damaged. */
+  /** Reads a member of the same archive; undefined if it is missing or damaged. */
   readSibling?(name: string): Buffer | undefined;
   /** The text that lines and offsets refer to. */
   readonly text?: Bytes;

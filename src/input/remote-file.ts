@@ -1,4 +1,4 @@
-/** Reads a remote file as one stream. */
+/** Requests remote files. */
 import type { DownloadReply, Downloads } from "../client/index.ts";
 import { Failure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
@@ -13,7 +13,7 @@ export interface RemoteContext {
 /** As many as browsers follow. */
 const maxRedirects = 20;
 
-/** Requests a remote file. @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
+/** @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
 export const requestFile = async (location: RemoteLocation, context: RemoteContext): Promise<DownloadReply> => {
   const reply = await followRedirects(location, context);
   if (reply.status === 200) return reply;
@@ -46,7 +46,6 @@ export const isAllowed = (
 export const isSafeTarget = (from: URL, to: URL, context: Pick<RemoteContext, "insecureHttp">): boolean =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
-/** UTF-16 units after which rollcall stops reading the body of an error. */
 const maxErrorLength = 2 ** 16;
 
 /** Returns the message of an error: in XML from a bucket, in a header or JSON from the Hub. */

@@ -14,7 +14,7 @@ export interface RemoteAccess extends DownloadOptions {
   readonly onFetched: (fetched: FetchProgress) => void;
 }
 
-/** The progress of an input; `of` is its size if it is known. */
+/** `of` is the size if it is known. */
 export interface FetchProgress {
   readonly name: string;
   readonly bytes: number;
@@ -74,10 +74,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   };
   return {
     register,
-    /**
-     * Returns the sorted names of the rollout files in and below a folder; undefined if the URL is not a folder.
-     * @throws UnusableInput; Failure
-     */
+    /** Returns the sorted rollout files below a folder; undefined if it is not one. @throws UnusableInput; Failure */
     filesBelow: async (url: string): Promise<readonly string[] | undefined> => {
       const name = plainUrl(url);
       if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;

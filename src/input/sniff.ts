@@ -12,7 +12,6 @@ export type Container = "zip" | "parquet";
 /** Why a file is not JSON; undefined if it can be JSON. */
 type SniffResult = UnusableInput<"utf-16"> | UnusableInput<"not-json"> | undefined;
 
-/** Bytes that `sniff` needs. */
 export const sniffedBytes = 512;
 
 const pipeAdvice = (command: string): string => `decompress it into a pipe: ${command} … | rollcall … -`;
@@ -51,7 +50,6 @@ const findKind = (head: Uint8Array): FileKind | undefined => {
   return kinds.find(({ bytes, at = 0 }) => text.startsWith(bytes, at));
 };
 
-/** Returns the container that begins with these bytes; undefined for any other file. */
 export const findContainer = (head: Uint8Array): Container | undefined => findKind(head)?.container;
 
 /** Returns the name of a local file as a word of a command; undefined for stdin and a remote file. */
@@ -63,7 +61,7 @@ const notJson = (
   instead = "convert it to JSON lines with one trajectory or group per line",
 ): SniffResult => new UnusableInput("not-json", { kind, instead });
 
-/** Returns the reason why a file is not JSON. @param name the file in the advice */
+/** @param name the file in the advice */
 export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   const [a, b, c, d] = head;
   const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
@@ -108,7 +106,7 @@ export const findRewardColumns = (names: readonly string[]): readonly string[] =
 /** Matches messages that Python's `str` wrote, as pandas does. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
-/** Names of columns with the answers to the column `prompt`, the most certain first. */
+/** Columns with the answers to the column `prompt`, the most certain first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
 /** Parses JSON in a string; returns any other value unchanged. */
@@ -202,7 +200,6 @@ const textKind = (text: string): string | undefined => {
   return isProse ? "text that is not JSON" : undefined;
 };
 
-/** Bytes that `isLikelyOwnFormat` needs. */
 export const ownHeadBytes = 32;
 
 /** True if a file begins as rollcall's format usually does. If all inputs do, other formats are not loaded. */

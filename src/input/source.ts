@@ -17,7 +17,6 @@ export interface Bytes {
   lastColumn?: { readonly line: number; readonly at: number; readonly units: number };
 }
 
-/** An offset in a source, and its line. */
 export interface Position {
   readonly start: number;
   readonly line: number;
@@ -68,28 +67,22 @@ export const closeSources = async (sources: Iterable<Source>): Promise<void> => 
   for (const { bytes } of sources) await bytes.close();
 };
 
-/** Returns the text of a file: a source, or a file that a source was converted from. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name, origin }) => name === file && origin === undefined)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((text) => text !== undefined);
 
-/** The name of the first file of a source. */
 export const fileOf = (source: Source): string => filesOf(source)[0] ?? source.name;
 
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">): readonly string[] =>
   origin?.files ?? [name];
 
-/**
- * Returns the mode for a file that is written from sources: only users who can read all sources can read the file.
- * @param otherMode the mode of pipes, standard input and URLs
- */
+/** Returns the mode of a file for users who can read all sources. @param otherMode the mode of pipes, stdin and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666): number =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
     return mode & (0o600 | (facts?.isFile() === true ? Number(facts.mode) : otherMode));
   }, 0o666);
 
-/** Returns the file and line that a line of a source was read or converted from. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin === undefined ? { file: name, line } : { ...origin.positionOf(line), readAt: `${name}:${line}` };
 

@@ -1,4 +1,4 @@
-/** Stores streams in an unlinked temporary file, or in memory if no file can be written. */
+/** Stores streams in an unlinked temporary file, or in memory. */
 import { openSync, unlinkSync, write } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,9 +30,8 @@ export interface SpoolOptions {
 }
 
 /**
- * Stores a stream, and decompresses gzip and zstd. Stores only the first bytes of an unknown format, because an endless
- * device would fill the disk.
- * @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the signal's reason; what the stream throws
+ * Stores a stream, decompressed; of an unknown format only the first bytes, because an endless device would fill the
+ * disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the signal's reason; what the stream throws
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;

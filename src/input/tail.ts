@@ -16,7 +16,7 @@ interface Identity {
   readonly ino: bigint;
 }
 
-/** Returns the identity of a file; undefined if it does not exist or its folder cannot be read. */
+/** Returns undefined if the file does not exist or its folder cannot be read. */
 export const readIdentity = async (path: string): Promise<Identity | undefined> =>
   await stat(path, { bigint: true }).catch(() => undefined);
 
@@ -30,7 +30,7 @@ export class Tail {
   /** Offset after the last taken line, and the checksums of the segments before it. */
   #position = 0;
   readonly #checksums: number[] = [];
-  /** The index of the segment that was compared in turn at the last comparison. */
+  /** The segment that was compared in turn at the last comparison. */
   #lastCompared = 0;
   /** Size and times at the last comparison. */
   #stats = "";

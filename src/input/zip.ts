@@ -12,8 +12,7 @@ class UnreadableMember extends Error {}
 
 /**
  * Opens the members whose names match, in the order of the archive's list. The last member of a repeated name counts.
- * An archive without a readable list is one record with a defect.
- * @throws UnusableInput; Failure `input-unreadable`
+ * An archive without a readable list is one record with a defect. @throws UnusableInput; Failure `input-unreadable`
  */
 export const openMembers = async (
   { name: file, bytes }: Source,
@@ -57,7 +56,7 @@ type Member = Pick<
   "generalPurposeBitFlag" | "compressionMethod" | "compressedSize" | "uncompressedSize" | "crc32"
 > & { readonly offset: number };
 
-/** Returns the members by name, or why their list cannot be read. */
+/** Returns why the list cannot be read instead of a map. */
 const listMembers = async (bytes: Bytes): Promise<ReadonlyMap<string, Member> | string> => {
   const members = new Map<string, Member>();
   try {

@@ -1,4 +1,4 @@
-/** Decompresses zstd in memory. Uses Node's decoder if there is one, because it is twice as fast. */
+/** Decompresses zstd in memory, with Node's decoder if there is one, because it is twice as fast. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
