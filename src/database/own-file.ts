@@ -4,8 +4,8 @@ import { dirname, resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
 import { getErrorCode, makeFolder, requireSafeOwnership } from "../files.ts";
-import type { Host } from "../host.ts";
 import * as failures from "./failures.ts";
+import type { DatabaseWaitOptions } from "./index.ts";
 
 export const withFileFailures = <Result>(about: failures.TitledFile, work: () => Result): Result => {
   try {
@@ -105,9 +105,7 @@ const release = (connection: Connection.Database, path: string | undefined): voi
 
 const retryMs = 100;
 
-export interface LockWaitOptions {
-  readonly host: Pick<Host, "elapsed" | "random" | "signal" | "sleep">;
-  readonly maxWaitMs: number;
+export interface LockWaitOptions extends Pick<DatabaseWaitOptions, "host" | "maxWaitMs"> {
   /** Called once if another process has the lock. */
   readonly onWait?: () => void;
 }
