@@ -8,7 +8,7 @@ export { type Lock, type LockWaitOptions, toFileFailure, tryLock, waitForLock } 
 export type { Row } from "./row.ts";
 export { type DatabaseReport, examineFile } from "./sqlite.ts";
 
-/** A value of a statement or a column. SQLite cuts a text at a NUL and loses lone surrogates, but JSON escapes them. */
+/** SQLite cuts a text at a NUL and loses lone surrogates, but JSON escapes them. */
 export type SqlValue = string | number | Uint8Array | null;
 
 /** `?` is a value. Tables are named with the schema, as `rollcall.request`, in files too. */
@@ -24,7 +24,7 @@ export interface TransactionOptions {
   readonly shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
 }
 
-/** An open database. Each method throws a Failure of code `storage`, `auth` or `unavailable` that names its path. */
+/** Each method throws a Failure of code `storage`, `auth` or `unavailable` that names the path. */
 export interface Database {
   readonly path: string;
   /** True for PostgreSQL, which several machines can use at the same time. */
@@ -82,7 +82,6 @@ export interface OpenedDatabase {
 }
 
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
-  /** True to create a missing database. */
   readonly make: boolean;
   /** True if nothing is written, so that a read-only file will do. */
   readonly toRead?: boolean;

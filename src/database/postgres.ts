@@ -37,7 +37,7 @@ const hasTables = async (database: Database, { name, title, server }: DatabaseSc
   throw failures.databaseVersion(about, version, server.version);
 };
 
-/** The advisory lock under which a process makes tables, one process at a time. */
+/** The advisory lock under which one process at a time makes tables. */
 const tablesLock = 1919114311;
 
 /** Makes the tables, unless another process has made them since `hasTables`. */

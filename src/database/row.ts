@@ -1,8 +1,7 @@
-/** A row as a driver returns it, with columns of known types. A value of another type is damage. */
+/** A row as a driver returns it, with columns of known types. Another type throws Failure `database-corrupt`. */
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import { databaseCorrupt, type TitledFile } from "./failures.ts";
 
-/** Each method throws Failure `database-corrupt`. */
 export type Row = ReturnType<typeof toRow>;
 
 export const toRow = (row: unknown, about: TitledFile) => {

@@ -179,7 +179,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
 
 export interface DatabaseReport {
   readonly bytes: number;
-  /** The version of the file's tables; 0 for an empty file. */
+  /** 0 for an empty file. */
   readonly version: number;
   /** Undefined if the file is too large to be checked. */
   readonly damages: readonly string[] | undefined;
