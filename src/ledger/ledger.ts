@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import {
   type Database,
   type DatabaseLocation,
+  type DatabaseOptions,
   type DatabaseSchema,
   type DatabaseWaitOptions,
   examineFile,
@@ -93,17 +94,12 @@ export type Ledger = ReturnType<typeof makeLedger>;
 /** The requests of one scope. Only a run that holds the scope may write them. */
 export type ScopeLedger = Awaited<ReturnType<typeof openScope>>;
 
-interface OpenLedgerOptions extends DatabaseWaitOptions {
-  /** True to create a missing ledger. */
-  readonly make: boolean;
-  /** True if nothing is written, so that a read-only ledger will do. */
-  readonly toRead?: boolean;
-  /** True if requests in flight of dead runs become unknown. */
-  readonly recovers?: boolean;
-}
-
 /** Opens a ledger; undefined if it does not exist and `make` is false. @throws as `openDatabase` */
-export const openLedger = async (location: DatabaseLocation, options: OpenLedgerOptions) => {
+export const openLedger = async (
+  location: DatabaseLocation,
+  // `recovers`: requests in flight of dead runs become unknown.
+  options: Omit<DatabaseOptions, keyof DatabaseLocation> & { readonly recovers?: boolean },
+) => {
   const opened = await openDatabase(ledgerSchema, { ...options, ...location });
   if (opened === undefined) return undefined;
   const { database, isNew, isCopy } = opened;
@@ -125,7 +121,7 @@ export const openLedger = async (location: DatabaseLocation, options: OpenLedger
   return makeLedger(database, { created: isNew, writer, now });
 };
 
-/** Opens the ledger of a command; undefined if it does not exist. Requests in flight of dead runs become unknown. */
+/** Requests in flight of dead runs become unknown. */
 export const openExistingLedger = async (
   location: DatabaseLocation,
   options: DatabaseWaitOptions & { readonly toRead: boolean },
@@ -202,7 +198,6 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
   };
   return {
     destinationFacts: await readFacts(database, [destination, account]),
-    /** Makes requests in flight of dead runs unknown. */
     async recover(): Promise<void> {
       const row = await findRow();
       if (row !== undefined) await writer.recoverScope(row);
@@ -213,13 +208,11 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
       if (row === undefined) return;
       yield* readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
-    /** Records a request in flight; returns its id, or the dedup keys of groups that other runs have. */
     async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
       const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
       const begun = await writer.recordRequest(row, entry);
       return typeof begun === "number" ? formatId(begun) : begun;
     },
-    /** Records another attempt; false if somebody resolved the request, or another run retries or logged it. */
     recordRetry: async (id: string, now: number) => await writer.recordRetry(parseId(id), now),
     recordOutcome: async (id: string, outcome: RecordedOutcome) => await writer.recordOutcome(parseId(id), outcome),
     async saveFacts({ sizes: { passed, refused }, echoesKey }: DestinationFacts): Promise<void> {
