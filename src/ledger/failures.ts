@@ -1,5 +1,4 @@
 /** Failures of the ledger. */
-
 import { Failure } from "../failure.ts";
 import { pluralize } from "../sentences.ts";
 

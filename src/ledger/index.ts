@@ -1,5 +1,4 @@
 /** The ledger: what was sent, in a file or in a database that machines share, and how inputs compare with it. */
-
 export {
   type Entry,
   type EntryCounts,
@@ -10,11 +9,7 @@ export {
   ledgerStates,
 } from "./entries.ts";
 export type { Ledger } from "./ledger.ts";
-export {
-  openWrittenFiles,
-  PriorOutcomes,
-  type WrittenFiles,
-} from "./prior-outcomes.ts";
+export { openWrittenFiles, PriorOutcomes, type WrittenFiles } from "./prior-outcomes.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
 export { type Verification, verifyDataset } from "./verify.ts";
 export type { RecordedOutcome } from "./writer.ts";

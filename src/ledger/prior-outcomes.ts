@@ -29,7 +29,7 @@ interface PriorOutcomesOptions {
   readonly resendLogged: boolean;
 }
 
-/** Outcomes of groups by number. Groups of the ledger without a number take no memory. */
+/** Outcomes of groups by number. */
 export class PriorOutcomes {
   readonly #options: PriorOutcomesOptions;
   readonly #facts = new Column("u8");

@@ -1,5 +1,4 @@
 /** The ledger of one run: reads the requests of earlier runs, and records those of this run. */
-
 import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { type Entry, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
@@ -16,7 +15,6 @@ export interface RunLedgerOptions {
   readonly account: string;
   /** Undefined for a run without a ledger. `require`: the ledger must exist already. */
   readonly ledger: (DatabaseLocation & { readonly require: boolean }) | undefined;
-  /** The longest wait for another run of the same scope. */
   readonly maxWaitMs: number;
   /** True if the run writes nothing: no new ledger, and no lock. */
   readonly dryRun: boolean;
@@ -29,7 +27,6 @@ export interface RunLedgerOptions {
 }
 
 export interface RecordedRequest {
-  /** Undefined without a ledger. */
   readonly id: string | undefined;
   /** Equal for all attempts of a request; empty for a request without a key. */
   readonly key: string;
@@ -37,7 +34,7 @@ export interface RecordedRequest {
   readonly firstTried: number;
 }
 
-/** Without a ledger, nothing is recorded. Methods can throw a Failure of code `storage`, `auth` or `unavailable`. */
+/** Without a ledger, nothing is recorded. Methods throw as those of `Database`. */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
 export const openRunLedger = async (

@@ -1,5 +1,4 @@
 /** Writes the requests of a ledger in PostgreSQL. The table `mark` names the request that claims a dedup key. */
-
 import { randomUUID } from "node:crypto";
 import type { Database, DatabaseWaitOptions, Lock } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
@@ -58,7 +57,7 @@ export const beginRun = async (
   };
 };
 
-/** Makes requests in flight of dead runs unknown, and releases unsent and refused groups of all runs that ended. */
+/** Makes requests in flight of dead runs unknown, and releases what runs that ended did not send. */
 const expireDeadRuns = async (database: Database): Promise<void> => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";

@@ -40,7 +40,7 @@ export const verifyDataset = async (
       if (isLogged(state)) logged[group] = 1;
     }
   }
-  /** True if the input has errors, so that `log` refuses it. */
+  // `log` refuses such an input.
   const isInvalid = dataset.problems.errors > 0;
   /** Each group counts for one outcome, the first that applies in `toOutcome`. `read` counts all groups. */
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };

@@ -118,7 +118,7 @@ const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${scopeColumns} FROM 
 
 const recoverSql = "UPDATE rollcall.request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying'";
 
-/** Counts the scopes that runs are writing. @throws Failure `storage` */
+/** @throws Failure `storage` */
 export const countWriters = (ledger: string): number => {
   const folder = lockFolderPath(ledger);
   let names: readonly string[];
