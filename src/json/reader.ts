@@ -70,18 +70,18 @@ interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   /** Returns the address to write a text to. */
   input(): number;
-  /** Returns the address of the words that `resultFields` names. */
+  /** Writes the results of the last read. Returns the address of the words, which `resultFields` names. */
   results(): number;
-  read(length: number, isSkipping: boolean): number;
-  readBlock(length: number): number;
+  readText(length: number, isSkipping: boolean): number;
+  readLines(length: number): number;
   beginElements(): void;
-  readList(length: number, isLast: boolean, isTolerant: boolean): number;
+  readElements(length: number, isLast: boolean, isTolerant: boolean): number;
   fingerprint(start: number, end: number): number;
   findRun(from: number, end: number, length: number): number;
   setKeyUse(id: number, use: number): void;
   /** Returns the address to write the next key to. */
   keyAddress(): number;
-  addKey(length: number): number;
+  addKey(length: number): void;
 }
 
 /** The results of reading, and the indexes of the words that describe them. */
@@ -115,9 +115,10 @@ const keyUses = { leaf: 1, choice: 2 };
 export class JsonReader {
   readonly #exports: KernelExports;
   readonly #input: number;
-  readonly #resultStart: number;
-  #bytes: Buffer;
-  #words: Int32Array;
+  /** Views of the kernel's memory. */
+  #bytes = Buffer.alloc(0);
+  #words = new Int32Array();
+  #resultStart = 0;
   #keyCount = 0;
   #length = 0;
   /** `JsonTable.shapes`: replaced when the kernel's numbers of shapes get other meanings. */
@@ -134,9 +135,6 @@ export class JsonReader {
       throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
     }
     this.#input = this.#exports.input();
-    this.#resultStart = this.#exports.results() / wordBytes;
-    this.#bytes = Buffer.from(this.#exports.memory.buffer);
-    this.#words = new Int32Array(this.#exports.memory.buffer);
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), keyUses.leaf);
     for (const [key, texts] of Object.entries(shapeTexts)) {
       this.#exports.setKeyUse(registerKey(key), keyUses.choice);
@@ -152,13 +150,13 @@ export class JsonReader {
   /** Reads a text, by default with the content of leaf keys. Returns false if it is not JSON. */
   read(bytes: Uint8Array, { skipsLeaves = false } = {}): boolean {
     this.#load(bytes);
-    return this.#checkResult(this.#exports.read(bytes.length, skipsLeaves)) === jsonResult;
+    return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;
   }
 
   /** Reads the lines of a block. In its table, the roots of the lines follow each other; blank lines have none. */
   readLines(bytes: Uint8Array): void {
     this.#load(bytes);
-    this.#checkResult(this.#exports.readBlock(bytes.length));
+    this.#checkResult(this.#exports.readLines(bytes.length));
   }
 
   beginElements(): void {
@@ -171,7 +169,7 @@ export class JsonReader {
    */
   readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {
     this.#load(bytes);
-    const result = this.#checkResult(this.#exports.readList(bytes.length, isLast, isTolerant));
+    const result = this.#checkResult(this.#exports.readElements(bytes.length, isLast, isTolerant));
     const fault = result === jsonResult || result === incompleteResult ? undefined : this.fault();
     return { length: this.#result("rest"), isEnd: result === jsonResult, fault };
   }
@@ -245,6 +243,7 @@ export class JsonReader {
     if (result === outOfMemoryResult) throw new RangeError("the JSON has too many values");
     // When memory grows, its old views become empty.
     if (this.#bytes.length === 0) this.#refreshViews();
+    this.#resultStart = this.#exports.results() / wordBytes;
     if (this.#result("generation") !== this.#generation) {
       this.#generation = this.#result("generation");
       this.#shapes = {};

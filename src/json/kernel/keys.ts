@@ -34,14 +34,13 @@ export function keyAddress(): usize {
 }
 
 /** Adds the key that was written to `keyAddress`. */
-export function addKey(length: u32): u32 {
-  if (registered === maxRegistered || registeredBytes + usize(length) >= registeredSpace) return 0;
-  const at = registeredKeys + registeredBytes;
+export function addKey(length: usize): void {
+  if (registered === maxRegistered || registeredBytes + length >= registeredSpace) return;
+  const at = keyAddress();
   // The key was learned, and shapes contain its old id.
-  if (idOf(at, usize(length)) !== 0) isStale = true;
-  registeredBytes += usize(length) + 1;
-  addId(++registered, at, usize(length));
-  return registered;
+  if (idOf(at, length) !== 0) isStale = true;
+  registeredBytes += length + 1;
+  addId(++registered, at, length);
 }
 
 export function setKeyUse(id: u32, use: u32): void {

@@ -72,11 +72,6 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** Returns the id of the key that last followed a shape, if that key is at `at`; 0 if not. */
-export function expectedKey(shape: u32, at: usize): u32 {
-  return expected(load<u16>(shapes + (usize(shape - emptyShape) << 3)), at);
-}
-
 /** The ids of expected first keys, by the lower bits of the shape before the object (`beginShape`). */
 const firstKeys: usize = memory.data(2 * 4096, 8);
 const firstKeyMask: u32 = 4095;
@@ -87,15 +82,14 @@ export function beginShape(before: u32): void {
   firstKeySlot = firstKeys + (usize(before & firstKeyMask) << 1);
 }
 
-export function expectedFirstKey(at: usize): u32 {
-  return expected(load<u16>(firstKeySlot), at);
-}
-
 export function setFirstKey(id: u32): void {
   store<u16>(firstKeySlot, u16(id));
 }
 
-function expected(id: u32, at: usize): u32 {
+/** Returns the id of the key that last followed a shape, if that key is at `at`; 0 if not. */
+export function expectedKey(shape: u32, at: usize): u32 {
+  if (shape === noShape) return 0;
+  const id: u32 = load<u16>(shape === emptyShape ? firstKeySlot : shapes + (usize(shape - emptyShape) << 3));
   if (id === 0) return 0;
   // The quote after a key is compared, too, because another key can begin with this key.
   const length = u32(lengthOf(id)) + 1;

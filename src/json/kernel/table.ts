@@ -17,23 +17,7 @@ import {
 import { colonNext, commaNext, endNext, fault, faultAt, findFault, keyNext, valueNext } from "./faults";
 import { choiceUse, idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, usesOf } from "./keys";
 import { numberCount, skipNumber, skipNumbers, skipWord } from "./scalars";
-import {
-  arrayShape,
-  beginShape,
-  booleanShape,
-  emptyShape,
-  expectedFirstKey,
-  expectedKey,
-  forgetShapes,
-  leafShape,
-  nextShape,
-  noShape,
-  nullShape,
-  numberShape,
-  setFirstKey,
-  stringShape,
-  textShape,
-} from "./shapes";
+import * as shapes from "./shapes";
 import { endOfString, unitCount } from "./strings";
 
 /** Bytes of a node, whose four words `JsonTable` in src/json/table.ts describes. */
@@ -76,7 +60,7 @@ function begin(end: usize, terminator: u32): void {
   open = 0;
   next = valueNext;
   isOutOfMemory = false;
-  forgetShapes();
+  shapes.forgetShapes();
   skipsLeaves = false;
   setNewlineEnd(terminator === newline);
 }
@@ -224,24 +208,24 @@ function readValue(from: usize): usize {
     const node = newNode(at);
     let valueEnd: usize = 0;
     let detail: u32 = 0;
-    let shape = arrayShape;
+    let shape = shapes.arrayShape;
     if (byte === quote) {
       const end = endOfString(at + 1);
       if (end === 0) return stopAt(at, valueNext);
       valueEnd = end + 1;
       detail = unitCount;
-      shape = stringShape;
+      shape = shapes.stringShape;
     } else if (byte === openBrace || byte === openBracket) {
       if (byte === openBracket) valueEnd = skipNumbers(at + 1);
       if (valueEnd !== 0) detail = numberCount;
       else {
         if (skipsLeaves && leaf === 0 && isInObject() && (usesOf(keyBefore(node)) & leafUse) !== 0) leaf = node;
-        let initialShape = noShape;
-        // Before its first element, an array has the id of its key instead of a shape, for `beginShape`.
+        let initialShape = shapes.noShape;
+        // Before its first element, an array has the id of its key instead of a shape, for `shapes.beginShape`.
         if (byte === openBracket) initialShape = isInObject() ? keyBefore(node) : 0;
         else if (skipsLeaves && leaf === 0) {
-          initialShape = emptyShape;
-          beginShape(open === 0 ? 0 : load<u32>(open, 12));
+          initialShape = shapes.emptyShape;
+          shapes.beginShape(open === 0 ? 0 : load<u32>(open, 12));
         }
         putNode(node, byte, u32(open), initialShape);
         open = node;
@@ -254,9 +238,9 @@ function readValue(from: usize): usize {
       }
     } else {
       valueEnd = skipWord(at);
-      shape = byte === 0x6e ? nullShape : booleanShape;
+      shape = byte === 0x6e ? shapes.nullShape : shapes.booleanShape;
       if (valueEnd === 0) {
-        shape = numberShape;
+        shape = shapes.numberShape;
         valueEnd = skipNumber(at);
         if (valueEnd === 0) return stopAt(at, valueNext);
       }
@@ -284,7 +268,7 @@ function readValue(from: usize): usize {
       const shape = load<u32>(value, 12);
       open = usize(load<u32>(value, 8));
       putNode(value, u32(at - input()), wordCount(), byte === closeBracket ? 0 : shape);
-      addMember(value, byte === closeBracket ? arrayShape : value === leaf ? leafShape : shape);
+      addMember(value, byte === closeBracket ? shapes.arrayShape : value === leaf ? shapes.leafShape : shape);
       if (value === leaf) leaf = 0;
     }
   }
@@ -297,14 +281,14 @@ function addMember(node: usize, value: u32): void {
     return;
   }
   const shape = load<u32>(open, 12);
-  if (shape === noShape) return;
+  if (shape === shapes.noShape) return;
   const key = keyBefore(node);
-  if (value === stringShape && (usesOf(key) & choiceUse) !== 0) {
+  if (value === shapes.stringShape && (usesOf(key) & choiceUse) !== 0) {
     const text = input() + load<u32>(node) + 1;
     const id = idOf(text, input() + load<u32>(node, 4) - 1 - text);
-    value = id !== 0 && id <= maxRegistered ? textShape + id : noShape;
+    value = id !== 0 && id <= maxRegistered ? shapes.textShape + id : shapes.noShape;
   }
-  store<u32>(open, key === 0 || value === noShape ? noShape : nextShape(shape, key, value), 12);
+  store<u32>(open, key === 0 || value === shapes.noShape ? shapes.noShape : shapes.nextShape(shape, key, value), 12);
 }
 
 function keyBefore(node: usize): u32 {
@@ -350,7 +334,7 @@ function readKey(at: usize): usize {
   if (byteAt(at) !== quote) return stopAt(at, keyNext);
   const node = newNode(at);
   const shape = load<u32>(open, 12);
-  let id = shape === noShape ? 0 : shape === emptyShape ? expectedFirstKey(at + 1) : expectedKey(shape, at + 1);
+  let id = shapes.expectedKey(shape, at + 1);
   let end = at + 1;
   if (id !== 0) end += lengthOf(id);
   else {
@@ -359,8 +343,8 @@ function readKey(at: usize): usize {
     const length = end - at - 1;
     // A key in ASCII without escapes has as many UTF-16 units as bytes.
     if (usize(unitCount) !== length) id = encodedKey;
-    else id = shape === noShape ? idOf(at + 1, length) : learnedIdOf(at + 1, length);
-    if (shape === emptyShape) setFirstKey(id === encodedKey ? 0 : id);
+    else id = shape === shapes.noShape ? idOf(at + 1, length) : learnedIdOf(at + 1, length);
+    if (shape === shapes.emptyShape) shapes.setFirstKey(id === encodedKey ? 0 : id);
   }
   putNode(node, u32(end + 1 - input()), 0, id);
   const separator = skipWhite(end + 1);
