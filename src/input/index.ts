@@ -50,4 +50,4 @@ export {
   type Source,
 } from "./source.ts";
 export { openSpool, type Spool } from "./spool.ts";
-export { readIdentity, Tail } from "./tail.ts";
+export { openTail, readIdentity, type Tail } from "./tail.ts";

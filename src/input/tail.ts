@@ -1,5 +1,5 @@
 /** Follows a file that another program writes, and detects if it is rewritten. */
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { newline } from "../json/walk.ts";
 import { sniffedBytes } from "./sniff.ts";
@@ -20,129 +20,97 @@ interface Identity {
 export const readIdentity = async (path: string): Promise<Identity | undefined> =>
   await stat(path, { bigint: true }).catch(() => undefined);
 
-/** A followed file, whose lines are taken in order. The caller closes its source. */
-export class Tail {
-  readonly source: Source;
-  readonly #path: string;
-  readonly #file: FileHandle;
-  readonly #identity: Identity;
-  readonly #bytes: Source["bytes"];
+export type Tail = Awaited<ReturnType<typeof openTail>>;
+
+/** Opens a regular file, whose lines are taken in order. The caller closes its source. @throws the system's errors */
+export const openTail = async (path: string, name: string) => {
+  const file = await open(path, "r");
+  const identity: Identity = await file.stat({ bigint: true });
+  const bytes = descriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
   /** Offset after the last taken line, and the checksums of the segments before it. */
-  #position = 0;
-  readonly #checksums: number[] = [];
+  let position = 0;
+  const checksums: number[] = [];
   /** The segment that was compared in turn at the last comparison. */
-  #lastCompared = 0;
+  let lastCompared = 0;
   /** Size and times at the last comparison. */
-  #stats = "";
-  /** No line ends between `#position` and this offset. */
-  #searchedEnd = 0;
-  #wasRewritten = false;
-
-  private constructor(path: string, opened: { file: FileHandle; name: string; identity: Identity }) {
-    const { file, name, identity } = opened;
-    this.#path = path;
-    this.#file = file;
-    this.#identity = identity;
-    this.#bytes = descriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
-    const position = () => (this.#wasRewritten ? 0 : this.#position);
-    this.source = {
-      name,
-      bytes: {
-        get size() {
-          return position();
-        },
-        // A rewritten file does not contain the taken lines any more.
-        read: (into, at) => (this.#wasRewritten ? 0 : this.#bytes.read(into, at)),
-        close: async () => await file.close(),
-      },
-      // A file that is known to be rewritten reads as empty, so a read of it fails without this comparison.
-      touched: async () => !this.#wasRewritten && !(await this.#isUnchanged()),
-    };
-  }
-
-  /** Opens a regular file. @throws the system's errors */
-  static async open(path: string, name: string): Promise<Tail> {
-    const file = await open(path, "r");
-    return new Tail(path, { file, name, identity: await file.stat({ bigint: true }) });
-  }
-
-  /** Offset after the last taken line. */
-  get taken(): number {
-    return this.#position;
-  }
-
-  head(): Buffer {
-    return readHead(this.#bytes, sniffedBytes);
-  }
-
-  /** Returns the offset after the last complete line. */
-  async findCompleteEnd(): Promise<number> {
-    const { size } = await this.#file.stat();
-    const from = Math.max(this.#position, this.#searchedEnd);
-    for (let end = size; end > from; end -= searchBytes) {
-      const start = Math.max(from, end - searchBytes);
-      const block = Buffer.alloc(end - start);
-      const at = block.subarray(0, this.#bytes.read(block, start)).lastIndexOf(newline);
-      if (at >= 0) return start + at + 1;
-    }
-    this.#searchedEnd = Math.max(from, size);
-    return this.#position;
-  }
-
-  /** Returns the number of bytes after the last taken line. */
-  async countUnfinished(): Promise<number> {
-    return Math.max(0, (await this.#file.stat()).size - this.#position);
-  }
-
-  /** Advances over the next lines. */
-  take(lines: Uint8Array): void {
-    for (let from = 0; from < lines.length; ) {
-      const piece = lines.subarray(from, from + segmentBytes - (this.#position % segmentBytes));
-      const segment = Math.floor(this.#position / segmentBytes);
-      this.#checksums[segment] = crc32(piece, this.#checksums[segment] ?? 0);
-      this.#position += piece.length;
-      from += piece.length;
-    }
-  }
-
-  /** Takes the lines before an offset. @throws ShrunkSourceError */
-  async skip(end: number): Promise<void> {
-    while (this.#position < end) {
-      const length = Math.min(segmentBytes, end - this.#position);
-      this.take(await readRange(this.#bytes, { start: this.#position, length }));
-    }
-  }
-
-  /** True if the file was rewritten. It then reads as empty. */
-  async isRewritten(): Promise<boolean> {
-    this.#wasRewritten ||= !(await this.#isUnchanged());
-    return this.#wasRewritten;
-  }
-
-  /** True if another file has its name. */
-  async isMoved(): Promise<boolean> {
-    return !this.hasIdentity((await readIdentity(this.#path)) ?? this.#identity);
-  }
-
-  hasIdentity({ dev, ino }: Identity): boolean {
-    return ino === this.#identity.ino && dev === this.#identity.dev;
-  }
+  let comparedFacts = "";
+  /** No line ends between `position` and this offset. */
+  let searchedEnd = 0;
+  let wasRewritten = false;
 
   /** Compares three segments if size or times of the file changed: the first, the last, and another segment in turn. */
-  async #isUnchanged(): Promise<boolean> {
-    const { size, mtimeNs, ctimeNs } = await this.#file.stat({ bigint: true });
-    if (size < this.#position) return false;
+  const isUnchanged = async (): Promise<boolean> => {
+    const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+    if (size < position) return false;
     const facts = `${size} ${mtimeNs} ${ctimeNs}`;
-    if (facts === this.#stats) return true;
-    const count = this.#checksums.length;
-    this.#lastCompared = (this.#lastCompared + 1) % Math.max(1, count);
-    for (const segment of count === 0 ? [] : new Set([count - 1, 0, this.#lastCompared])) {
+    if (facts === comparedFacts) return true;
+    const count = checksums.length;
+    lastCompared = (lastCompared + 1) % Math.max(1, count);
+    for (const segment of count === 0 ? [] : new Set([count - 1, 0, lastCompared])) {
       const start = segment * segmentBytes;
-      const bytes = Buffer.alloc(Math.min(segmentBytes, this.#position - start));
-      const length = this.#bytes.read(bytes, start);
-      if (length < bytes.length || crc32(bytes) !== this.#checksums[segment]) return false;
+      const content = Buffer.alloc(Math.min(segmentBytes, position - start));
+      const length = bytes.read(content, start);
+      if (length < content.length || crc32(content) !== checksums[segment]) return false;
     }
-    this.#stats = facts;
+    comparedFacts = facts;
     return true;
-  }
-}
+  };
+  const source: Source = {
+    name,
+    bytes: {
+      get size() {
+        return wasRewritten ? 0 : position;
+      },
+      // A rewritten file does not contain the taken lines any more.
+      read: (into, at) => (wasRewritten ? 0 : bytes.read(into, at)),
+      close: async () => await file.close(),
+    },
+    // A file that is known to be rewritten reads as empty, so a read of it fails without this comparison.
+    touched: async () => !wasRewritten && !(await isUnchanged()),
+  };
+  const hasIdentity = ({ dev, ino }: Identity): boolean => ino === identity.ino && dev === identity.dev;
+  /** Advances over the next lines. */
+  const take = (lines: Uint8Array): void => {
+    for (let from = 0; from < lines.length; ) {
+      const piece = lines.subarray(from, from + segmentBytes - (position % segmentBytes));
+      const segment = Math.floor(position / segmentBytes);
+      checksums[segment] = crc32(piece, checksums[segment] ?? 0);
+      position += piece.length;
+      from += piece.length;
+    }
+  };
+
+  return {
+    ...{ source, hasIdentity, take },
+    /** Returns the offset after the last taken line. */
+    taken: () => position,
+    head: () => readHead(bytes, sniffedBytes),
+    /** Returns the offset after the last complete line. */
+    async findCompleteEnd(): Promise<number> {
+      const { size } = await file.stat();
+      const from = Math.max(position, searchedEnd);
+      for (let end = size; end > from; end -= searchBytes) {
+        const start = Math.max(from, end - searchBytes);
+        const block = Buffer.alloc(end - start);
+        const at = block.subarray(0, bytes.read(block, start)).lastIndexOf(newline);
+        if (at >= 0) return start + at + 1;
+      }
+      searchedEnd = Math.max(from, size);
+      return position;
+    },
+    /** Returns the number of bytes after the last taken line. */
+    countUnfinished: async (): Promise<number> => Math.max(0, (await file.stat()).size - position),
+    /** Takes the lines before an offset. @throws ShrunkSourceError */
+    async skip(end: number): Promise<void> {
+      while (position < end)
+        take(await readRange(bytes, { start: position, length: Math.min(segmentBytes, end - position) }));
+    },
+    /** True if the file was rewritten. It then reads as empty. */
+    async isRewritten(): Promise<boolean> {
+      wasRewritten ||= !(await isUnchanged());
+      return wasRewritten;
+    },
+    /** True if another file has its name. */
+    isMoved: async (): Promise<boolean> => !hasIdentity((await readIdentity(path)) ?? identity),
+  };
+};

@@ -124,7 +124,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     await files.read(file, async () => {
       file.changedAt = host.elapsed();
       await processCompleted();
-      options.onRead(files.all.reduce((sum, { tail }) => sum + tail.taken, 0));
+      options.onRead(files.all.reduce((sum, { tail }) => sum + tail.taken(), 0));
       if (!host.signal.aborted) await batches.sendFull();
     });
     growing.completeIdle(host.elapsed() - groupIdleMs);

@@ -112,7 +112,7 @@ export const openFollowedFiles = (
         }
         // Opening a pipe would wait for a writer.
         if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
-        const tail = await inputs.Tail.open(file, before === undefined ? file : `${file} (file ${index + 1})`);
+        const tail = await inputs.openTail(file, before === undefined ? file : `${file} (file ${index + 1})`);
         sources.push(tail.source);
         problems.inputs = sources.map(({ name }) => name);
         const scan = new Scan(tail.source, { index, groupBy, result: found });
@@ -134,10 +134,10 @@ export const openFollowedFiles = (
 
     /** Reads complete lines in blocks. @throws Failure `invalid-input`, `file-not-followable` */
     async read({ tail, scan, growing }: FollowedFile, onLines: () => Promise<void>): Promise<void> {
-      const head = tail.taken === 0 ? tail.head() : Buffer.alloc(0);
-      if (tail.taken === 0) requireText(head);
+      const head = tail.taken() === 0 ? tail.head() : Buffer.alloc(0);
+      if (tail.taken() === 0) requireText(head);
       const end = await tail.findCompleteEnd();
-      const start = tail.taken + bomLength(head);
+      const start = tail.taken() + bomLength(head);
       if (end <= start) return;
       try {
         for await (const block of inputs.readBlocks(tail.source.bytes, { start, end })) {
