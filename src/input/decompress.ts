@@ -48,7 +48,7 @@ async function* gunzip(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
-/** The magic number of zstd frames with data. Sixteen others begin skippable frames, which decompress to nothing. */
+/** The magic number of zstd frames with data. Sixteen other numbers begin frames without data, which are skipped. */
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
@@ -90,14 +90,13 @@ export class ZstdUnsupported extends Error {}
 
 /** Decompresses frame by frame, because Node's decoder stops after the first frame. */
 async function* unzstd(compressed: Chunks): AsyncGenerator<Uint8Array, void> {
-  const reader = new PieceReader(compressed);
+  const reader = readPieces(compressed);
   for (;;) {
     const start = await reader.read(4);
     if (start.length === 0) return;
     const magic = start.length < 4 ? 0 : start.readUInt32LE(0);
-    if (magic === frameMagic) {
-      yield* decodeFrame(reader, start);
-    } else if (isSkippableFrame(magic)) {
+    if (magic === frameMagic) yield* decodeFrame(reader, start);
+    else if (isSkippableFrame(magic)) {
       const length = (await reader.readExactly(4)).readUInt32LE(0);
       for (let left = length; left > 0; ) left -= (await reader.readExactly(Math.min(left, skippedPieceBytes))).length;
     } else {
@@ -142,41 +141,40 @@ const openZstdDecoder = (): Transform => {
   return decoder;
 };
 
-export class PieceReader {
-  readonly #chunks: AsyncIterator<Uint8Array>;
-  #rest: Uint8Array = new Uint8Array();
+export type PieceReader = ReturnType<typeof readPieces>;
 
-  constructor(chunks: Chunks) {
-    this.#chunks = chunks[Symbol.asyncIterator]();
-  }
-
+/** Reads chunks in pieces of any length. */
+export const readPieces = (chunks: Chunks) => {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let unread: Uint8Array = new Uint8Array();
   /** Returns the next `length` bytes; fewer at the end of the stream. */
-  async read(length: number): Promise<Buffer> {
+  const read = async (length: number): Promise<Buffer> => {
     const pieces: Uint8Array[] = [];
     for (let missing = length; missing > 0; ) {
-      if (this.#rest.length === 0) {
-        const next = await this.#chunks.next();
+      if (unread.length === 0) {
+        const next = await iterator.next();
         if (next.done === true) break;
-        this.#rest = next.value;
+        unread = next.value;
       }
-      const piece = this.#rest.subarray(0, missing);
-      this.#rest = this.#rest.subarray(piece.length);
+      const piece = unread.subarray(0, missing);
+      unread = unread.subarray(piece.length);
       missing -= piece.length;
       pieces.push(piece);
     }
     return Buffer.concat(pieces);
-  }
-
-  /** Yields the chunks that were not read. */
-  async *rest(): AsyncGenerator<Uint8Array, void> {
-    if (this.#rest.length > 0) yield this.#rest;
-    for await (const chunk of { [Symbol.asyncIterator]: () => this.#chunks }) yield chunk;
-  }
-
-  /** Returns the next bytes of zstd data. Throws UnusableInput if there are fewer. */
-  async readExactly(length: number): Promise<Buffer> {
-    const bytes = await this.read(length);
-    if (bytes.length < length) throw corruptData("zstd", "cut");
-    return bytes;
-  }
-}
+  };
+  return {
+    read,
+    /** Yields the chunks that were not read. */
+    async *rest(): AsyncGenerator<Uint8Array, void> {
+      if (unread.length > 0) yield unread;
+      yield* { [Symbol.asyncIterator]: () => iterator };
+    },
+    /** Returns the next bytes of zstd data. Throws UnusableInput if there are fewer. */
+    async readExactly(length: number): Promise<Buffer> {
+      const bytes = await read(length);
+      if (bytes.length < length) throw corruptData("zstd", "cut");
+      return bytes;
+    },
+  };
+};

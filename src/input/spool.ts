@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { getErrorCode } from "../files.ts";
 import type { Host } from "../host.ts";
-import { findDecompressor, PieceReader } from "./decompress.ts";
+import { findDecompressor, readPieces } from "./decompress.ts";
 import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, sniff, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
@@ -53,7 +53,7 @@ async function* decodeChunks(
   chunks: AsyncIterable<Uint8Array>,
   { maxUnpackedBytes, takesContainers }: SpoolOptions,
 ): AsyncGenerator<Uint8Array, void> {
-  const reader = new PieceReader(chunks);
+  const reader = readPieces(chunks);
   const head = await reader.read(sniffedBytes);
   let size = 0;
   const countedChunks = async function* (): AsyncGenerator<Uint8Array, void> {
