@@ -208,7 +208,7 @@ const maxAroundBytes = 2 ** 16;
 /** Scans a long array with only some elements in memory. Returns false, and adds nothing, if the text is no array. */
 const scanArray = async (
   { bytes, name }: input.Source,
-  { start, end, line }: input.LineRange & input.Position,
+  { start, end, line }: Span & input.Position,
   { result, signal, ...options }: ScanOptions,
 ): Promise<boolean> => {
   const head = await input.readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });

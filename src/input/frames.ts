@@ -1,8 +1,7 @@
 /** Reads bytes as lines, as one document, or as the elements of an array. */
 import { setImmediate } from "node:timers/promises";
 import { PositionCounter } from "../check/rules/positions.ts";
-import { findFault, type JsonReader, type SyntaxFault } from "../json/reader.ts";
-import type { JsonTable } from "../json/table.ts";
+import { findFault, type JsonReader } from "../json/reader.ts";
 import {
   bomLength,
   closeBrace,
@@ -13,6 +12,7 @@ import {
   newline,
   openBrace,
   openBracket,
+  type Span,
   skipWhite,
   trimmedEnd,
 } from "../json/walk.ts";
@@ -30,19 +30,13 @@ export interface Lines {
   readonly last: boolean;
 }
 
-/** The range of a line that is longer than a block, without its newline, or of a document of several lines. */
-export interface LongText extends LineRange {
+/** A line that is longer than a block, without its newline, or a document of several lines. */
+export interface LongText extends Span {
   readonly kind: "long" | "document";
   readonly last: boolean;
 }
 
 export type Frame = Lines | LongText;
-
-/** Bytes from the start of a line to the end of a line. */
-export interface LineRange {
-  readonly start: number;
-  readonly end: number;
-}
 
 /** Yields the lines of a source from an offset, or its one document. @throws ShrunkSourceError */
 export async function* readFrames(source: Bytes, start: number): AsyncGenerator<Frame, void> {
@@ -57,7 +51,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
 }
 
 /** Yields the lines of a range. @throws ShrunkSourceError */
-export async function* readBlocks(source: Bytes, { start, end }: LineRange): AsyncGenerator<Frame, void> {
+export async function* readBlocks(source: Bytes, { start, end }: Span): AsyncGenerator<Frame, void> {
   // Room for an incomplete line, which is shorter than a block, and the next block. A longer line is a long text.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
@@ -89,7 +83,7 @@ export async function* readBlocks(source: Bytes, { start, end }: LineRange): Asy
 }
 
 /** Returns the offset of the next newline; the end if there is none. Overwrites the buffer. */
-const findLineEnd = (source: Bytes, { buffer, start, end }: LineRange & { readonly buffer: Buffer }): number => {
+const findLineEnd = (source: Bytes, { buffer, start, end }: Span & { readonly buffer: Buffer }): number => {
   let at = start;
   while (at < end) {
     const bytesRead = source.read(buffer.subarray(0, end - at), at);
@@ -135,28 +129,16 @@ const isCloser = (byte: number | undefined): boolean => byte === closeBrace || b
 
 const hasOnlyOpeners = (line: Buffer): boolean => line.length < 64 && /^[\s[{]*$/.test(line.toString("latin1"));
 
-/** Elements of an array, whose roots follow each other, from the offset `start`. Valid until the next batch. */
-interface ElementBatch {
-  readonly text: JsonTable;
-  readonly start: number;
-  readonly places: PositionCounter;
-  /** Bytes up to the end of the last element with its comma, or to the closing bracket. */
-  readonly length: number;
-  /** True if the closing bracket is next. */
-  readonly isEnd: boolean;
-  /** The fault at which reading the array ends. */
-  readonly fault: SyntaxFault | undefined;
-}
-
 /**
  * Yields the elements of an array, from after its bracket up to its closing bracket or a fault. `isTolerant` yields
- * elements that are not JSON, too. @throws ShrunkSourceError; the signal's reason
+ * elements that are not JSON, too. In the table of a batch, which is valid until the next batch, the roots of elements
+ * follow each other. `length` is the bytes of the batch. @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,
-  { start, end, line }: LineRange & Position,
+  { start, end, line }: Span & Position,
   options: { readonly reader: JsonReader; readonly isTolerant: boolean; readonly signal?: AbortSignal | undefined },
-): AsyncGenerator<ElementBatch, void> {
+) {
   const { reader, isTolerant, signal } = options;
   reader.beginElements();
   let position = { start, line };

@@ -8,7 +8,6 @@ export {
   countUnitsBefore,
   type Frame,
   findTextStart,
-  type LineRange,
   type Lines,
   type LongText,
   readBlocks,

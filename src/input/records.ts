@@ -1,9 +1,18 @@
 /** Reads the records of another tool's file: lines, elements, members of an archive, rows, or the whole document. */
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
-import { closeBracket, endOfLine, newline, openBrace, openBracket, skipWhite, trimmedEnd } from "../json/walk.ts";
+import {
+  closeBracket,
+  endOfLine,
+  newline,
+  openBrace,
+  openBracket,
+  type Span,
+  skipWhite,
+  trimmedEnd,
+} from "../json/walk.ts";
 import type { Columns } from "./column-values.ts";
-import { findTextStart, type LineRange, readElements, readFrames } from "./frames.ts";
+import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
 import {
   type Bytes,
@@ -111,7 +120,7 @@ const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: st
   return { ...text, start, line, bytes: Buffer.alloc(0), wrong };
 };
 
-const readWhole = async (text: RecordText, { start, line, end }: LineRange & Position): Promise<RawRecord> => {
+const readWhole = async (text: RecordText, { start, line, end }: Span & Position): Promise<RawRecord> => {
   const length = end - start;
   if (length > maxDocumentBytes) return unreadableRecord(text, { start, line }, documentTooLong);
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
