@@ -61,8 +61,6 @@ class Row implements RawRecord {
   }
 }
 
-const noRows: FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
-
 /**
  * Opens the rows of a file. If the file is damaged, or has a row group that is too large, a record with only the defect
  * follows the rows that can be read. @throws UnusableInput; Failure `input-unreadable`
@@ -71,8 +69,7 @@ export const openRows = async (
   { name, bytes }: Source,
   options: { readonly columns: readonly string[] | undefined; readonly maxUnpackedBytes: number },
 ): Promise<Records> => {
-  const metadataOrReason = await readMetadata(bytes);
-  const metadata = typeof metadataOrReason === "string" ? noRows : metadataOrReason;
+  const { metadata, wrong: defect } = await readMetadata(bytes);
   const { row_groups: groups, schema } = metadata;
   // hyparquet recognizes JSON only by the older `converted_type`.
   for (const element of schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
@@ -90,9 +87,9 @@ export const openRows = async (
     const record: RawRecord = { label: name, line: 1, start: 0, bytes: Buffer.alloc(0), isComposed: true, wrong };
     return { record, at };
   };
-  let damaged = typeof metadataOrReason === "string" ? toDefect(metadataOrReason, 0) : undefined;
+  let damaged = defect === undefined ? undefined : toDefect(defect, 0);
   let loaded: { readonly range: RowRange; readonly rows: readonly unknown[] } | undefined;
-  /** Loads rows. Returns why they cannot be read; undefined if they are loaded. */
+  /** Returns why the rows cannot be read; undefined if they are loaded. */
   const loadRows = async (range: RowRange): Promise<string | undefined> => {
     if (loaded !== undefined && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
     loaded = undefined;
@@ -154,8 +151,9 @@ const measureValue = (value: unknown): number => {
   return isObject(value) ? Object.values(value).reduce<number>((sum, item) => sum + measureValue(item), 1) : 1;
 };
 
-/** Returns the metadata, or why it cannot be read. */
-const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
+/** Returns the metadata; or, without rows, why it cannot be read. */
+const readMetadata = async (bytes: Bytes) => {
+  const noRows: FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
   try {
     const end = await readEnd(bytes, 8);
     const footer = await readEnd(bytes, 8 + end.readUInt32LE(0));
@@ -163,11 +161,12 @@ const readMetadata = async (bytes: Bytes): Promise<FileMetaData | string> => {
     const metadata = parquetMetadata(footer);
     const sizes = metadata.row_groups.map(measureRowGroup);
     const large = sizes.findIndex((size) => size > maxRowGroupBytes);
-    if (large < 0) return metadata;
+    if (large < 0) return { metadata };
     const mebibytes = Math.ceil((sizes[large] ?? 0) / 2 ** 20);
-    return `its row group ${large + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB, so write smaller row groups`;
+    const wrong = `its row group ${large + 1} decompresses to ${mebibytes} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB, so write smaller row groups`;
+    return { metadata: noRows, wrong };
   } catch (thrown) {
-    return toReason(thrown);
+    return { metadata: noRows, wrong: toReason(thrown) };
   }
 };
 
@@ -298,16 +297,11 @@ const readLength = (reader: DataReader): number => {
 /** Bytes of the longest encoded 64-bit integer. */
 const maxNumberBytes = 10;
 
-interface PageDecoder extends Pick<ColumnMetaData, "type" | "codec"> {
-  readonly compressors: Compressors;
-  readonly schemaPath: SchemaTree[];
-}
-
 /** Checks the runs of levels, of indexes of a dictionary, and of booleans. */
 const checkRuns = (
   page: Uint8Array,
   { type: version, data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size }: PageHeader,
-  { type, codec, compressors, schemaPath }: PageDecoder,
+  { type, codec, compressors, schemaPath }: ColumnMetaData & { compressors: Compressors; schemaPath: SchemaTree[] },
 ): void => {
   const second = version === "DATA_PAGE_V2" ? v2 : undefined;
   const header = version === "DATA_PAGE" ? v1 : second;
