@@ -9,9 +9,6 @@ import { type Bytes, readHead } from "./source.ts";
 /** Binary files that contain records. */
 export type Container = "zip" | "parquet";
 
-/** Why a file is not JSON; undefined if it can be JSON. */
-type SniffResult = UnusableInput<"utf-16"> | UnusableInput<"not-json"> | undefined;
-
 export const sniffedBytes = 512;
 
 const pipeAdvice = (command: string): string => `decompress it into a pipe: ${command} … | rollcall … -`;
@@ -56,15 +53,13 @@ export const findContainer = (head: Uint8Array): Container | undefined => findKi
 const toShellWord = (name: string): string | undefined =>
   name === "-" || isRemote(name) ? undefined : formatCommandLine([name]);
 
-const notJson = (
-  kind: string,
-  instead = "convert it to JSON lines with one trajectory or group per line",
-): SniffResult => new UnusableInput("not-json", { kind, instead });
+const notJson = (kind: string, instead = "convert it to JSON lines with one trajectory or group per line") =>
+  new UnusableInput("not-json", { kind, instead });
 
-/** @param name the file in the advice */
-export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
+/** Returns why a file is not JSON; undefined if it can be JSON. @param name the file in the advice */
+export const sniff = (head: Uint8Array, name = "rows.csv") => {
   const [a, b, c, d] = head;
-  const utf16 = (encoding: string): SniffResult => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
+  const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32BE");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
@@ -75,18 +70,17 @@ export const sniff = (head: Uint8Array, name = "rows.csv"): SniffResult => {
   // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
-  const text = Buffer.from(head).toString("latin1").replaceAll(byteOrderMark, "").trimStart();
+  // The byte order mark in UTF-8, with each byte as a character of Latin-1.
+  const text = Buffer.from(head).toString("latin1").replaceAll("\xef\xbb\xbf", "").trimStart();
   const kind = textKind(text);
   if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
   if (kind === markup && isRemote(name)) return notJson("a web page", pageAdvice);
   return kind === undefined ? undefined : notJson(kind);
 };
 
-/** The mark in UTF-8, with each byte as a character of Latin-1. */
-const byteOrderMark = "\xef\xbb\xbf";
-
 const csv = "CSV";
 const tsv = "tab-separated text";
+const markup = "XML or HTML";
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
 /** Paths of rewards: in an object of rewards, also of a total or a value. */
@@ -173,8 +167,6 @@ const csvAdvice = (text: string, name: string): string => {
   const out = toShellWord(`${file === undefined ? "rows" : name.replace(/\.\w+$/, "")}.groups.jsonl`);
   return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
 };
-
-const markup = "XML or HTML";
 
 /** Servers send a web page to ask for a login, or to show a file. */
 const pageAdvice =
