@@ -99,11 +99,10 @@ const textRecords = ({ name, bytes }: Source, isOneDocument: boolean): Records =
     async *batches() {
       recordRanges.length = 0;
       const first = { start: findTextStart(bytes), line: 1 };
-      const list = isOneDocument ? undefined : await findList(bytes, first);
-      if (isOneDocument) yield remember([await readWhole(text, { ...first, end: bytes.size })]);
-      else
-        for await (const batch of list === undefined ? cutLines(text, first) : cutElements(text, list))
-          yield remember(batch);
+      if (isOneDocument) return yield remember([await readWhole(text, { ...first, end: bytes.size })]);
+      const list = await findList(bytes, first);
+      for await (const batch of list === undefined ? cutLines(text, first) : cutElements(text, list))
+        yield remember(batch);
     },
     async reread(position) {
       const range = recordRanges[position];
