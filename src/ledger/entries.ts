@@ -37,26 +37,6 @@ export const isLogged = (state: EntryState): boolean => state === "logged" || st
 /** True for unknown requests. `trying` is unknown to all runs except the run that sends the request. */
 export const isUnknown = (state: EntryState): boolean => state === "unknown" || state === "trying";
 
-/** A request in the ledger. Times are milliseconds since 1970. */
-export interface Entry {
-  readonly id: string;
-  readonly state: EntryState;
-  readonly scope: LedgerScope;
-  readonly input: string;
-  readonly groups: number;
-  readonly bytes: number;
-  readonly key: string;
-  readonly firstTried: number;
-  readonly lastTried: number;
-  readonly attempts: number;
-  readonly status: number | null;
-  readonly cause: string | null;
-  readonly calls: readonly string[];
-  /** `dedupKeyBytes` for each group, in the order of the request. */
-  readonly dedupKeys: Uint8Array;
-  readonly envelopeDigest: string;
-}
-
 export interface EntryFilter {
   readonly model?: string | undefined;
   readonly split?: string | undefined;
@@ -125,7 +105,10 @@ export const toScope = (row: Row): LedgerScope => ({
   batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
 });
 
-const toEntry = (row: Row): Entry => ({
+export type Entry = Readonly<ReturnType<typeof toEntry>>;
+
+/** Times are milliseconds since 1970. */
+const toEntry = (row: Row) => ({
   id: formatId(row.integer("id")),
   // An unexpected state counts as `unknown`, so that nothing is sent twice.
   state: ledgerStates.find((state) => state === row.text("state")) ?? "unknown",
@@ -140,6 +123,7 @@ const toEntry = (row: Row): Entry => ({
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: parseCalls(row.text("calls")),
+  /** `dedupKeyBytes` for each group, in the order of the request. */
   dedupKeys: row.bytes("marks"),
   envelopeDigest: row.text("frame"),
 });

@@ -106,7 +106,7 @@ export const openLedger = async (
   const writer = database.isShared ? makeSharedWriter(database, { host: options.host }) : makeFileWriter(database);
   try {
     // In PostgreSQL, the claims of dead runs also block other runs.
-    if (!isCopy && (options.recovers === true || database.isShared)) await writer.recoverAll();
+    if (!isCopy && (options.recovers === true || database.isShared)) await writer.recover();
   } catch (thrown) {
     if (options.toRead !== true || !isReadOnly(thrown)) {
       await database.close();
@@ -200,7 +200,7 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
     destinationFacts: await readFacts(database, [destination, account]),
     async recover(): Promise<void> {
       const row = await findRow();
-      if (row !== undefined) await writer.recoverScope(row);
+      if (row !== undefined) await writer.recover(row);
     },
     /** Yields the requests of the scope, oldest first. @param from the smallest row id */
     async *entries(from = 0): AsyncGenerator<Entry, void> {

@@ -85,8 +85,7 @@ export const makeSharedWriter = (
       run ??= await beginRun(database, host);
       return run;
     },
-    recoverScope: async () => await expireDeadRuns(database),
-    recoverAll: async () => await expireDeadRuns(database),
+    recover: async () => await expireDeadRuns(database),
     recordRequest: async (scope, { dedupKeys, key, input, bytes, envelopeDigest, generation }) => {
       const { id: runId, noteRenewal } = requireLease();
       const askedAt = host.elapsed();

@@ -48,8 +48,8 @@ export interface Writer {
   readonly changedSql: string;
   /** Waits until the scope is free; undefined if that takes too long. */
   acquireScope(scope: LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
-  /** Makes requests in flight of dead runs unknown; `recoverAll` does so in all scopes. */
-  recoverScope(scope: number): Promise<void>;
+  /** Makes requests in flight of dead runs unknown. Default: in all scopes. */
+  recover(scope?: number): Promise<void>;
   /** Records a request and returns its row; or returns the dedup keys of groups that requests of other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { readonly taken: Uint8Array }>;
   /** False if somebody resolved the request, or another run retries or logged it. */
@@ -65,7 +65,6 @@ export interface Writer {
   readRevision(): Promise<number>;
   /** Returns statements that delete the claims of each request that is released or deleted when they run. */
   releaseClaims(requests: readonly number[]): readonly Statement[];
-  recoverAll(): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -74,16 +73,16 @@ export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
 
 export const makeFileWriter = (database: Database): Writer => {
-  const recover: Writer["recoverScope"] = async (scope) => void (await database.query(recoverSql, [scope]));
+  const recoverScope = async (scope: number) => void (await database.query(recoverSql, [scope]));
   return {
     changedSql: "",
     acquireScope: async (scope, waiting) => await waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
-    recoverScope: recover,
-    recoverAll: async () => {
+    recover: async (onlyScope) => {
+      if (onlyScope !== undefined) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
         // A live run holds the lock of its scope.
         const lock = tryLock(toScopeLock(database.path, toScope(row)));
-        if (lock !== undefined) await recover(row.integer("id"));
+        if (lock !== undefined) await recoverScope(row.integer("id"));
         lock?.release();
       }
     },
