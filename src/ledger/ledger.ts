@@ -11,19 +11,7 @@ import {
   type Statement,
 } from "../database/index.ts";
 import { isFailure } from "../failure.ts";
-import {
-  countsSql,
-  type Entry,
-  type EntryFilter,
-  formatId,
-  isUnknown,
-  type LedgerScope,
-  parseId,
-  readEntries,
-  scopeColumns,
-  selectEntries,
-  toCounts,
-} from "./entries.ts";
+import * as entries from "./entries.ts";
 import type { WrittenFiles } from "./prior-outcomes.ts";
 import { makeSharedWriter } from "./shared-writer.ts";
 import { countWriters, makeFileWriter, type NewEntry, type RecordedOutcome, type Writer } from "./writer.ts";
@@ -147,23 +135,27 @@ const makeLedger = (
   /** The time in milliseconds since 1970; undefined for a file, whose runs have one clock. */
   now,
   readRevision: writer.readRevision,
-  countRequests: async () => ({ counts: toCounts(await database.query(countsSql)), writers: await writer.countRuns() }),
-  scope: async (scope: LedgerScope) => await openScope(database, { scope, writer }),
+  countRequests: async () => ({
+    counts: entries.toCounts(await database.query(entries.countsSql)),
+    writers: await writer.countRuns(),
+  }),
+  scope: async (scope: entries.LedgerScope) => await openScope(database, { scope, writer }),
   acquireScope: writer.acquireScope,
   readLeaseMs: writer.readLeaseMs,
   writtenFiles: openWrittenFiles(database),
-  entries: (filter: EntryFilter): AsyncIterable<Entry> => selectEntries(database, filter),
+  entries: (filter: entries.EntryFilter): AsyncIterable<entries.Entry> => entries.selectEntries(database, filter),
   async resolve(id: string, state: "assumed_logged" | "released"): Promise<boolean> {
     const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
       WHERE id = ? AND state = 'unknown' RETURNING id`;
-    const row = parseId(id);
+    const row = entries.parseId(id);
     const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
     return resolved?.length === 1;
   },
   /** Deletes requests; returns how many. Requests in flight or unknown stay, so their groups are not sent again. */
-  async forget(filter: EntryFilter): Promise<number> {
+  async forget(filter: entries.EntryFilter): Promise<number> {
     const rows: number[] = [];
-    for await (const { id, state } of selectEntries(database, filter)) if (!isUnknown(state)) rows.push(parseId(id));
+    for await (const { id, state } of entries.selectEntries(database, filter))
+      if (!entries.isUnknown(state)) rows.push(entries.parseId(id));
     const statements: Statement[] = [];
     for (let from = 0; from < rows.length; from += maxForgottenPerStatement) {
       const chunk = rows.slice(from, from + maxForgottenPerStatement);
@@ -188,7 +180,7 @@ const openWrittenFiles = (database: Database): WrittenFiles => ({
   },
 });
 
-const openScope = async (database: Database, { scope, writer }: { scope: LedgerScope; writer: Writer }) => {
+const openScope = async (database: Database, { scope, writer }: { scope: entries.LedgerScope; writer: Writer }) => {
   const { destination, account, model, split, batch } = scope;
   const values = [destination, account, model, split, batch ?? "", batch === null ? 0 : 1];
   let knownRow: number | undefined;
@@ -203,18 +195,19 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
       if (row !== undefined) await writer.recover(row);
     },
     /** Yields the requests of the scope, oldest first. @param from the smallest row id */
-    async *entries(from = 0): AsyncGenerator<Entry, void> {
+    async *entries(from = 0): AsyncGenerator<entries.Entry, void> {
       const row = await findRow();
       if (row === undefined) return;
-      yield* readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
+      yield* entries.readEntries(database, { sql: "request.scope = ? AND request.id >= ?", values: [row, from] });
     },
     async recordRequest(entry: NewEntry): Promise<string | { readonly taken: Uint8Array }> {
       const row = (await findRow()) ?? (await database.query(makeScopeSql, values))[0]?.integer("id") ?? 0;
       const begun = await writer.recordRequest(row, entry);
-      return typeof begun === "number" ? formatId(begun) : begun;
+      return typeof begun === "number" ? entries.formatId(begun) : begun;
     },
-    recordRetry: async (id: string, now: number) => await writer.recordRetry(parseId(id), now),
-    recordOutcome: async (id: string, outcome: RecordedOutcome) => await writer.recordOutcome(parseId(id), outcome),
+    recordRetry: async (id: string, now: number) => await writer.recordRetry(entries.parseId(id), now),
+    recordOutcome: async (id: string, outcome: RecordedOutcome) =>
+      await writer.recordOutcome(entries.parseId(id), outcome),
     async saveFacts({ sizes: { passed, refused }, echoesKey }: DestinationFacts): Promise<void> {
       const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
       await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
@@ -225,8 +218,8 @@ const openScope = async (database: Database, { scope, writer }: { scope: LedgerS
 const findScopeSql = `SELECT id FROM rollcall.scope
   WHERE destination = ? AND account = ? AND model = ? AND split = ? AND batch = ? AND has_batch = ?`;
 
-const makeScopeSql = `INSERT INTO rollcall.scope (${scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
-  ON CONFLICT (${scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`;
+const makeScopeSql = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (${entries.scopeColumns}) DO UPDATE SET destination = excluded.destination RETURNING id`;
 
 const saveFactsSql = `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)
@@ -249,8 +242,8 @@ const readFacts = async (database: Database, values: readonly string[]): Promise
 };
 
 export const examineLedger = async (path: string) => {
-  const examined = await examineFile(ledgerSchema, path, countsSql);
+  const examined = await examineFile(ledgerSchema, path, entries.countsSql);
   if (examined === undefined) return undefined;
   const { rows, ...facts } = examined;
-  return { ...facts, counts: toCounts(rows), writers: countWriters(path) };
+  return { ...facts, counts: entries.toCounts(rows), writers: countWriters(path) };
 };

@@ -11,14 +11,7 @@ import {
   waitForLock,
 } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
-import {
-  type EntryState,
-  hashScope,
-  type LedgerScope,
-  requestsWithScopesSql,
-  scopeColumns,
-  toScope,
-} from "./entries.ts";
+import * as entries from "./entries.ts";
 
 export interface NewEntry {
   readonly dedupKeys: Uint8Array;
@@ -34,7 +27,7 @@ export interface NewEntry {
 }
 
 export interface RecordedOutcome {
-  readonly state: Exclude<EntryState, "trying">;
+  readonly state: Exclude<entries.EntryState, "trying">;
   /** HTTP status; null without an answer. Then `cause` is the code of the transport error, if known. */
   readonly status: number | null;
   readonly cause: string | null;
@@ -47,7 +40,7 @@ export interface Writer {
   /** SQL that is appended to the `SET` clause of each change of a request. */
   readonly changedSql: string;
   /** Waits until the scope is free; undefined if that takes too long. */
-  acquireScope(scope: LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
+  acquireScope(scope: entries.LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
   /** Makes requests in flight of dead runs unknown. Default: in all scopes. */
   recover(scope?: number): Promise<void>;
   /** Records a request and returns its row; or returns the dedup keys of groups that requests of other runs claim. */
@@ -81,7 +74,7 @@ export const makeFileWriter = (database: Database): Writer => {
       if (onlyScope !== undefined) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
         // A live run holds the lock of its scope.
-        const lock = tryLock(toScopeLock(database.path, toScope(row)));
+        const lock = tryLock(toScopeLock(database.path, entries.toScope(row)));
         if (lock !== undefined) await recoverScope(row.integer("id"));
         lock?.release();
       }
@@ -112,7 +105,7 @@ const recordRequestSql = `INSERT INTO rollcall.request
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
 
-const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${scopeColumns} FROM ${requestsWithScopesSql}
+const scopesInFlightSql = `SELECT DISTINCT scope.id AS id, ${entries.scopeColumns} FROM ${entries.requestsWithScopesSql}
   WHERE state = 'trying'`;
 
 const recoverSql = "UPDATE rollcall.request SET state = 'unknown', cause = 'died' WHERE scope = ? AND state = 'trying'";
@@ -135,8 +128,8 @@ export const countWriters = (ledger: string): number => {
   }).length;
 };
 
-export const toScopeLock = (ledger: string, scope: LedgerScope): TitledFile => ({
-  path: join(lockFolderPath(ledger), hashScope(scope)),
+export const toScopeLock = (ledger: string, scope: entries.LedgerScope): TitledFile => ({
+  path: join(lockFolderPath(ledger), entries.hashScope(scope)),
   title: "the lock of the ledger",
 });
 
