@@ -2,20 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { PositionCounter } from "../check/rules/positions.ts";
 import { findFault, type JsonReader } from "../json/reader.ts";
-import {
-  bomLength,
-  closeBrace,
-  closeBracket,
-  endOfLine,
-  hasLeadingKey,
-  maxBomLength,
-  newline,
-  openBrace,
-  openBracket,
-  type Span,
-  skipWhite,
-  trimmedEnd,
-} from "../json/walk.ts";
+import * as json from "../json/walk.ts";
 import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
 /** Bytes per read: enough that parsing dominates, and few enough for the processor's cache. */
@@ -31,7 +18,7 @@ export interface Lines {
 }
 
 /** A line that is longer than a block, without its newline, or a document of several lines. */
-export interface LongText extends Span {
+export interface LongText extends json.Span {
   readonly kind: "long" | "document";
   readonly last: boolean;
 }
@@ -51,7 +38,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
 }
 
 /** Yields the lines of a range. @throws ShrunkSourceError */
-export async function* readBlocks(source: Bytes, { start, end }: Span): AsyncGenerator<Frame, void> {
+export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
   // Room for an incomplete line, which is shorter than a block, and the next block. A longer line is a long text.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
@@ -66,7 +53,7 @@ export async function* readBlocks(source: Bytes, { start, end }: Span): AsyncGen
       yield { kind: "lines", bytes: buffer.subarray(0, filled), start: base, last: end === source.size };
       return;
     }
-    const linesEnd = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
+    const linesEnd = buffer.subarray(0, filled).lastIndexOf(json.newline) + 1;
     if (linesEnd > 0) {
       yield { kind: "lines", bytes: buffer.subarray(0, linesEnd), start: base, last: false };
       buffer.copyWithin(0, linesEnd, filled);
@@ -83,33 +70,33 @@ export async function* readBlocks(source: Bytes, { start, end }: Span): AsyncGen
 }
 
 /** Returns the offset of the next newline; the end if there is none. Overwrites the buffer. */
-const findLineEnd = (source: Bytes, { buffer, start, end }: Span & { readonly buffer: Buffer }): number => {
+const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readonly buffer: Buffer }): number => {
   let at = start;
   while (at < end) {
     const bytesRead = source.read(buffer.subarray(0, end - at), at);
     if (bytesRead === 0) throw new ShrunkSourceError();
-    const index = buffer.subarray(0, bytesRead).indexOf(newline);
+    const index = buffer.subarray(0, bytesRead).indexOf(json.newline);
     if (index >= 0) return at + index;
     at += bytesRead;
   }
   return end;
 };
 
-const isBlank = (bytes: Buffer): boolean => skipWhite(bytes, 0) === bytes.length;
+const isBlank = (bytes: Buffer): boolean => json.skipWhite(bytes, 0) === bytes.length;
 
 /** True if the first lines of a source begin a document of several lines. */
 const isDocumentStart = (bytes: Buffer): boolean => {
   if (isBlank(bytes)) return false;
-  const from = skipWhite(bytes, 0);
-  const end = endOfLine(bytes, from);
+  const from = json.skipWhite(bytes, 0);
+  const end = json.endOfLine(bytes, from);
   // Values without a comma between them are lines.
-  if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[skipWhite(bytes, end)])) return false;
+  if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
-  if (lineFault?.fault === "more" && hasLeadingKey(bytes.subarray(from), lineFault.at))
+  if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at))
     return isObjectContent(bytes.subarray(from));
   if (lineFault?.fault !== "end" || end === bytes.length) return false;
   if (hasOnlyOpeners(bytes.subarray(from, end))) return true;
-  const next = skipWhite(bytes, end);
+  const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
   // The fault of a truncated line is at its end or in the first byte after it. A document has no fault there.
   const fault = findFault(bytes.subarray(from));
@@ -118,14 +105,14 @@ const isDocumentStart = (bytes: Buffer): boolean => {
 
 /** True if a text continues, or completes, JSON after an opening brace. */
 const isObjectContent = (bytes: Buffer): boolean => {
-  const fault = findFault(Buffer.concat([Buffer.of(openBrace), bytes]));
+  const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes]));
   return fault === undefined || fault.fault === "end";
 };
 
-const lastByteBefore = (bytes: Buffer, end: number): number | undefined => bytes[trimmedEnd(bytes, end) - 1];
+const lastByteBefore = (bytes: Buffer, end: number): number | undefined => bytes[json.trimmedEnd(bytes, end) - 1];
 
-const isOpener = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
-const isCloser = (byte: number | undefined): boolean => byte === closeBrace || byte === closeBracket;
+const isOpener = (byte: number | undefined): boolean => byte === json.openBrace || byte === json.openBracket;
+const isCloser = (byte: number | undefined): boolean => byte === json.closeBrace || byte === json.closeBracket;
 
 const hasOnlyOpeners = (line: Buffer): boolean => line.length < 64 && /^[\s[{]*$/.test(line.toString("latin1"));
 
@@ -136,7 +123,7 @@ const hasOnlyOpeners = (line: Buffer): boolean => line.length < 64 && /^[\s[{]*$
  */
 export async function* readElements(
   source: Bytes,
-  { start, end, line }: Span & Position,
+  { start, end, line }: json.Span & Position,
   options: { readonly reader: JsonReader; readonly isTolerant: boolean; readonly signal?: AbortSignal | undefined },
 ) {
   const { reader, isTolerant, signal } = options;
@@ -166,7 +153,7 @@ export async function* readElements(
 }
 
 /** Returns the offset after a byte order mark; 0 if there is none. */
-export const findTextStart = (bytes: Bytes): number => bomLength(readHead(bytes, maxBomLength));
+export const findTextStart = (bytes: Bytes): number => json.bomLength(readHead(bytes, json.maxBomLength));
 
 /** Bytes per read of a line whose columns are counted. */
 const stepBytes = 2 ** 16;
@@ -186,11 +173,11 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position): numb
 const findLineStart = (source: Bytes, at: number): number => {
   for (let from = at; from > 0; ) {
     const length = Math.min(stepBytes, from);
-    const end = readRangeNow(source, { start: from - length, length }).lastIndexOf(newline);
+    const end = readRangeNow(source, { start: from - length, length }).lastIndexOf(json.newline);
     if (end >= 0) return from - length + end + 1;
     from -= length;
   }
-  return at < maxBomLength ? 0 : bomLength(readRangeNow(source, { start: 0, length: maxBomLength }));
+  return at < json.maxBomLength ? 0 : json.bomLength(readRangeNow(source, { start: 0, length: json.maxBomLength }));
 };
 
 /** Counts the first bytes of characters: one unit each, and two for a character of four bytes. */

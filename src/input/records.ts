@@ -1,16 +1,7 @@
 /** Reads the records of another tool's file: lines, elements, members of an archive, rows, or the whole document. */
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
-import {
-  closeBracket,
-  endOfLine,
-  newline,
-  openBrace,
-  openBracket,
-  type Span,
-  skipWhite,
-  trimmedEnd,
-} from "../json/walk.ts";
+import * as json from "../json/walk.ts";
 import type { Columns } from "./column-values.ts";
 import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
@@ -119,7 +110,7 @@ const unreadableRecord = (text: RecordText, { start, line }: Position, wrong: st
   return { ...text, start, line, bytes: Buffer.alloc(0), wrong };
 };
 
-const readWhole = async (text: RecordText, { start, line, end }: Span & Position): Promise<RawRecord> => {
+const readWhole = async (text: RecordText, { start, line, end }: json.Span & Position): Promise<RawRecord> => {
   const length = end - start;
   if (length > maxDocumentBytes) return unreadableRecord(text, { start, line }, documentTooLong);
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
@@ -134,8 +125,8 @@ async function* cutLines(
   let line = first;
   const linesOf = function* (bytes: Buffer, start: number): Generator<RawRecord, void> {
     for (let from = 0; from < bytes.length; line++) {
-      const end = endOfLine(bytes, from);
-      const textStart = skipWhite(bytes, from);
+      const end = json.endOfLine(bytes, from);
+      const textStart = json.skipWhite(bytes, from);
       const trimmed = trimEnd(bytes, textStart, Math.max(textStart, end));
       if (trimmed.length > 0) yield { bytes: trimmed, line, start: start + textStart, label, within };
       from = end + 1;
@@ -152,7 +143,7 @@ async function* cutLines(
 }
 
 const trimEnd = (bytes: Buffer, start: number, end: number): Buffer =>
-  bytes.subarray(start, Math.max(start, trimmedEnd(bytes, end)));
+  bytes.subarray(start, Math.max(start, json.trimmedEnd(bytes, end)));
 
 /** Bytes in which an array and its first object must begin. */
 const listHeadBytes = 4096;
@@ -160,9 +151,9 @@ const listHeadBytes = 4096;
 /** Returns the position after the bracket of an array of objects; undefined if there is none. */
 const findList = async (bytes: Bytes, { start, line }: Position): Promise<Position | undefined> => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
-  const open = skipWhite(head, 0);
-  if (head[open] !== openBracket || head[skipWhite(head, open + 1)] !== openBrace) return undefined;
-  const lineNumber = head.subarray(0, open).reduce((sum, byte) => sum + (byte === newline ? 1 : 0), line);
+  const open = json.skipWhite(head, 0);
+  if (head[open] !== json.openBracket || head[json.skipWhite(head, open + 1)] !== json.openBrace) return undefined;
+  const lineNumber = head.subarray(0, open).reduce((sum, byte) => sum + (byte === json.newline ? 1 : 0), line);
   return { start: start + open + 1, line: lineNumber };
 };
 
@@ -183,7 +174,8 @@ async function* cutElements(text: RecordText, list: Position): AsyncGenerator<It
     yield records();
     const position = { start: base + length, line: places.mark(length) };
     // Tolerates a comma before the bracket.
-    if (isEnd || (fault !== undefined && table.bytes[length] === closeBracket)) yield* readAfterList(text, position);
+    if (isEnd || (fault !== undefined && table.bytes[length] === json.closeBracket))
+      yield* readAfterList(text, position);
     else if (fault !== undefined) {
       yield [unreadableRecord(text, position, "its list is cut off, or lacks an element")];
     }

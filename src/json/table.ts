@@ -1,17 +1,6 @@
 /** The table of JSON values, which the kernel writes, and access to its values. */
 import { cacheReader, keyIds, nodeSize, readTable } from "./reader.ts";
-import {
-  closeBrace,
-  closeBracket,
-  comma,
-  endOfString,
-  isWhite,
-  openBrace,
-  openBracket,
-  quote,
-  type Span,
-  skipWhite,
-} from "./walk.ts";
+import * as syntax from "./walk.ts";
 
 /** A text and its table: a node for each value, and a node for each key before the node of its value. */
 export interface JsonTable {
@@ -106,16 +95,16 @@ const hasKey = (text: JsonTable, node: number, key: string): boolean => {
 /** Expands an array of numbers, which is a single node. The new table has an empty node and one for each number. */
 export const expandNumbers = (text: JsonTable, array: number): JsonTable => {
   const { bytes } = text;
-  const count = bytes[startOf(text, array)] === openBracket ? detailOf(text, array) : 0;
+  const count = bytes[startOf(text, array)] === syntax.openBracket ? detailOf(text, array) : 0;
   const words = new Int32Array((count + 1) * nodeSize);
   let at = startOf(text, array) + 1;
   for (let node = nodeSize; node < words.length; node += nodeSize) {
-    while (isWhite(bytes[at])) at++;
+    while (syntax.isWhite(bytes[at])) at++;
     words[node] = at;
-    while (bytes[at] !== comma && bytes[at] !== closeBracket && !isWhite(bytes[at])) at++;
+    while (bytes[at] !== syntax.comma && bytes[at] !== syntax.closeBracket && !syntax.isWhite(bytes[at])) at++;
     words[node + 1] = at;
     words[node + 2] = node + nodeSize;
-    while (isWhite(bytes[at])) at++;
+    while (syntax.isWhite(bytes[at])) at++;
     at++;
   }
   return { bytes, words };
@@ -134,17 +123,17 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
 
 /** Closes a truncated object after its last complete value in at most `maxDepth` open ones; undefined without one. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
-  if (bytes[skipWhite(bytes, 0)] !== openBrace) return undefined;
+  if (bytes[syntax.skipWhite(bytes, 0)] !== syntax.openBrace) return undefined;
   const closers: number[] = [];
   let closed: readonly Uint8Array[] | undefined;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
-    if (byte === quote) at = endOfString(bytes, at) - 1;
-    else if (byte === openBrace) closers.push(closeBrace);
-    else if (byte === openBracket) closers.push(closeBracket);
-    const isClosing = byte === closeBrace || byte === closeBracket;
+    if (byte === syntax.quote) at = syntax.endOfString(bytes, at) - 1;
+    else if (byte === syntax.openBrace) closers.push(syntax.closeBrace);
+    else if (byte === syntax.openBracket) closers.push(syntax.closeBracket);
+    const isClosing = byte === syntax.closeBrace || byte === syntax.closeBracket;
     if (isClosing) closers.pop();
-    if ((isClosing || byte === comma) && closers.length <= maxDepth)
+    if ((isClosing || byte === syntax.comma) && closers.length <= maxDepth)
       closed = [bytes.subarray(0, isClosing ? at + 1 : at), Uint8Array.from(closers).reverse()];
   }
   return closed && Buffer.concat(closed);
@@ -159,7 +148,7 @@ export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => 
     );
 };
 
-export const spanOf = ({ text, node }: JsonValue): Span => ({ start: startOf(text, node), end: endOf(text, node) });
+export const spanOf = ({ text, node }: JsonValue) => ({ start: startOf(text, node), end: endOf(text, node) });
 
 export const firstByteOf = ({ text, node }: JsonValue): number => firstByteAt(text, node);
 
@@ -170,7 +159,7 @@ export const parseNode = (text: JsonTable, node: number): unknown =>
 
 /** Returns the last value of a key of an object; undefined if there is none. */
 export const memberAt = (object: JsonValue | undefined, key: string): JsonValue | undefined => {
-  if (object === undefined || firstByteOf(object) !== openBrace) return undefined;
+  if (object === undefined || firstByteOf(object) !== syntax.openBrace) return undefined;
   const node = findMemberNode(object.text, object.node, key);
   return node === undefined ? undefined : { text: object.text, node };
 };
@@ -179,7 +168,7 @@ export const memberAt = (object: JsonValue | undefined, key: string): JsonValue 
 export const findChild = (holder: JsonValue, step: string | number): JsonValue | undefined => {
   if (typeof step === "string") return memberAt(holder, step);
   const { text, node } = holder;
-  if (firstByteOf(holder) !== openBracket) return undefined;
+  if (firstByteOf(holder) !== syntax.openBracket) return undefined;
   const numbers = countNumbers(text, node);
   if (numbers > 0) return step < numbers ? { text: expandNumbers(text, node), node: (step + 1) * nodeSize } : undefined;
   let child = node + nodeSize;
@@ -202,7 +191,7 @@ export const findDeepest = (value: JsonValue, path: readonly (string | number)[]
 };
 
 export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =>
-  array !== undefined && firstByteOf(array) === openBracket
+  array !== undefined && firstByteOf(array) === syntax.openBracket
     ? Array.from(childrenOf(array), ([, element]) => element)
     : [];
 
@@ -210,13 +199,13 @@ export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =
 export function* childrenOf({ text, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
   const end = nodeAfter(text, node);
   const first = firstByteAt(text, node);
-  if (first === openBracket && end === node + nodeSize) {
+  if (first === syntax.openBracket && end === node + nodeSize) {
     const list = expandNumbers(text, node);
     for (let at = nodeSize; at < list.words.length; at += nodeSize) yield [at / nodeSize - 1, { text: list, node: at }];
-  } else if (first === openBracket) {
+  } else if (first === syntax.openBracket) {
     let index = 0;
     for (let at = node + nodeSize; at < end; at = nodeAfter(text, at)) yield [index++, { text, node: at }];
-  } else if (first === openBrace) {
+  } else if (first === syntax.openBrace) {
     for (let at = node + nodeSize; at < end; at = nodeAfter(text, at + nodeSize)) {
       yield [readString(text, at), { text, node: at + nodeSize }];
     }
@@ -229,6 +218,6 @@ export const expandLeaf = (value: JsonValue): JsonValue => {
   const [start, end] = [startOf(text, node), endOf(text, node)];
   const first = text.bytes[start];
   const isUnexpanded = nodeAfter(text, node) === node + nodeSize && detailOf(text, node) === 0 && end - start > 2;
-  if (!isUnexpanded || (first !== openBrace && first !== openBracket)) return value;
+  if (!isUnexpanded || (first !== syntax.openBrace && first !== syntax.openBracket)) return value;
   return readRoot(text.bytes.subarray(start, end)) ?? value;
 };
