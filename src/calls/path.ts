@@ -52,7 +52,7 @@ export const findPath = (call: RawJson, path: CallPath): PathResult => {
     });
     if (value.kind !== (typeof next === "number" ? "list" : "object")) return missing([describeKind(value)]);
     const child = typeof next === "number" ? value.items.at(next) : findMember(value, next);
-    if (child === undefined && typeof next === "number") return missing([`a list of ${value.items.length}`]);
+    if (child === undefined && typeof next === "number") return missing([describeIndexes(value.items.length)]);
     if (child === undefined) {
       const keys = [...new Set(value.members.map(({ key }) => key))];
       return missing(keys, findNearest(String(next), keys));
@@ -60,6 +60,11 @@ export const findPath = (call: RawJson, path: CallPath): PathResult => {
     value = child;
   }
   return { kind: "found", value };
+};
+
+const describeIndexes = (count: number): string => {
+  if (count === 0) return "an empty list";
+  return count === 1 ? "[0]" : `[0] to [${count - 1}]`;
 };
 
 const describeKind = ({ kind, text }: RawJson): string => {

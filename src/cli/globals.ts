@@ -8,10 +8,7 @@ export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
     local: flag("built-in local service; nothing leaves the machine"),
-    project: text(
-      "project of the traced calls that `call read` reads; `models` sends it to the service",
-      "team/project",
-    ),
+    project: text("project of traced calls, for `call read` and `models`", "team/project"),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL of the models", "url"),
     "log-base-url": text("URL that trajectories are logged to", "url"),

@@ -230,7 +230,11 @@ export const callPathMissing = (
   const has = ids.length === 1 ? "has" : "have";
   const available = there.length === 0 ? "" : ` (available: ${formatList(there)})`;
   const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${available}`;
-  const details = didYouMean(near, "begin --path with a field of the call, such as inputs or output");
+  const isInner = /[.[]/.test(at);
+  const hint = isInner
+    ? "omit --path to see the whole call"
+    : "begin --path with a field of the call, such as inputs or output";
+  const details = didYouMean(near, hint);
   return new Failure("not_found", "call-path-missing", message, details);
 };
 

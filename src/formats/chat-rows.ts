@@ -35,12 +35,12 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 }
 
 const groupKeyText =
-  "rows with the same group_id (or prompt_id, …) or, without that key, with the same prompt; never rows of different training steps";
+  "rows with the same group_id (or prompt_id, …), or with the same prompt if they have no such key. Rows of different training steps are never one group";
 
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: rows.readGroup === undefined ? groupKeyText : `${groupKeyText}; a row with completions is one group`,
+    group: rows.readGroup === undefined ? groupKeyText : `${groupKeyText}. A row with completions is one group`,
     reward: rows.rewardText ?? rows.reward,
     sampled: rows.sampled,
   },

@@ -26,6 +26,8 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** Default: the first file's name with `.rejected`. */
   readonly rejects: string | undefined;
   readonly redact: (json: string) => string;
+  /** The options of the run that `rollcall ledger` needs, too, to find the run's ledger. */
+  readonly ledgerArgs: readonly string[];
   readonly compression: Compression | undefined;
   /** Writes the body with this number, from 1, instead of sending it. A piece is valid until `write` resolves. */
   readonly body?: { readonly number: number; readonly write: (piece: Uint8Array) => Promise<void> } | undefined;

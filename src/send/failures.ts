@@ -2,6 +2,7 @@
 import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { combineHints } from "../groups/failures.ts";
 import * as sentences from "../sentences.ts";
+import { formatCommandLine } from "../shell-words.ts";
 
 export const compressionUnsupported = (compression: string): Failure =>
   new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
@@ -102,13 +103,23 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails): Fail
   );
 };
 
-export const logUnresolved = ({ unknown, logged }: LogCounts, details: FailureDetails): Failure => {
+export const logUnresolved = (
+  { unknown, logged, ledgerArgs }: LogCounts & LedgerArgs,
+  details: FailureDetails,
+): Failure => {
   const groups = sentences.pluralize(unknown, "group");
   const message = `the outcome of ${groups} of earlier runs is unknown; ${sentences.pluralize(logged, "group")} logged`;
-  return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint: toCheckServiceHint() });
+  return new Failure("unknown_outcome", "log-unresolved", message, {
+    ...details,
+    hint: toCheckServiceHint({ ledgerArgs }),
+  });
 };
 
-interface UnknownFacts extends LogCounts {
+interface LedgerArgs {
+  readonly ledgerArgs: readonly string[];
+}
+
+interface UnknownFacts extends LogCounts, LedgerArgs {
   /** The number of the request in the run, from 1; 0 if unknown. */
   readonly request: number;
   readonly id: string | undefined;
@@ -122,9 +133,10 @@ interface UnknownFacts extends LogCounts {
 }
 
 /** @param id the request, if it is the only one */
-const toCheckServiceHint = (id?: string): string => {
-  const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged\``;
-  const source = id === undefined ? " with the id that `rollcall ledger status` shows" : "";
+const toCheckServiceHint = ({ ledgerArgs, id }: LedgerArgs & { readonly id?: string | undefined }): string => {
+  const args = ledgerArgs.length === 0 ? "" : ` ${formatCommandLine(ledgerArgs)}`;
+  const resolve = `\`rollcall ledger resolve ${id ?? "<id>"} --assume-logged${args}\``;
+  const source = id === undefined ? ` with the id that \`rollcall ledger status${args}\` shows` : "";
   return `check in the service itself whether it has these groups: if so, run ${resolve}${source}; if not, rerun this command with the same files and --on-unknown resend`;
 };
 
@@ -142,7 +154,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
   const hint = canResolve
     ? `rerun the same command within 24 hours of the first attempt to resolve it${andRest}, because the service honors Idempotency-Key`
     : facts.ledger
-      ? `${toCheckServiceHint(facts.areMoreUnknown ? undefined : facts.id)}${orRest}`
+      ? `${toCheckServiceHint(facts.areMoreUnknown ? { ledgerArgs: facts.ledgerArgs } : facts)}${orRest}`
       : "check the service before you send these groups again, because it may have them";
   const message = `${subject}${reasons}; groups: ${facts.unknown} unknown, ${logged} logged, ${notSent} not sent`;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint });

@@ -82,6 +82,7 @@ interface LogResultParts extends Pick<LogResult, "modelId" | "batch" | "ledger">
   readonly rejectsFailure?: Failure | undefined;
   readonly replaced?: readonly string[];
   readonly resendLogged?: boolean;
+  readonly ledgerArgs: readonly string[];
 }
 
 export const logResult = (dataset: Dataset, run: LogResultParts): LogResult => {
@@ -125,7 +126,7 @@ const findFailure = (
   const stop = sent.stop === undefined ? rejectsFailure : nameProblems(sent.stop, problems);
   const { logged, not_sent: notSent, rejected } = groups;
   const ledger = run.ledger !== null;
-  const facts = { logged, notSent, unknown: groups.unknown, requests: sent.of, ledger };
+  const facts = { logged, notSent, unknown: groups.unknown, requests: sent.of, ledger, ledgerArgs: run.ledgerArgs };
   const stopDetails = stop === undefined ? {} : toStopDetails(stop);
   if (unknown !== undefined) {
     const canResolve = ledger && unknown.isKeyHonored && run.resendLogged !== true;

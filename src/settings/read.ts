@@ -106,7 +106,7 @@ export const setCommand = (name: values.SettingName, profile: string): string =>
 export const settingMissing = (missing: values.SettingName, profile: string): Failure => {
   // By default, the log URL is the base URL.
   const name = missing === "log_base_url" ? "base_url" : missing;
-  const { example = "…", hasOption, local } = values.settings[name];
+  const { about, example = "…", hasOption, local } = values.settings[name];
   const ways = [
     ...(hasOption ? [`pass ${values.toOptionName(name)} ${example}`] : []),
     `set ${values.toVariableName(name)}=${example}`,
@@ -114,7 +114,7 @@ export const settingMissing = (missing: values.SettingName, profile: string): Fa
     ...(local !== undefined || name.endsWith("base_url") ? ["use the local service with --local"] : []),
   ];
   const details = { hint: ways.join(", or "), where: { setting: name } };
-  return new Failure("usage", "setting-missing", `${name} is not set`, details);
+  return new Failure("usage", "setting-missing", `${name} is not set (${about})`, details);
 };
 
 const databases = {

@@ -131,7 +131,7 @@ interface Setting<Value> {
 }
 
 const url = { parse: parseUrl, show: redactUrl, isOfService: true } as const;
-const provider = { parse: parseSegment, local: "local", example: "acme" };
+const provider = { parse: parseSegment, local: "local", example: "<name>" };
 
 const definitions = {
   base_url: { ...url, about: "main URL of the service", example: "https://api.example.com", hasOption: true },

@@ -58,8 +58,8 @@ describe("a path into a call", () => {
       "output.choices[0]",
       ["choices", "id"],
     ],
-    ["output.choices[1]", '{"output":{"choices":[1]}}', "output.choices[1]", undefined, ["a list of 1"]],
-    ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, ["a list of 1"]],
+    ["output.choices[1]", '{"output":{"choices":[1]}}', "output.choices[1]", undefined, ["[0]"]],
+    ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, ["[0]"]],
     ["id.x", '{"id":"x"}', "id.x", undefined, ["a text"]],
     ["id[0]", '{"id":null}', "id[0]", undefined, ["null"]],
   ])("names the missing part and similar names, for %s in %s", (path, json, where, near, there) => {

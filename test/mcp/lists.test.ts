@@ -122,7 +122,11 @@ describe("the tool models", () => {
   it("names the missing setting", async () => {
     const { call } = await openAgent();
     expect(JSON.parse((await call("models")).text)).toMatchObject({
-      error: { code: "usage", message: "inference_base_url is not set", hint: expect.stringContaining("ROLLCALL_") },
+      error: {
+        code: "usage",
+        message: "inference_base_url is not set (URL of the models)",
+        hint: expect.stringContaining("ROLLCALL_"),
+      },
     });
   });
 });

@@ -162,6 +162,7 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   modelId: "m",
   split: "train",
   batch: undefined,
+  ledgerArgs: [],
   account: "default",
   destination: async () => "http://service/log",
   maxRequestBytes: 2 ** 25,

@@ -80,8 +80,9 @@ export const fileRules = {
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
     message: ({ by, groups }) =>
-      `${by.join(" and ")} matched ${groups === 1 ? "nothing in the only group" : `none of the ${groups} groups`}`,
-    advice: "run `rollcall check` without these options to see the rewards and metrics to filter on",
+      `${by.join(" and ")} matched ${groups === 1 ? "nothing (the input has 1 group)" : `none of the ${groups} groups`}`,
+    advice: ({ by }) =>
+      `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
     why: "A filter that matches nothing is probably a mistake.",
     example: problemExample({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),

@@ -99,7 +99,7 @@ export const inputRules = {
   }),
   "mixed-shapes": warning<{ shapes: readonly string[] }>({
     message: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
-    advice: "write only groups, only trajectories or only complete requests, or pass --allow mixed-shapes",
+    advice: "write all lines in one of these shapes, or pass --allow mixed-shapes",
     why: "A mix of complete requests, groups and single trajectories is probably a mistake.",
     example: `${goodGroup}\n${trajectory(1)}`,
   }),

@@ -115,11 +115,17 @@ const nextCommandFacts = (
   });
 };
 
-export const withNextCommand = ({ context, typed, ledger: place }: LogRun, result: LogResult): Failure | undefined => {
+/** Returns the options of a run that find its ledger and its service. */
+export const listLedgerArgs = ({ context, typed, ledger }: Pick<LogRun, "context" | "typed" | "ledger">) => [
+  ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
+  ...serviceArgs(context.flags),
+];
+
+export const withNextCommand = (run: LogRun, result: LogResult): Failure | undefined => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
-  const { host, flags } = context;
-  const ledgerArgs = place === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger });
-  const args = [...ledgerArgs, ...serviceArgs(flags)];
+  const { context, typed } = run;
+  const { host } = context;
+  const args = listLedgerArgs(run);
   const next = (...words: readonly string[]) =>
     failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...args]) });
   const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...host.argv]) });
@@ -131,10 +137,7 @@ export const withNextCommand = ({ context, typed, ledger: place }: LogRun, resul
   }
   const resolvesItself = isFailure(failure, "log-unknown") && failure.details.canResolve === true;
   if (failure?.code === "unknown_outcome" && !resolvesItself) {
-    if (ledger === null) return failure;
-    const { hint } = failure.details;
-    const named = args.length === 0 ? hint : `${hint}; pass ${formatCommandLine(args)} to \`rollcall ledger\`, too`;
-    return next("ledger", "status")?.withDetails({ hint: named });
+    return ledger === null ? failure : next("ledger", "status");
   }
   return failure?.retryable === true ? rerun() : failure;
 };

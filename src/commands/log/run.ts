@@ -23,7 +23,7 @@ import { followDefaults } from "../inputs/options.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { checkFactFields, closeAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { LogOptions } from "./command.ts";
-import { followNotices, openReporter, printResult, withNextCommand } from "./report.ts";
+import { followNotices, listLedgerArgs, openReporter, printResult, withNextCommand } from "./report.ts";
 
 export const log = async (context: Context, typed: LogOptions): Promise<void> => {
   const run = await openRun(context, typed);
@@ -180,6 +180,7 @@ const deliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   return {
     ...{ dryRun, oneRequest, onInvalid, onRefused, onUnknown, rejects, resendLogged, ledger, concurrency, modelId },
     ...{ host, maxWaitMs: settings.require("max_wait"), compression: compress, redact: screen.safe.verbatimJson },
+    ledgerArgs: listLedgerArgs(run),
     batch: settings.get("batch"),
     account: settings.require("account"),
     destination: async () =>
