@@ -15,7 +15,6 @@ import { convertRecord, createOrigin, locateByte, locateInRecord, parseRecord, t
 import type { Receipt } from "./receipt.ts";
 import { Value } from "./value.ts";
 
-/** The state of all formats of a run. */
 export interface Run {
   readonly host: Host;
   readonly options: FormatOptions;
@@ -25,8 +24,7 @@ export interface Run {
   readonly receipt: Receipt | undefined;
   readonly notes: Map<string, number>;
   readonly usedRewards: Set<string>;
-  /** True if the inputs have several formats. */
-  readonly isMixed: boolean;
+  readonly hasSeveralFormats: boolean;
 }
 
 interface BrokenRecord {
@@ -45,7 +43,8 @@ interface BrokenRecord {
  */
 export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: Run) => {
   const { host, receipt, problems } = run;
-  const title = files.length === 1 ? files[0]?.name : `${files.length} files${run.isMixed ? ` of ${format.name}` : ""}`;
+  const title =
+    files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
   const name = `${title} (as groups)`;
   const formatRun = openFormatRun(files, run);
   const converter = format.open(formatRun);
@@ -53,7 +52,6 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
   const { groups } = lines;
   /** The groups of records (or parts) of unknown group, with the keys of the record; undefined if it is not JSON. */
   const ungrouped = new Map<ConvertedGroup, readonly string[] | undefined>();
-  /** Keys of the first record that was converted. */
   let knownKeys: readonly string[] = [];
 
   /** Breaks the group of a record, or of a part of one. A record whose group is unknown becomes a group. */
@@ -93,7 +91,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const location = locateByte(raw, fault?.at ?? 0);
     for (const group of new Set(groupKeys.length === 0 ? [undefined] : groupKeys))
       breakGroup({ group }, at, { wrong, location });
-    if (lenient !== undefined) receipt?.addRecord({ format, file: at.file.name, value: lenient, rollouts: undefined });
+    if (lenient !== undefined) receipt?.addRecord(format, { value: lenient, file: at.file.name }, undefined);
   };
 
   const convertRaw = (raw: RawRecord, at: RolloutPosition): void => {
@@ -105,9 +103,7 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     const record = toSourceRecord(value, raw, at);
     const rollouts = convertRecord(converter, record);
     if (rollouts === undefined) return;
-    // Most records need no list of their keys.
-    const listKeys = (): readonly string[] | undefined =>
-      value.isText ? undefined : value.members().map(([key]) => key);
+    const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
     for (const [position, rollout] of rollouts.entries()) {
       const { error, exception } = rollout;
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
@@ -121,14 +117,15 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
     if (isConverted && knownKeys.length === 0) knownKeys = listKeys() ?? [];
-    receipt?.addRecord({ format, file: at.file.name, value, rollouts: isConverted ? rollouts : undefined });
+    receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
   };
 
   /** Breaks the groups that records of unknown groups may belong to. */
   const breakAmbiguous = (): void => {
     // A record that shares no key with the first converted record belongs to no other group.
-    const isForeign = (keys: readonly string[]): boolean => !keys.some((key) => knownKeys.includes(key));
-    const possible = new Map([...ungrouped].filter(([, keys]) => keys === undefined || !isForeign(keys)));
+    const possible = new Map(
+      [...ungrouped].filter(([, keys]) => keys?.some((key) => knownKeys.includes(key)) !== false),
+    );
     if (possible.size === 0) return;
     const members = groups.flatMap((group) =>
       group.rollouts.map(({ file, record, span }) => ({
@@ -189,7 +186,6 @@ export const convertFiles = async (files: readonly ConvertedFile[], format: Form
 const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => {
   const { options, documents, receipt, notes, usedRewards } = run;
   const note = (text: string): void => void notes.set(text, (notes.get(text) ?? 0) + 1);
-  const leaveOut = (value: Value, reason: string): void => receipt?.leaveOut(value, reason);
   return {
     options,
     files: files.map((file) => file.name),
@@ -200,11 +196,11 @@ const openFormatRun = (files: readonly ConvertedFile[], run: Run): FormatRun => 
     },
     usedRewards,
     note,
-    leaveOut,
+    leaveOut: (value, reason) => receipt?.leaveOut(value, reason),
     repeat: (value, to) => value && receipt?.repeat(value, to),
     skip: (value, subject) => {
       note(`left out ${subject}`);
-      leaveOut(value, subject);
+      receipt?.leaveOut(value, subject);
       return [];
     },
   };
@@ -236,30 +232,27 @@ export const openDocuments = (sources: readonly Source[]) => {
   /** The latest name, because the records of a file have the same document. */
   let joined = { file: "", path: "", name: "" };
   const load = (name: string, read: () => Buffer | undefined): Value | undefined => {
-    if (latest?.name !== name) {
-      const bytes = read();
-      if (bytes !== undefined) existing.add(name);
-      latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), { document: name }) };
-    }
+    if (latest?.name === name) return latest.value;
+    const bytes = read();
+    if (bytes !== undefined) existing.add(name);
+    latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), { document: name }) };
     return latest.value;
   };
   return {
-    /** Names of the documents that were found so far. */
     existing,
     load,
-    /** @param path relative to the file */
     documentAt: (file: string, path: string): Value | undefined => {
       if (joined.file !== file || joined.path !== path) joined = { file, path, name: join(dirname(file), path) };
       const { name } = joined;
       const remote = remotes.get(name);
-      if (remote !== undefined) return load(remote.name, () => readSource(remote));
+      if (remote !== undefined) {
+        const { name: url, bytes } = remote;
+        return load(url, () => (bytes.size > maxDocumentBytes ? undefined : readHead(bytes, bytes.size)));
+      }
       return file === "-" || isRemote(file) ? undefined : load(name, () => readDocumentFile(name));
     },
   };
 };
-
-const readSource = ({ bytes }: Source): Buffer | undefined =>
-  bytes.size > maxDocumentBytes ? undefined : readHead(bytes, bytes.size);
 
 const readDocumentFile = (path: string): Buffer | undefined => {
   try {

@@ -15,7 +15,7 @@ export interface Conversion {
   readonly formats: readonly { readonly format: Format; readonly files: number }[];
   /** The path of rewards, or the option that names their file; undefined if the format determines the rewards. */
   readonly rewardFrom: string | undefined;
-  /** Notes for the user, each with its number of rollouts or values. */
+  /** Each note with its number of rollouts or values. */
   readonly notes: ReadonlyMap<string, number>;
   /** Problems of records, which break their groups. */
   readonly recordProblems: Problems;
@@ -33,7 +33,6 @@ export interface ConvertibleInputs extends OpenedInputs {
 
 export interface ConvertedInputs {
   readonly sources: readonly Source[];
-  /** Undefined if nothing was converted. */
   readonly conversion?: Conversion | undefined;
   /** Files in folders that were skipped, because they contain no rollouts. */
   readonly others: readonly string[];
@@ -41,10 +40,7 @@ export interface ConvertedInputs {
 
 const maxNamedIds = 3;
 
-/**
- * Converts each input in its own format. Skips files of folders that have no format. The converted sources come first.
- * @throws Failure `spool-failed`; the signal's reason
- */
+/** Converts each input in its own format. The converted sources come first. */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources, folders, host, skipsDigests = false } = inputs;
   const { rewards, hasReceipt } = options;
@@ -73,7 +69,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     receipt: hasReceipt ? openReceipt(() => listRecordMappings(groups)) : undefined,
     notes: new Map(),
     usedRewards: new Set(),
-    isMixed: formats.length + ownSources.length > 1,
+    hasSeveralFormats: formats.length + ownSources.length > 1,
   };
   const converted: Source[] = [];
   let unreadableRecords = 0;

@@ -1,5 +1,5 @@
 /** Counts what becomes of another tool's values: how many of each file and path were carried, changed or left out. */
-import type { Format, Rollout } from "./format.ts";
+import type { Format, Rollout, SourceRecord } from "./format.ts";
 import { childrenOf, type OutputJson, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
@@ -10,13 +10,13 @@ interface Outcome {
 }
 
 /** The number of values of a file with the same outcome and path. Paths have no indexes (`completion[].content`). */
-interface ValueCount extends Pick<Outcome, "text"> {
+interface ValueCount extends Outcome {
   readonly file: string;
   readonly path: string;
   count: number;
 }
 
-type NamedCount<Name extends "reason" | "to"> = Omit<ValueCount, "text"> & Readonly<Record<Name, string>>;
+type NamedCount<Name extends "reason" | "to"> = Omit<ValueCount, keyof Outcome> & Readonly<Record<Name, string>>;
 
 /** The group of a record, or of a part of one. */
 export interface RecordMapping {
@@ -35,23 +35,7 @@ export interface ReceiptData {
   readonly left_out: readonly NamedCount<"reason">[];
   /** Values that are written in another form, or that repeat a written value. */
   readonly changed: readonly NamedCount<"to">[];
-  /** Values that are written with their bytes. */
   readonly carried: readonly NamedCount<"to">[];
-}
-
-interface ConvertedRecord {
-  readonly format: Format;
-  readonly file: string;
-  readonly value: Value;
-  /** Undefined if it could not be converted. */
-  readonly rollouts: readonly Rollout[] | undefined;
-}
-
-/** A value to count, with the outcome of the value around it. */
-interface PendingValue {
-  readonly current: Value;
-  readonly path: string;
-  readonly inherited: Outcome | undefined;
 }
 
 const unconverted = "the record could not be converted";
@@ -60,11 +44,7 @@ export type Receipt = ReturnType<typeof openReceipt>;
 
 export const openReceipt = (records: () => Iterable<RecordMapping>) => {
   const formats = new Set<string>();
-  const lists = {
-    left_out: new Map<string, ValueCount>(),
-    changed: new Map<string, ValueCount>(),
-    carried: new Map<string, ValueCount>(),
-  };
+  const counts = new Map<string, ValueCount>();
   /** The first outcome of each value, by its id, until `addRecord` counts the values. */
   const outcomes = new Map<number, Outcome>();
   /** Counted documents next to records. Several records can share a document. */
@@ -80,19 +60,28 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
     for (const [key, child] of childrenOf(json)) setTargets(child, joinPath(to, key));
   };
   const countLeaf = (file: string, path: string, { list, text }: Outcome): void => {
-    const key = `${file} ${path} ${text}`;
-    const existing = lists[list].get(key);
-    if (existing === undefined) lists[list].set(key, { file, path, text, count: 1 });
+    const key = `${list} ${file} ${path} ${text}`;
+    const existing = counts.get(key);
+    if (existing === undefined) counts.set(key, { list, file, path, text, count: 1 });
     else existing.count++;
   };
+  /** Lists counts, the largest first. */
+  const listCounts = (list: Outcome["list"]): readonly ValueCount[] =>
+    [...counts.values()].filter((count) => count.list === list).sort((a, b) => b.count - a.count);
+  const listTargets = (list: Outcome["list"]) =>
+    listCounts(list).map(({ file, path, text: to, count }) => ({ file, path, to, count }));
 
   return {
     records,
-    /** Sets the reason why a value of the next record is left out. */
     leaveOut,
     /** Sets the target of a value that is not written, because it repeats the value there. */
     repeat: (value: Value, to: string): void => setOutcome(value, { list: "changed", text: to }),
-    addRecord({ format, file, value, rollouts }: ConvertedRecord): void {
+    /** Counts the values of a record. @param rollouts undefined if it could not be converted */
+    addRecord(
+      format: Format,
+      { value, file }: Pick<SourceRecord, "value" | "file">,
+      rollouts: readonly Rollout[] | undefined,
+    ): void {
       formats.add(format.name);
       for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
         if (error !== undefined) leaveOut(part, unconverted);
@@ -108,19 +97,19 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
       };
       // Not recursive, because values can be nested more deeply than the stack.
       const countAll = (file: string, root: Value): void => {
-        const pending: PendingValue[] = [{ current: root, path: "", inherited: undefined }];
+        const pending: { current: Value; path: string; around?: Outcome | undefined }[] = [{ current: root, path: "" }];
         for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
           const { current, path } = next;
-          const outcome = outcomes.get(current.id) ?? next.inherited;
+          const outcome = outcomes.get(current.id) ?? next.around;
           const children = [...current.items().entries(), ...current.members()];
           for (const [key, child] of children.reverse()) {
             const below = outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
-            pending.push({ current: child, path: joinPath(path, key), inherited: below });
+            pending.push({ current: child, path: joinPath(path, key), around: below });
           }
           if (children.length > 0) continue;
           // If the JSON in a string was parsed, its values are counted, unless the string itself has a target.
           const inner = outcome === undefined || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
-          if (inner !== undefined) pending.push({ current: inner, path, inherited: outcome });
+          if (inner !== undefined) pending.push({ current: inner, path, around: outcome });
           else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonAt(path, current) });
         }
       };
@@ -132,14 +121,9 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
       }
       outcomes.clear();
     },
-    /** Returns the counts, the largest first. */
     data(): ReceiptData {
-      const toTargets = (counts: ReadonlyMap<string, ValueCount>) =>
-        sortCounts(counts).map(({ file, path, text: to, count }) => ({ file, path, to, count }));
-      const [changed, carried] = [toTargets(lists.changed), toTargets(lists.carried)];
-      const left_out = sortCounts(lists.left_out).map(({ file, path, text: reason, count }) => {
-        return { file, path, reason, count };
-      });
+      const [changed, carried, rest] = [listTargets("changed"), listTargets("carried"), listCounts("left_out")];
+      const left_out = rest.map(({ file, path, text: reason, count }) => ({ file, path, reason, count }));
       const placed = sumCounts(changed) + sumCounts(carried);
       const leaves = { read: placed + sumCounts(left_out), placed, left_out: sumCounts(left_out) };
       return { format: [...formats].join(", "), leaves, left_out, changed, carried };
@@ -147,10 +131,7 @@ export const openReceipt = (records: () => Iterable<RecordMapping>) => {
   };
 };
 
-const sortCounts = (counts: ReadonlyMap<string, ValueCount>): readonly ValueCount[] =>
-  [...counts.values()].sort((a, b) => b.count - a.count);
-
-const sumCounts = (counts: readonly { readonly count: number }[]): number =>
+const sumCounts = (counts: readonly Pick<ValueCount, "count">[]): number =>
   counts.reduce((sum, { count }) => sum + count, 0);
 
 /** Appends to a path without indexes: `completion[].content`. */

@@ -27,9 +27,9 @@ export const convertPart = (part: Value, group: string | undefined, convert: () 
   }
 };
 
-/** A reward, and its part of the dedup key. */
 export interface RolloutReward {
   readonly reward: OutputJson;
+  /** Its part of the dedup key. */
   readonly identity?: string;
 }
 
@@ -67,14 +67,13 @@ export const buildException = (message: OutputJson, type?: OutputJson, traceback
   return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
 };
 
-/** Returns the file name of a document without its extension. */
 export const stemOf = (file: string): string => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
 
 interface RewardQuery {
   readonly record: Value;
   /** Ids for `--rewards`. */
   readonly ids: readonly (Value | string | undefined)[];
-  /** Reads the reward of the format itself, if no option gives another. */
+  /** Reads the reward of the format itself. */
   readonly own?: () => OutputJson | undefined;
 }
 
@@ -105,7 +104,7 @@ export const findReward = (run: FormatRun, { record, ids, own }: RewardQuery): R
     throw new ConversionError(`--reward-from finds ${found} at ${path} (${fix})`, value ?? record);
   }
   if (rewards !== undefined) {
-    const names = ids.flatMap((id) => (id === undefined ? [] : typeof id === "string" ? id : (id.text ?? id.raw)));
+    const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));
     for (const name of names) {
       const json = rewards.get(name);
       if (json === undefined) continue;
@@ -150,8 +149,8 @@ export const requireReward = (record: Value, key: string): Value | undefined => 
 
 /** @param path default: the path of a number with a usual name */
 export const missingReward = (record: Value, path?: string): ConversionError => {
-  const option =
-    (path === undefined ? suggestReward(record.members()) : undefined) ?? `--reward-from ${path ?? "<path>"}`;
+  const suggested = path === undefined ? suggestReward(record.members()) : undefined;
+  const option = suggested ?? `--reward-from ${path ?? "<path>"}`;
   return new ConversionError(`the reward is missing (pass ${option}, or --rewards <file>)`, record);
 };
 
@@ -181,8 +180,8 @@ const listValues = (members: Members, matches: (value: Value) => boolean): Membe
   let level = members;
   for (let depth = 0; depth < maxSearchDepth; depth++) {
     found.push(...level.filter(([path, value]) => path.length <= maxPathLength && matches(value)));
-    const inner = level.slice(0, maxSearchedValues).map(([path, value]) => ({ path, value: unwrapJson(value) }));
-    level = inner.flatMap(({ path, value }) => {
+    level = level.slice(0, maxSearchedValues).flatMap(([path, given]) => {
+      const value = unwrapJson(given);
       const items = value.items().map((item) => ["0", item] as const);
       const members = items.length === 1 ? items : value.members();
       return members.map(([key, one]) => [`${path}.${key}`, one] as const);
