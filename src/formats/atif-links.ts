@@ -17,10 +17,8 @@ const idsOf = (value: Value): readonly string[] =>
     return id === undefined ? [] : `${key} ${id}`;
   });
 
-/** Returns the path of the next part of a document; undefined if there is none. */
 export const continuationOf = (document: Value): string | undefined => document.textAt("continued_trajectory_ref");
 
-/** Returns the documents of subagents within a document. */
 export const listEmbedded = (document: Value): readonly Value[] =>
   document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 

@@ -59,7 +59,6 @@ interface History {
   readonly tools: OutputJson | undefined;
 }
 
-/** Converts a document with its continuations and subagents. @throws ConversionError */
 export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links) => {
   const { value } = located;
   requireVersion(run, value);

@@ -18,7 +18,6 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readonly rewardText?: string;
   /** Keys that are not metadata. */
   readonly usedKeys: readonly string[];
-  /** The sampled turns, described for the help. */
   readonly sampled: string;
   /** True for rows of a dataset, which can have tools and metrics, and can be in Parquet. */
   readonly isDataset: boolean;
@@ -100,7 +99,6 @@ const groupKeyOf = ({ options: { groupBy }, note }: FormatRun, row: Value): stri
 /** Part of the group key, because another policy answered the same prompt at another step. */
 const stepOf = (row: Value): string => row.get("step")?.raw ?? "";
 
-/** A digest that does not depend on the spelling of the values. */
 const digestOf = (values: readonly Value[]): string =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
@@ -289,7 +287,6 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
   });
 };
 
-/** Rows with a decoded prompt and answer: one turn of the user and one of the assistant. */
 interface DecodedRows extends Omit<ChatRows, "usedKeys" | "isDataset" | "readPrompt" | "readTurns" | "sampled"> {
   readonly prompt: string;
   readonly answer: string;

@@ -11,9 +11,7 @@ export interface FormatOptions {
   readonly rewardFrom?: Path | undefined;
   /** Path of the messages in a row of chat messages. Default: `messages`. */
   readonly messagesFrom?: Path | undefined;
-  /** Rewards by the ids of rollouts, as JSON numbers. */
   readonly rewards?: ReadonlyMap<string, string> | undefined;
-  /** The key of `--group-by`, for formats that take it. */
   readonly groupBy?: string | undefined;
   readonly allowsLossy: boolean;
   readonly hasReceipt: boolean;
@@ -21,7 +19,6 @@ export interface FormatOptions {
   readonly keepsHistories: boolean;
 }
 
-/** A line, a document, a row, or a member of an archive. */
 export interface SourceRecord {
   readonly value: Value;
   readonly file: string;
@@ -48,13 +45,11 @@ export interface Rollout {
   readonly index?: number | undefined;
   readonly trajectory?: OutputJson | undefined;
   readonly exception?: OutputJson | undefined;
-  /** Why it cannot be converted. */
   readonly error?: ConversionError | undefined;
   /** Members of the group next to its trajectories. Only the members of the group's first rollout count. */
   readonly members?: readonly (readonly [key: string, value: OutputJson])[] | undefined;
 }
 
-/** A fault of a record, which breaks its group. */
 export interface RecordFault extends Pick<SourceRecord, "file" | "position"> {
   readonly group: string;
   readonly wrong: string;
@@ -65,7 +60,6 @@ export interface FormatRun {
   readonly files: readonly string[];
   /** Reads a document at a path relative to the record's file, or in its archive; undefined if there is none. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
-  /** Counts a note for the user. */
   note(text: string): void;
   /** The ids in `--rewards` that a rollout has. */
   readonly usedRewards: Set<string>;
@@ -86,14 +80,12 @@ export interface Converter {
    * @throws ConversionError
    */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
-  /** Returns the faults that can be found only when all records are known. */
   findFaults?(): readonly RecordFault[];
   /** Returns the group of a member that cannot be read, if the member's name contains the group. */
   groupOfMember?(member: string): string | undefined;
 }
 
 export interface Format {
-  /** The value of `--from`. */
   readonly name: string;
   readonly title: string;
   /** The origins of groups, rewards and sampled turns, as texts. */
@@ -109,9 +101,7 @@ export interface Format {
   /** Names of folders next to a file. The files in them are parts of that file, not inputs. */
   readonly partFolders?: readonly string[];
   readonly hasGroupsAcrossFiles?: boolean;
-  /** True if `--group-by` groups its records. */
   readonly takesGroupKey?: boolean;
-  /** Names of files that are read after the others. */
   readonly lastFilePattern?: RegExp;
   /** True if its JSON can contain NaN and Infinity. Each is read as an empty object. */
   readonly hasNonFinite?: boolean;

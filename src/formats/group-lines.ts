@@ -23,7 +23,6 @@ export interface RolloutPosition {
   readonly position: number;
 }
 
-/** A rollout, with the range of its JSON. */
 export interface WrittenRollout extends RolloutPosition {
   /** Byte offset in the spool. */
   readonly start: number;
@@ -33,7 +32,6 @@ export interface WrittenRollout extends RolloutPosition {
   readonly span: Span | undefined;
   /** Digests of the values that identify it, then `Rollout.identity`. */
   readonly digest: string;
-  /** `Rollout.index`. */
   readonly index: number | undefined;
 }
 
@@ -66,7 +64,6 @@ const digestOf = ({ bytes, span: { start, end } }: Value): string =>
 export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
-  /** Bytes for the spool. */
   const pending = new JsonWriter();
   let flushed = 0;
   /** The group whose line is being written. */
@@ -132,7 +129,6 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
     isFull,
     flush: async (): Promise<void> => await flushTo(spool),
 
-    /** Returns all lines, one for each group. */
     async end(host: Host): Promise<Bytes> {
       if (open !== undefined) writeText(lineEnd(open));
       await flushTo(spool);

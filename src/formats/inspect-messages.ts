@@ -12,7 +12,6 @@ import {
 } from "./output-json.ts";
 import { ConversionError, type Value } from "./value.ts";
 
-/** @throws ConversionError */
 export const readMessages = (run: FormatRun, sample: Value) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));

@@ -11,7 +11,6 @@ export const choice = (message: OutputJson, finish: OutputJson, logprobs?: Outpu
   logprobs,
 });
 
-/** Returns the finish reason of a turn that records none. */
 export const deriveFinish = (run: FormatRun, callsTools: boolean): OutputJson => {
   run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
   return callsTools ? "tool_calls" : "stop";

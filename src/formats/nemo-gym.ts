@@ -64,7 +64,6 @@ const trajectoryOf = (run: FormatRun, row: Value): Rollout => {
   const reward = findReward(run, { record: row, ids, own: () => requireReward(row, "reward") });
   const instructions = params.get("instructions");
   const before = instructions === undefined ? [] : [{ role: "system", content: instructions }];
-  // Values of the verifier.
   const metrics = row.metricMembers().filter(([key]) => !key.startsWith("_") && key !== "reward");
   const taken = new Set(["reward", ...metrics.map(([key]) => key)]);
   return buildTrajectory({

@@ -27,7 +27,6 @@ interface ConvertedInput {
   readonly converter: Converter;
 }
 
-/** Opens the records of files of one format, in reading order. */
 export const openFiles = async (
   sources: readonly Source[],
   format: Format,

@@ -38,7 +38,6 @@ export type OutputJson =
   | number
   | null;
 
-/** Returns data as JSON that represents values of the record. */
 export const literal = (data: unknown, ...sources: readonly (Value | undefined)[]): OutputJson =>
   rawLiteral(
     JSON.stringify(data),
@@ -123,7 +122,6 @@ export class JsonWriter {
     this.length = after;
   }
 
-  /** Writes JSON on one line, and returns it. */
   writeLine(json: OutputJson): Buffer {
     const start = this.length;
     this.#writeJson(json);

@@ -30,7 +30,6 @@ interface RecognizedInput {
   readonly damagedKind?: "text" | Container | undefined;
 }
 
-/** rollcall's format. */
 export const ownFormat: Format = {
   name: "rollcall",
   title: "",

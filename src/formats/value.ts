@@ -102,7 +102,6 @@ export class Value {
     return end - start === this.bytes.length;
   }
 
-  /** As it was written. */
   get raw(): string {
     const { start, end } = this.span;
     return this.bytes.toString("utf8", start, end);
@@ -157,7 +156,6 @@ export class Value {
     return this.#first <= digitNine && this.#first !== quote;
   }
 
-  /** True for numbers and booleans. */
   get canBeMetric(): boolean {
     return this.isScalar && !this.isText;
   }

@@ -145,7 +145,6 @@ const metricsOf = (trace: Value): readonly Member[] => [
   ...scoresIn(trace).map(([name, reward]) => [`rewards.${name}`, reward.get("score")] as const),
 ];
 
-/** Nested values of an episode that become metadata. */
 const metadataPaths =
   "env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.work.type run.work.step";
 

@@ -138,7 +138,6 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): v
   }
 };
 
-/** With fewer rewards, none is an outlier. */
 const minRewards = 10;
 
 /** Minimum distance of an outlier from the median, as a multiple of the median distance. */
@@ -310,7 +309,6 @@ const findRepeatedNumbers = (numbers: Column): ReadonlySet<number> => {
   return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
 };
 
-/** Reports groups with the same bytes as a group of another dataset. */
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);

@@ -42,7 +42,6 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     groups.reject(group);
     onInvalid();
   };
-  /** Rejects a group that an unreadable line can belong to. */
   const markAmbiguous = (group: number, unreadableLine: number): void => {
     if (!groups.isValid(group)) return;
     const location = { file, line: line.at(groups.firstOf(group)) };

@@ -43,7 +43,6 @@ export class ReadWindow {
     return requireUnchanged(await this.read(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }
 
-  /** @throws Failure `input-changed` */
   readPartNow(groupPart: GroupPart): Buffer {
     return requireUnchanged(this.readNow(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }
@@ -66,7 +65,6 @@ export const readPartValue = (groupPart: GroupPart): unknown => {
   return value.value;
 };
 
-/** Checks the bytes of a value again, without the rest of the input. */
 export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<ScanResult, "problems">): ScanResult => {
   const source = { name: "", bytes: memoryBytes([]) };
   const found = newScanResult(strictness, false);

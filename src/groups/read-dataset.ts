@@ -32,7 +32,6 @@ export interface SourceOptions {
   readonly splitNeeded: boolean;
   /** Key that groups trajectories at any position. Default: `group_id` groups adjacent trajectories. */
   readonly groupBy: string | undefined;
-  /** Default: report warnings. */
   readonly strictness?: Strictness | undefined;
   /** True if nothing is sent, selected or compared, so parts need no digests (parts/parts.ts). */
   readonly skipsDigests?: boolean;
@@ -132,7 +131,6 @@ export const readSources = async (
     if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
   };
   const of = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
-  /** By source. */
   const rewards: Sketch[] = [];
   const unsorted: UnsortedPart[] = [];
   let bytesBefore = 0;

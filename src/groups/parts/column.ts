@@ -4,7 +4,6 @@ const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** log2 of the numbers per block. */
 const blockBits = 9;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
@@ -72,7 +71,6 @@ export class Column {
     this.hasOnlyDefaults = true;
   }
 
-  /** Copies a range. */
   values(from = 0, to = this.length): Values {
     const values = new arrays[this.#type](Math.max(0, to - from));
     for (let at = from; at < to; at++) values[at - from] = this.at(at);
@@ -121,7 +119,6 @@ export class Digests {
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
 
-  /** Copies adjacent digests. */
   at(first: number, count = 1): Uint8Array {
     const end = Math.min(this.count, first + count);
     const { buffer, byteOffset, byteLength } = this.#words.values(first * digestWords, end * digestWords);

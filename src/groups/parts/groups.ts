@@ -166,7 +166,6 @@ interface GroupingHooks {
 export const openGrouping = ({ parts, groups, byKey }: GroupingOptions, hooks: GroupingHooks = {}) => {
   /** Last parts of open groups, by key. */
   const lastParts = new Map<string, number>();
-  /** Parts that make their group invalid. */
   const unsorted: UnsortedPart[] = [];
   let previousKey: string | undefined;
   const takePart = (part: number): void => {

@@ -88,7 +88,6 @@ export class Parts {
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
   }
 
-  /** Sets the group key of the last part. */
   setKey(key: string): void {
     if (this.keys.at(-1) !== key) this.keys.push(key);
     this.columns.key.set(this.count - 1, this.keys.length);
