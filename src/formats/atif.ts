@@ -101,7 +101,6 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   const documents: Value[] = [];
   const seen = new Set<string>();
 
-  /** Reads a referenced document; undefined if it is missing, or was read before. */
   const readReference = (reference: Reference, from: string, missing: string): LocatedDocument | undefined => {
     const document = links.find(reference, from);
     if (document === undefined) run.note(missing);
@@ -135,7 +134,6 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
       return !isCopied;
     });
   };
-  /** Converts the parts of a trajectory to one history, or each part to a history. @throws ConversionError */
   const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
     const partsModel = modelOf(first) ?? model;
@@ -181,11 +179,7 @@ const stepsOf = (document: Value): readonly Value[] => {
 
 const roles: Readonly<Record<string, string>> = { system: "system", user: "user", agent: "assistant" };
 
-/**
- * Returns the message or choice of a step; nothing if the step has only results.
- * @param isSampled true if the trained model wrote the agent's steps. Otherwise, they become plain messages.
- * @throws ConversionError
- */
+/** @param isSampled false if another model wrote the agent's steps, which then become plain messages */
 const ownTurn = (run: FormatRun, step: Value, isSampled: boolean): readonly OutputJson[] => {
   const source = step.require("source");
   const role = roles[source.text ?? ""];

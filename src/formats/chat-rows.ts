@@ -113,7 +113,6 @@ const membersOf = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, com
 
 const canBeTurns = (value: Value | undefined): boolean => value?.isText === true || value?.isList === true;
 
-/** Returns the elements of a list, or of a list in a string of JSON. @throws ConversionError */
 const requireList = (row: Value, key: string): readonly Value[] => {
   const list = unwrapJson(row.require(key));
   if (!list.isList) throw new ConversionError(`${key} is not a list`, list);

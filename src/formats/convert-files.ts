@@ -37,10 +37,7 @@ interface BrokenRecord {
   readonly contradictsGivenFormat?: boolean;
 }
 
-/**
- * Converts files of a format, one after the other. Returns their groups, and counts unreadable records without a group.
- * @throws Failure `spool-failed`; the signal's reason; errors of reading
- */
+/** @throws Failure `spool-failed`; the signal's reason; errors of reading */
 export const convertFiles = async (files: readonly ConvertedFile[], format: Format, run: Run) => {
   const { host, receipt, problems } = run;
   const title =

@@ -11,13 +11,11 @@ import { openReceipt, type Receipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
 
 export interface Conversion {
-  /** Each format of the inputs, with the number of its files. */
   readonly formats: readonly { readonly format: Format; readonly files: number }[];
   /** The path of rewards, or the option that names their file; undefined if the format determines the rewards. */
   readonly rewardFrom: string | undefined;
   /** Each note with its number of rollouts or values. */
   readonly notes: ReadonlyMap<string, number>;
-  /** Problems of records, which break their groups. */
   readonly recordProblems: Problems;
   /** The number of records that are not JSON and whose group is unknown. Each counts as a group. */
   readonly unreadableRecords: number;
@@ -34,7 +32,6 @@ export interface ConvertibleInputs extends OpenedInputs {
 export interface ConvertedInputs {
   readonly sources: readonly Source[];
   readonly conversion?: Conversion | undefined;
-  /** Files in folders that were skipped, because they contain no rollouts. */
   readonly others: readonly string[];
 }
 

@@ -74,11 +74,7 @@ export interface FormatRun {
 export interface Converter {
   /** Reads each record before the first is converted, if records refer to each other. */
   preview?(record: SourceRecord): void;
-  /**
-   * Returns the rollouts of a record, none if it is not a rollout; undefined if the receipt does not count its values,
-   * because the record is a part of another record, or describes the run.
-   * @throws ConversionError
-   */
+  /** Undefined: the receipt does not count a part of another record, or a record about the run. @throws ConversionError */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
   findFaults?(): readonly RecordFault[];
   /** Returns the group of a member that cannot be read, if the member's name contains the group. */
@@ -107,19 +103,14 @@ export interface Format {
   readonly hasNonFinite?: boolean;
   /** True if its files lack some of the messages or tokens. */
   readonly isLossy?: boolean;
-  /** True if a file with this first record has the format. */
   recognizes(first: SourceRecord): boolean;
   open(run: FormatRun): Converter;
-  /**
-   * Reasons why values are left out, each with paths that blanks separate; indexes are `[]`. The longest path that
-   * contains a value counts.
-   */
+  /** Each reason with paths that blanks separate; indexes are `[]`. The longest path that contains a value counts. */
   readonly leftOutReasons?: readonly (readonly [reason: string, paths: string])[];
   /** The list of rollouts in a record, such as `samples[]`. `leftOutReasons` also apply to paths from its elements. */
   readonly rolloutList?: string;
 }
 
-/** Reasons that several formats have. */
 export const reasons = {
   nested: "metadata cannot contain nested values",
   onlyNumbers: "metrics are numbers",

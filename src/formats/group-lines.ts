@@ -10,7 +10,6 @@ import type { Value } from "./value.ts";
 export interface ConvertedFile {
   readonly name: string;
   readonly records: Records;
-  /** Its position among the files of its format. */
   readonly position: number;
   /** Files with the same number share their groups. */
   scope: number;
@@ -38,7 +37,6 @@ export interface WrittenRollout extends RolloutPosition {
 export interface ConvertedGroup {
   readonly position: number;
   readonly rollouts: WrittenRollout[];
-  /** True if a part of it could not be converted. */
   isBroken: boolean;
   trajectories: number;
   /** JSON of its exceptions, joined by commas. */

@@ -107,7 +107,6 @@ const callOf = ({ resolved, json }: Attachments, call: Value): OutputJson => {
   return { id: call.get("id"), type, function: fn };
 };
 
-/** Separates the content of a message from its reasoning. */
 const contentOf = (attachments: Attachments, message: Value) => {
   const { find, json, resolved } = attachments;
   const [content, given] = [message.get("content"), message.get("reasoning")];

@@ -24,7 +24,6 @@ interface TurnOptions {
   readonly name: string;
   /** True if turns of the assistant are choices. Default: false. */
   readonly isSampled?: boolean;
-  /** The finish reason of the last sampled turn, if known. */
   readonly lastFinish?: OutputJson | undefined;
 }
 
@@ -95,12 +94,7 @@ export const toToolCalls = (message: Value): OutputJson | undefined => {
 /** Returns the JSON in a string; any other value, or a string without JSON, unchanged. */
 export const unwrapJson = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
-/**
- * Returns a call unchanged if it is `{id, type, function: {name, arguments}}`. Completes a flat
- * `{id, name, arguments}`, a call without a type, and a string that contains either. Arguments that are an object
- * become a string.
- * @param id replaces the id of the call
- */
+/** Completes a call that is flat (`{id, name, arguments}`), has no type or is in a string. @param id replaces its id */
 export const toToolCall = (call: Value, id?: OutputJson): OutputJson => {
   const unwrapped = unwrapJson(call);
   const fn = unwrapped.get("function");
@@ -142,11 +136,7 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
   return { type: type ?? "function", function: objectFrom(members) };
 };
 
-/**
- * Converts logprobs with token ids to the logprobs of a choice, and keeps their digits. Trainers read the id in
- * `token_id:<n>`.
- * @throws ConversionError if the numbers of logprobs and ids differ, or a value is not a number
- */
+/** Converts logprobs, and keeps their digits. Trainers read the id in `token_id:<n>`. @throws ConversionError */
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): OutputJson => {
   const values = logprobs.items();
   if (values.length !== ids.length) {

@@ -18,7 +18,6 @@ interface ValueCount extends Outcome {
 
 type NamedCount<Name extends "reason" | "to"> = Omit<ValueCount, keyof Outcome> & Readonly<Record<Name, string>>;
 
-/** The group of a record, or of a part of one. */
 export interface RecordMapping {
   readonly file: string;
   readonly line: number;

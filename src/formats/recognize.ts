@@ -39,11 +39,7 @@ export const ownFormat: Format = {
   open: () => ({ convert: () => [] }),
 };
 
-/**
- * Returns the inputs by format, and the names of files without a format that a folder contains. Reports all remaining
- * inputs. Inputs are read one by one, because a document is in memory until it is recognized.
- * @param options `from` is the name of a format, or `auto`
- */
+/** Reads the inputs one by one, because a document is in memory until it is recognized. */
 export const recognizeInputs = async (
   { sources, folders, problems, maxUnpackedBytes }: ConvertibleInputs,
   { from, messagesFrom, rewardFrom, rewards, allowsLossy }: FormatOptions,
@@ -102,10 +98,7 @@ const recognizeInput = async (
 
 const fitsName = ({ filePattern }: Format, { name }: Source): boolean => filePattern?.test(name) === true;
 
-/**
- * Adds a format to unreadable files, and to unrecognized files whose names fit, if exactly one fits: the given format,
- * or one of the formats of recognized files.
- */
+/** Gives unreadable files, and files whose names fit, the only fitting format: the given, or one of recognized files. */
 const addFormatsByName = (
   inputs: readonly RecognizedInput[],
   given: Format | undefined,
@@ -135,10 +128,7 @@ const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput
   return parts.size === 0 ? inputs : inputs.filter(({ source }) => !isPart(join(source.name)));
 };
 
-/**
- * Returns the formats that recognize one of the first records of a text, or the first readable record of a container.
- * A text that is too large, or a damaged container, gets its only possible format. `unreadable`: why nothing was read.
- */
+/** Returns formats that recognize a first record; of a damaged or too large file, its only possible format. */
 const matchFormats = async (
   source: Source,
   candidates: readonly Format[],

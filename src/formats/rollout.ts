@@ -45,7 +45,6 @@ interface TrajectoryParts {
   readonly identity?: string;
 }
 
-/** Builds a trajectory without empty members. */
 export const buildTrajectory = (parts: TrajectoryParts): Pick<Rollout, "identity" | "trajectory"> => {
   const { reward, turns, tools, histories = [], policy, metrics = [], metadata = [], startTime, identity = "" } = parts;
   const trajectory = {

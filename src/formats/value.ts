@@ -54,11 +54,7 @@ export class Value {
     this.#node = node;
   }
 
-  /**
-   * Parses JSON; undefined if the bytes are not JSON.
-   * @param document the name of a document next to the record
-   * @param texts long texts by key, which are empty in the bytes, so they can be read, but not written
-   */
+  /** @param texts long texts by key, which are empty in the bytes, so they can be read, but not written */
   static parse(
     bytes: Buffer,
     { document, texts }: { readonly document?: string; readonly texts?: ReadonlyMap<string, Buffer> } = {},
@@ -86,7 +82,6 @@ export class Value {
     return this.#in.table.bytes;
   }
 
-  /** The name of its document next to the record; undefined in the record itself. */
   get document(): string | undefined {
     const { holder, document } = this.#in;
     return holder === undefined ? document : holder.document;
@@ -160,7 +155,6 @@ export class Value {
     return this.isScalar && !this.isText;
   }
 
-  /** True for all values but arrays and objects. Only flat values can be metadata. */
   get isFlat(): boolean {
     return !this.isList && !this.isObject;
   }
@@ -244,7 +238,6 @@ export class Value {
     });
   }
 
-  /** The JSON in its string, if it was parsed before. */
   get cachedEmbeddedJson(): Value | undefined {
     return this.isText ? this.#in.nested?.get(this.#node) : undefined;
   }

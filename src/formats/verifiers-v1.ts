@@ -123,7 +123,6 @@ const buildFailure = (run: FormatRun, holder: Value): OutputJson => {
 /** Returns the scores by name, except null, which means that scoring did not run. */
 const scoresIn = (trace: Value): Members => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
-/** Returns the weighted sum of all scores; undefined without scores. */
 const rewardIn = (trace: Value): OutputJson | undefined => {
   const scored = scoresIn(trace).map(([name, reward]) => {
     const [score, weight] = [reward.require("score"), reward.get("weight")];
@@ -164,11 +163,7 @@ const readStart = (trace: Value): OutputJson | undefined => {
   return literal(`${time}${Number(fraction) === 0 ? "" : `.${fraction}`}Z`, start);
 };
 
-/**
- * Returns the paths of a trace from its root to each leaf, the path to the last leaf first. A sampled node is a choice
- * in its first path, and a message in the other paths.
- * @throws ConversionError
- */
+/** Returns the path to each leaf, the last leaf first. A sampled node is a choice only in its first path. */
 const branchesOf = (run: FormatRun, trace: Value): readonly (readonly OutputJson[])[] => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);

@@ -15,10 +15,7 @@ import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
 import { getPart, type IndexedGroups, reportGroup, reportPart } from "./positions.ts";
 
-/**
- * Reports problems that a comparison with other groups shows. @throws the signal's reason
- * @param rewards one sketch for each source
- */
+/** @param rewards one sketch for each source @throws the signal's reason */
 export const reportDatasetProblems = async (
   dataset: IndexedGroups,
   rewards: readonly Sketch[],

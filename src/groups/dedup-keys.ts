@@ -6,10 +6,7 @@ import type { Groups } from "./parts/groups.ts";
 /** The size of a dedup key; a million keys take 16 MB. */
 export const dedupKeyBytes = digestBytes;
 
-/**
- * Dedup keys by group number. The key of the first of equal groups is its digest; later keys hash the occurrence, too.
- * Equal groups are interchangeable, so their order does not matter.
- */
+/** Dedup keys by group number. Equal groups are interchangeable, so their order does not matter. */
 export class DedupKeys {
   readonly #keys = new Digests();
   readonly #inputs: InputKeys[] = [];

@@ -1,5 +1,4 @@
 /** Failures of invalid input and of selections. */
-
 import type { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import { fieldPrefix, pluralize, positionPrefix } from "../sentences.ts";
@@ -36,7 +35,6 @@ export const invalidInput = (
   return new Failure("invalid_input", "invalid-input", message, { hint: skipHint(valid), ...details });
 };
 
-/** Joins the fix with the hint to skip. */
 export const combineHints = (fix: string | undefined, valid: ValidGroups): string | undefined => {
   const skip = skipHint(valid);
   return fix === undefined || skip === undefined ? (fix ?? skip) : `${fix}; or ${skip}`;
@@ -49,7 +47,6 @@ const skipHint = (valid: ValidGroups = 0): string | undefined => {
     : `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
 };
 
-/** Hints for faults of evaluation. */
 const faultHints: readonly (readonly [fault: RegExp, hint: string])[] = [
   [/takes longer/, "use an expression without regular expressions and nested all(), exists(), map() or filter()"],
   [/out of bounds/, "test the length first: --where 'size(messages) > 5 && messages[5].role == \"tool\"'"],

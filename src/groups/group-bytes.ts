@@ -129,10 +129,7 @@ export interface SourceTrajectory {
   readonly place: { readonly file: string; readonly line: number };
 }
 
-/**
- * Reads the trajectories of a group. A part that is not JSON counts as one trajectory.
- * @throws Failure `input-changed`
- */
+/** A part that is not JSON counts as one trajectory. @throws Failure `input-changed` */
 export const readGroupTrajectories = async (
   dataset: IndexedGroups,
   group: number,

@@ -5,10 +5,7 @@ import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { median, rangeStep, sketchDeviation, toWeights, weightedValueAt } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
-/**
- * Adds a valid group of separate trajectories to the metrics. A group on one line was added when it was read. Subtracts
- * the trajectories of an invalid group. @throws Failure `input-changed`
- */
+/** Adds a valid bare group, or subtracts the trajectories of an invalid group. @throws Failure `input-changed` */
 export const finalizeGroup = async (dataset: IndexedGroups, group: number): Promise<void> => {
   if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
   else await subtractParts(dataset, group);
@@ -39,7 +36,6 @@ const subtractParts = async (dataset: IndexedGroups, group: number): Promise<voi
 
 export type Distributions = ReturnType<typeof collectDistributions>;
 
-/** Returns the distribution of rewards, and the numbers of groups and choices that trainers can use. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;
   const counts = { trainable: 0, of: 0 };

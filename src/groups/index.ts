@@ -1,5 +1,4 @@
 /** Groups of trajectories: index, metrics, bytes, positions, selections. */
-
 import type { Dataset } from "./read-dataset.ts";
 import type { SelectOptions } from "./select/selected-dataset.ts";
 

@@ -66,7 +66,6 @@ export const locateValue = async (groupPart: GroupPart, path: Path): Promise<Pro
   return source.origin === undefined ? openPartLocator(groupPart)(path) : await locateInRecord(source, part.line, path);
 };
 
-/** Locates a value of a composed line in its record. */
 const locateInRecord = async (source: Source, line: number, path: Path): Promise<ProblemLocation> => {
   const recordLocation = await source.origin?.locationOf(line, path).catch(() => undefined);
   // A value in a row of Parquet, or in a changed file, gets the position of its record.
@@ -74,7 +73,6 @@ const locateInRecord = async (source: Source, line: number, path: Path): Promise
   return { ...lineLocation, ...recordLocation, readAt: `${source.name}:${line}`, readPath: path };
 };
 
-/** Maps problems of composed lines to the records. */
 export const mapProblemsToRecords = async (sources: readonly Source[], problems: Problems): Promise<void> => {
   const byName = new Map(sources.flatMap((source) => (source.origin === undefined ? [] : [[source.name, source]])));
   if (byName.size === 0) return;

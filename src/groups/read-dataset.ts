@@ -1,5 +1,4 @@
 /** Reads and checks all inputs. */
-
 import { shortName } from "../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
@@ -179,7 +178,6 @@ export const readSources = async (
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness): Strictness =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
-/** Sets the digests of composed parts to those of their original records. */
 const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number): void => {
   for (let at = first; origin !== undefined && at < count; at++) {
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
@@ -203,7 +201,6 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   return false;
 };
 
-/** Returns the location of a problem of all inputs: the only input, if there is one. */
 const locateOnly = ([first, ...others]: readonly inputs.Source[]): ProblemLocation =>
   first === undefined || others.length > 0 ? {} : { file: first.name };
 

@@ -39,7 +39,6 @@ export class Tally {
   trajectories = 0;
   groups = 0;
   trainable = 0;
-  /** Failed rollouts. */
   exceptions = 0;
   readonly reward = newSeries();
   readonly deviations = newSeries();
@@ -58,7 +57,6 @@ export class Tally {
     }
   }
 
-  /** Adds a trajectory and counts its choices. */
   addMeasured({ reward, names, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
     this.trajectories++;
     if (Number.isFinite(reward)) addValue(this.reward, reward);

@@ -174,7 +174,6 @@ export class DigestTable {
     for (const slot of before) if (slot > 0) this.add(slot - 1);
   }
 
-  /** Returns the slot of a digest, or a free slot for it. */
   #slotOf(wordAt: (word: number) => number): number {
     const last = this.#slots.length - 1;
     for (let slot = wordAt(0) & last; ; slot = (slot + 1) & last) {

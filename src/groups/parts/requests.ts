@@ -11,7 +11,6 @@ interface RequestFacts {
   readonly split: string | undefined;
   readonly keys: OwnKeys;
   readonly location: ProblemLocation;
-  /** Positions of the split and of each key. */
   readonly keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 

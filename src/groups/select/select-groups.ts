@@ -188,7 +188,6 @@ const withFilterFailure = <Result>(text: string, run: () => Result, place?: () =
   }
 };
 
-/** Describes a token that the parser did not expect; undefined for other faults. */
 const describeToken = (text: string, thrown: unknown): string | undefined => {
   const isToken = thrown instanceof ParseError && /expected_(?:token|character)$/.test(thrown.code);
   if (!isToken || thrown.range === undefined) return undefined;
@@ -265,10 +264,7 @@ const toVariables = (trajectory: JsonObject, group: GroupFacts): JsonObject => {
   return variables;
 };
 
-/**
- * Opens a filter of valid groups. It resolves with the rewards of all trajectories and the indexes of matching
- * trajectories. A missing reward is minus infinity. Default: all trajectories match. @throws Failure `invalid-filter`
- */
+/** Opens a filter of valid groups. A missing reward is minus infinity. @throws Failure `invalid-filter` */
 const openFilter = (dataset: IndexedGroups, where = "true", rewardsOf?: SearchOptions["rewardsOf"]) => {
   const isTrue = parseFilter(where);
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
