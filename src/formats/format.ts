@@ -74,7 +74,7 @@ export interface FormatRun {
 export interface Converter {
   /** Reads each record before the first is converted, if records refer to each other. */
   preview?(record: SourceRecord): void;
-  /** Undefined: the receipt does not count a part of another record, or a record about the run. @throws ConversionError */
+  /** Undefined: the receipt does not count a part of another record, or one about the run. @throws ConversionError */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
   findFaults?(): readonly RecordFault[];
   /** Returns the group of a member that cannot be read, if the member's name contains the group. */

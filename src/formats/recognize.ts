@@ -98,7 +98,7 @@ const recognizeInput = async (
 
 const fitsName = ({ filePattern }: Format, { name }: Source): boolean => filePattern?.test(name) === true;
 
-/** Gives unreadable files, and files whose names fit, the only fitting format: the given, or one of recognized files. */
+/** Gives unreadable files, and files whose names fit, the only fitting format: the given or one of recognized files. */
 const addFormatsByName = (
   inputs: readonly RecognizedInput[],
   given: Format | undefined,
