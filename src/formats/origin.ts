@@ -3,15 +3,7 @@ import { hash } from "node:crypto";
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
 import { UnusableInput } from "../input/failures.ts";
-import {
-  countUnitsBefore,
-  extractTexts,
-  type Origin,
-  type OriginRecord,
-  openRecords,
-  type RawRecord,
-  type Source,
-} from "../input/index.ts";
+import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
@@ -28,16 +20,16 @@ interface ConvertedInput {
 }
 
 export const openFiles = async (
-  sources: readonly Source[],
+  sources: readonly input.Source[],
   format: Format,
   { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { readonly hasReceipt: boolean },
 ): Promise<readonly ConvertedFile[]> => {
-  const orderOf = ({ name }: Source): number => (format.lastFilePattern?.test(name) === true ? 1 : 0);
+  const orderOf = ({ name }: input.Source): number => (format.lastFilePattern?.test(name) === true ? 1 : 0);
   const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
   const files: ConvertedFile[] = [];
   for (const source of sources.toSorted((a, b) => orderOf(a) - orderOf(b))) {
     try {
-      const records = await openRecords(source, kinds, maxUnpackedBytes);
+      const records = await input.openRecords(source, kinds, maxUnpackedBytes);
       const position = files.length;
       const scope = format.hasGroupsAcrossFiles === true ? 0 : position;
       files.push({ name: source.name, records, position, scope });
@@ -50,10 +42,10 @@ export const openFiles = async (
 };
 
 /** Parses a record; undefined if it is not JSON. Long texts of `jsonColumns` are not copied into the JSON of a row. */
-export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: RawRecord): Value | undefined => {
+export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: input.RawRecord): Value | undefined => {
   if (raw.wrong !== undefined) return undefined;
   if (raw.columns !== undefined && jsonColumns !== undefined) {
-    const { bytes, texts } = extractTexts(raw.columns, jsonColumns);
+    const { bytes, texts } = input.extractTexts(raw.columns, jsonColumns);
     return Value.parse(bytes, { texts });
   }
   return hasNonFinite === true ? Value.parsePython(raw.bytes) : Value.parse(raw.bytes);
@@ -61,7 +53,7 @@ export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: RawRecor
 
 export const toSourceRecord = (
   value: Value,
-  { member }: RawRecord,
+  { member }: input.RawRecord,
   { file, record }: Pick<RolloutPosition, "file" | "record">,
 ): SourceRecord => ({ value, file: file.name, position: record, member });
 
@@ -75,8 +67,8 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
   }
 };
 
-export const createOrigin = (input: ConvertedInput): Origin => {
-  const { files, groups, format } = input;
+export const createOrigin = (converted: ConvertedInput): input.Origin => {
+  const { files, groups, format } = converted;
   const rolloutsOf = (line: number): readonly WrittenRollout[] => groups[line - 1]?.rollouts ?? [];
   return {
     files: files.map(({ name }) => name),
@@ -96,8 +88,8 @@ export const createOrigin = (input: ConvertedInput): Origin => {
       const record = first?.file.records.positionOf(first.record) ?? { label: "the input", line: 1 };
       return { file: record.label, line: record.line };
     },
-    locationOf: async (line, path) => await locateValue(input, rolloutsOf(line), path),
-    recordsOf: async (line) => await readRecords(input, rolloutsOf(line)),
+    locationOf: async (line, path) => await locateValue(converted, rolloutsOf(line), path),
+    recordsOf: async (line) => await readRecords(converted, rolloutsOf(line)),
     textOf: (label) => files.find(({ name }) => name === label)?.records.text,
   };
 };
@@ -113,7 +105,7 @@ export function* listRecordMappings(groups: readonly ConvertedGroup[]): Generato
 }
 
 const locateValue = async (
-  input: ConvertedInput,
+  converted: ConvertedInput,
   rollouts: readonly WrittenRollout[],
   path: Path,
 ): Promise<ProblemLocation> => {
@@ -121,7 +113,7 @@ const locateValue = async (
   const isException = key === "exceptions";
   const candidates = rollouts.filter((written) => (written.length === 0) === isException && written.position >= 0);
   const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
-  const { raw, value, rollout } = await convertAgain(input, written);
+  const { raw, value, rollout } = await convertAgain(converted, written);
   if (raw === undefined || value === undefined) return {};
   const json = rollout?.trajectory ?? rollout?.exception;
   const source = json === undefined || path.length < 2 ? undefined : findSource(json, path.slice(2));
@@ -137,14 +129,14 @@ const convertAgain = async ({ format, converter }: ConvertedInput, written: Writ
 
 /** Returns the records of a group, or their parts, and the documents next to them, each once and on one line. */
 const readRecords = async (
-  input: ConvertedInput,
+  converted: ConvertedInput,
   rollouts: readonly WrittenRollout[],
-): Promise<readonly OriginRecord[]> => {
+): Promise<readonly input.OriginRecord[]> => {
   const byPart = new Map(rollouts.map((one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one]));
-  const records: OriginRecord[] = [];
+  const records: input.OriginRecord[] = [];
   const documents = new Set<string>();
   for (const item of byPart.values()) {
-    const { raw, rollout } = await convertAgain(input, item);
+    const { raw, rollout } = await convertAgain(converted, item);
     if (raw === undefined || raw.wrong !== undefined) continue;
     const { label, line } = item.file.records.positionOf(item.record);
     const own = replaceLineEnds(Buffer.from(raw.bytes.subarray(item.span?.start, item.span?.end)));
@@ -159,7 +151,7 @@ const readRecords = async (
 };
 
 /** @param rest the path from the value */
-export const locateInRecord = (raw: RawRecord, value: Value, rest: Path = []): ProblemLocation => {
+export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []): ProblemLocation => {
   const { document } = value;
   const path = [...value.path, ...rest];
   if (document !== undefined) return { file: document, line: 1, path };
@@ -167,10 +159,10 @@ export const locateInRecord = (raw: RawRecord, value: Value, rest: Path = []): P
 };
 
 export const locateByte = (
-  { bytes, start, line, label, isComposed, within }: RawRecord,
+  { bytes, start, line, label, isComposed, within }: input.RawRecord,
   offset: number,
 ): ProblemLocation => {
   if (isComposed === true) return { file: label };
-  const before = within && { unitsBefore: () => countUnitsBefore(within, { start, line }) };
+  const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
   return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).of(offset) };
 };

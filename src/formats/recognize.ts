@@ -2,32 +2,19 @@
 import { dirname, join } from "node:path";
 import type { RuleData } from "../check/rules/rules.ts";
 import { UnusableInput } from "../input/failures.ts";
-import {
-  type Container,
-  columnAdvice,
-  findContainer,
-  hasOwnKey,
-  maxDocumentBytes,
-  openRecords,
-  type RawRecord,
-  type RecordKinds,
-  readHead,
-  type Source,
-  sniff,
-  sniffedBytes,
-} from "../input/index.ts";
+import * as input from "../input/index.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import { loadFormat, loadFormats } from "./formats.ts";
 import { Value } from "./value.ts";
 
 interface RecognizedInput {
-  readonly source: Source;
+  readonly source: input.Source;
   readonly formats: readonly Format[];
   /** The facts for the error if the file has no format. */
   readonly rejection?: RuleData<"not-json"> | undefined;
   /** The kind of a file whose format is unknown, because nothing in it can be read. */
-  readonly damagedKind?: "text" | Container | undefined;
+  readonly damagedKind?: "text" | input.Container | undefined;
 }
 
 export const ownFormat: Format = {
@@ -52,7 +39,7 @@ export const recognizeInputs = async (
     const named = folders.has(source.name) ? undefined : given;
     inputs.push(await recognizeInput(source, { given, named, hasReward, maxUnpackedBytes }));
   }
-  const byFormat = new Map<Format, Source[]>();
+  const byFormat = new Map<Format, input.Source[]>();
   const others: string[] = [];
   for (const { source, formats, rejection, damagedKind } of addFormatsByName(dropParts(inputs), given)) {
     const location = () => ({ file: source.name });
@@ -72,12 +59,12 @@ export const recognizeInputs = async (
 };
 
 const recognizeInput = async (
-  source: Source,
+  source: input.Source,
   options: Record<"given" | "named", Format | undefined> & { hasReward: boolean; maxUnpackedBytes: number },
 ): Promise<RecognizedInput> => {
   const { given, named, hasReward, maxUnpackedBytes } = options;
-  const head = readHead(source.bytes, sniffedBytes);
-  const [container, sniffed] = [findContainer(head), sniff(head, source.name)];
+  const head = input.readHead(source.bytes, input.sniffedBytes);
+  const [container, sniffed] = [input.findContainer(head), input.sniff(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
   if (named !== undefined) {
     const isReadable = container === undefined || named.records[container] !== undefined;
@@ -89,14 +76,16 @@ const recognizeInput = async (
   // `matchFormats` recognizes rollcall's format even if another format is given.
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
   const table =
-    data && row ? { ...data, unreadable: "its columns fit no format", instead: columnAdvice(row, hasReward) } : data;
+    data && row
+      ? { ...data, unreadable: "its columns fit no format", instead: input.columnAdvice(row, hasReward) }
+      : data;
   const broken =
     data && unreadable !== undefined ? { ...data, unreadable, instead: "write or copy the file again" } : table;
   const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: matching, rejection: matching.length === 0 ? broken : undefined, damagedKind };
 };
 
-const fitsName = ({ filePattern }: Format, { name }: Source): boolean => filePattern?.test(name) === true;
+const fitsName = ({ filePattern }: Format, { name }: input.Source): boolean => filePattern?.test(name) === true;
 
 /** Gives unreadable files, and files whose names fit, the only fitting format: the given or one of recognized files. */
 const addFormatsByName = (
@@ -104,11 +93,11 @@ const addFormatsByName = (
   given: Format | undefined,
 ): readonly RecognizedInput[] => {
   const known = new Set(given === undefined ? inputs.flatMap(({ formats }) => formats) : [given]);
-  return inputs.map((input) => {
-    const { source, damagedKind: kind, rejection } = input;
-    if (input.formats.length > 0 || (kind === undefined && rejection !== undefined)) return input;
+  return inputs.map((recognized) => {
+    const { source, damagedKind: kind, rejection } = recognized;
+    if (recognized.formats.length > 0 || (kind === undefined && rejection !== undefined)) return recognized;
     const formats = [...known].filter((one) => (kind === undefined ? fitsName(one, source) : one.records[kind]));
-    return formats.length === 1 ? { source, formats } : input;
+    return formats.length === 1 ? { source, formats } : recognized;
   });
 };
 
@@ -130,12 +119,15 @@ const dropParts = (inputs: readonly RecognizedInput[]): readonly RecognizedInput
 
 /** Returns formats that recognize a first record; of a damaged or too large file, its only possible format. */
 const matchFormats = async (
-  source: Source,
+  source: input.Source,
   candidates: readonly Format[],
-  { container, maxUnpackedBytes }: { readonly container: Container | undefined; readonly maxUnpackedBytes: number },
+  {
+    container,
+    maxUnpackedBytes,
+  }: { readonly container: input.Container | undefined; readonly maxUnpackedBytes: number },
 ) => {
   const { name: file, bytes } = source;
-  if (container === undefined && hasOwnKey(bytes)) return { formats: [ownFormat] };
+  if (container === undefined && input.hasOwnKey(bytes)) return { formats: [ownFormat] };
   const formats = candidates.filter(({ records }) => records[container ?? "text"] !== undefined);
   let unreadable = container === undefined ? noJson : undefined;
   try {
@@ -163,7 +155,7 @@ const matchFormats = async (
   // For a document that is too large to be read, only the name counts.
   const isPossible = (one: Format): boolean =>
     container === undefined
-      ? bytes.size > maxDocumentBytes && one.records.text === "document" && fitsName(one, source)
+      ? bytes.size > input.maxDocumentBytes && one.records.text === "document" && fitsName(one, source)
       : unreadable !== undefined;
   const possible = formats.filter(isPossible);
   return { formats: possible.length === 1 ? possible : [], unreadable };
@@ -171,7 +163,7 @@ const matchFormats = async (
 
 const noJson = "it contains no JSON";
 
-interface FirstRecord extends RawRecord {
+interface FirstRecord extends input.RawRecord {
   /** Undefined if the record can be either. */
   readonly kind?: "lines" | "document";
   readonly value?: Value;
@@ -180,9 +172,9 @@ interface FirstRecord extends RawRecord {
 const maxFirstLines = 20;
 
 /** Yields candidates for the first record: the first lines that are objects, and the whole file. */
-async function* readFirstRecords(source: Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
+async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
-  const isList = /^[\s\ufeff]*\[/.test(readHead(bytes, sniffedBytes).toString("utf8"));
+  const isList = /^[\s\ufeff]*\[/.test(input.readHead(bytes, input.sniffedBytes).toString("utf8"));
   let count = 0;
   let hasLines = false;
   for await (const raw of readRawRecords(source, { text: "lines" }, maxUnpackedBytes)) {
@@ -196,7 +188,7 @@ async function* readFirstRecords(source: Source, maxUnpackedBytes: number): Asyn
     }
     if (isWhole || ++count === maxFirstLines) break;
   }
-  if (hasLines || bytes.size > maxDocumentBytes) return;
+  if (hasLines || bytes.size > input.maxDocumentBytes) return;
   for await (const raw of readRawRecords(source, { text: "document" }, maxUnpackedBytes)) {
     const value = Value.parsePython(raw.bytes);
     if (value !== undefined) yield { ...raw, value, kind: "document" };
@@ -205,11 +197,11 @@ async function* readFirstRecords(source: Source, maxUnpackedBytes: number): Asyn
 
 /** Yields only the first record if reading it is faster than reading all. */
 async function* readRawRecords(
-  source: Source,
-  records: RecordKinds,
+  source: input.Source,
+  records: input.RecordKinds,
   maxUnpackedBytes: number,
 ): AsyncGenerator<FirstRecord, void> {
-  const opened = await openRecords(source, { records }, maxUnpackedBytes);
+  const opened = await input.openRecords(source, { records }, maxUnpackedBytes);
   const first = await opened.readFirst?.();
   if (first !== undefined) yield first;
   if (opened.readFirst === undefined) for await (const batch of opened.batches()) yield* batch;

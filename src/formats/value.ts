@@ -1,22 +1,12 @@
 /** A value of another tool's record, which can be written with its bytes. */
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
-import {
-  endOf,
-  expandNumbers,
-  findMemberNode,
-  firstByteAt,
-  type JsonTable,
-  nodeAfter,
-  readNumber,
-  readString,
-  startOf,
-} from "../json/table.ts";
+import * as json from "../json/table.ts";
 import { endOfString, openBrace, openBracket, quote, type Span } from "../json/walk.ts";
 
 interface JsonText {
   readonly id: number;
-  readonly table: JsonTable;
+  readonly table: json.JsonTable;
   /** The name of a document next to the record; undefined for the record itself. */
   readonly document: string | undefined;
   /** The string that contains this JSON, or the array of these numbers, which is one node of its table. */
@@ -31,7 +21,7 @@ interface JsonText {
 const maxTexts = 2 ** 20;
 let textCount = 0;
 
-const newText = (table: JsonTable, document?: string, holder?: Value): JsonText => {
+const newText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
   textCount = (textCount + 1) % maxTexts;
   return { id: textCount, table, document, holder, texts: undefined, nested: undefined };
 };
@@ -63,7 +53,7 @@ export class Value {
     if (table === undefined) return undefined;
     const jsonText = newText(table, document);
     if (texts !== undefined)
-      jsonText.texts = new Map(Array.from(texts, ([key, text]) => [findMemberNode(table, 0, key) ?? 0, text]));
+      jsonText.texts = new Map(Array.from(texts, ([key, text]) => [json.findMemberNode(table, 0, key) ?? 0, text]));
     return new Value(jsonText, 0);
   }
 
@@ -88,7 +78,7 @@ export class Value {
   }
 
   get span(): Span {
-    return { start: startOf(this.#in.table, this.#node), end: endOf(this.#in.table, this.#node) };
+    return { start: json.startOf(this.#in.table, this.#node), end: json.endOf(this.#in.table, this.#node) };
   }
 
   /** True if `span` covers all of `bytes`. */
@@ -109,22 +99,22 @@ export class Value {
 
   get text(): string | undefined {
     if (!this.isText) return undefined;
-    return this.#in.texts?.get(this.#node)?.toString("utf8") ?? readString(this.#in.table, this.#node);
+    return this.#in.texts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
   }
 
   get number(): number | undefined {
-    return this.isNumber ? readNumber(this.#in.table, this.#node) : undefined;
+    return this.isNumber ? json.readNumber(this.#in.table, this.#node) : undefined;
   }
 
   textAt(key: string): string | undefined {
     const node = this.#nodeOf(key);
     const { table } = this.#in;
-    return node !== undefined && firstByteAt(table, node) === quote ? readString(table, node) : undefined;
+    return node !== undefined && json.firstByteAt(table, node) === quote ? json.readString(table, node) : undefined;
   }
 
   isNullAt(key: string): boolean {
     const node = this.#nodeOf(key);
-    return node !== undefined && firstByteAt(this.#in.table, node) === nullByte;
+    return node !== undefined && json.firstByteAt(this.#in.table, node) === nullByte;
   }
 
   get isList(): boolean {
@@ -189,10 +179,10 @@ export class Value {
     if (path.length > 0) return this.get(...path)?.items() ?? [];
     if (!this.isList) return [];
     const { table } = this.#in;
-    const end = nodeAfter(table, this.#node);
+    const end = json.nodeAfter(table, this.#node);
     if (end === this.#node + nodeSize) return this.#numbers();
     const items: Value[] = [];
-    for (let node = this.#node + nodeSize; node < end; node = nodeAfter(table, node)) {
+    for (let node = this.#node + nodeSize; node < end; node = json.nodeAfter(table, node)) {
       items.push(new Value(this.#in, node));
     }
     return items;
@@ -200,7 +190,7 @@ export class Value {
 
   /** The elements of an array that is one node, because it is empty or has only numbers. */
   #numbers(): readonly Value[] {
-    const array = this.#nested(() => newText(expandNumbers(this.#in.table, this.#node), undefined, this));
+    const array = this.#nested(() => newText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
     if (array === undefined) return [];
     const count = array.#in.table.words.length / nodeSize - 1;
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
@@ -220,9 +210,9 @@ export class Value {
     if (!this.isObject) return [];
     const { table } = this.#in;
     const members: (readonly [string, Value])[] = [];
-    const end = nodeAfter(table, this.#node);
-    for (let key = this.#node + nodeSize; key < end; key = nodeAfter(table, key + nodeSize)) {
-      members.push([readString(table, key), new Value(this.#in, key + nodeSize)]);
+    const end = json.nodeAfter(table, this.#node);
+    for (let key = this.#node + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize)) {
+      members.push([json.readString(table, key), new Value(this.#in, key + nodeSize)]);
     }
     // A few keys are compared faster than they are hashed.
     const isUnique = members.length < 16 && members.every(([key], at) => isFirst(members, key, at));
@@ -247,12 +237,12 @@ export class Value {
     const { table, holder } = this.#in;
     const innerPath = holder?.isList
       ? [this.#node / nodeSize - 1]
-      : findInnermost(table, { from: 0, byte: startOf(table, this.#node) }).path;
+      : findInnermost(table, { from: 0, byte: json.startOf(table, this.#node) }).path;
     return [...(holder?.path ?? []), ...innerPath];
   }
 
   get #first(): number {
-    return firstByteAt(this.#in.table, this.#node);
+    return json.firstByteAt(this.#in.table, this.#node);
   }
 
   #child(key: Path[number]): Value | undefined {
@@ -261,11 +251,13 @@ export class Value {
       return item?.isNull === false ? item : undefined;
     }
     const node = this.#nodeOf(key);
-    return node === undefined || firstByteAt(this.#in.table, node) === nullByte ? undefined : new Value(this.#in, node);
+    return node === undefined || json.firstByteAt(this.#in.table, node) === nullByte
+      ? undefined
+      : new Value(this.#in, node);
   }
 
   #nodeOf(key: string): number | undefined {
-    return this.isObject ? findMemberNode(this.#in.table, this.#node, key) : undefined;
+    return this.isObject ? json.findMemberNode(this.#in.table, this.#node, key) : undefined;
   }
 
   #nested(read: () => JsonText | undefined): Value | undefined {

@@ -3,15 +3,7 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Host } from "../../host.ts";
-import {
-  type Bytes,
-  fileOf,
-  findText,
-  locateLine,
-  type Origin,
-  type OriginRecord,
-  type Source,
-} from "../../input/index.ts";
+import * as input from "../../input/index.ts";
 import { composeGroup, listParts, ReadWindow } from "../group-bytes.ts";
 import { Column, countWhile } from "../parts/column.ts";
 import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRecords } from "../positions.ts";
@@ -48,7 +40,7 @@ export const selectDataset = async (
   if (kept.length === 0 && dataset.groups.count > 0 && choosing.shard === undefined) {
     const [only, ...rest] = dataset.sources;
     const by = Object.entries(filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
-    const place = only === undefined || rest.length > 0 ? {} : { file: fileOf(only) };
+    const place = only === undefined || rest.length > 0 ? {} : { file: input.fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, place);
   }
   const { split, conversion, skippedFiles, ownKeys, found } = dataset;
@@ -94,7 +86,7 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
     lines.size += isCut || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
   }
   return {
-    sources: composedSources.flatMap(({ source, lines }): readonly Source[] => {
+    sources: composedSources.flatMap(({ source, lines }): readonly input.Source[] => {
       const origin = createOrigin(dataset, { source, lines, partial });
       return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
     }),
@@ -105,7 +97,7 @@ const composeSources = async (dataset: Dataset, { kept, partial }: SelectedGroup
   };
 };
 
-const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group: number) => Buffer): Bytes => {
+const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group: number) => Buffer): input.Bytes => {
   let last: { readonly line: number; readonly bytes: Buffer } = { line: -1, bytes: invalidLine };
   const read = (into: Buffer, at: number): number => {
     let filled = 0;
@@ -123,8 +115,8 @@ const findLastUpTo = (column: Column, max: number): number =>
 
 const createOrigin = (
   dataset: Dataset,
-  { source, lines, partial }: { source: Source; lines: ComposedLines; partial: SelectedGroups["partial"] },
-): Origin => {
+  { source, lines, partial }: { source: input.Source; lines: ComposedLines; partial: SelectedGroups["partial"] },
+): input.Origin => {
   const { groups } = dataset;
   const groupAt = (line: number): number => lines.groups.at(line - 1);
   return {
@@ -154,15 +146,15 @@ const createOrigin = (
       return await locateValue(groupPart, isBare ? inside : partPath);
     },
     recordsOf: async (line) => {
-      const records: OriginRecord[] = [];
+      const records: input.OriginRecord[] = [];
       const window = new ReadWindow();
       for (const groupPart of listParts(dataset, groupAt(line))) {
         const { source: from, part } = groupPart;
-        const read = async () => ({ ...locateLine(from, part.line), bytes: await window.readPart(groupPart) });
+        const read = async () => ({ ...input.locateLine(from, part.line), bytes: await window.readPart(groupPart) });
         records.push(...((await from.origin?.recordsOf(part.line)) ?? [await read()]));
       }
       return records;
     },
-    textOf: (file) => findText(dataset.sources, file),
+    textOf: (file) => input.findText(dataset.sources, file),
   };
 };
