@@ -6,7 +6,16 @@ import { answerColumns, findRewardColumns, pythonMessages } from "../input/index
 import { formatList } from "../sentences.ts";
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
-import { choice, deriveFinish, textChoice, toFunctionTools, toToolCall, toTurns, unwrapJson } from "./messages.ts";
+import {
+  choice,
+  deriveFinish,
+  haveTexts,
+  textChoice,
+  toFunctionTools,
+  toToolCall,
+  toTurns,
+  unwrapJson,
+} from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import { ConversionError, type Members, type Value } from "./value.ts";
@@ -33,13 +42,10 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
-const groupKeyText =
-  "rows with the same group_id (or prompt_id, …), or with the same prompt if they have no such key. Rows of different training steps are never one group";
-
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: rows.readGroup === undefined ? groupKeyText : `${groupKeyText}. A row with completions is one group`,
+    group: `rows with the same group_id (or prompt_id, …), or with the same prompt if they have no such key. Rows of different training steps are never one group${rows.readGroup === undefined ? "" : ". A row with completions is one group"}`,
     reward: rows.rewardText ?? rows.reward,
     sampled: rows.sampled,
   },
@@ -150,11 +156,8 @@ export const messageRows = (path: Path): Format => {
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
     sampled: "every turn of the assistant",
     isDataset: true,
-    recognizes: (row) => {
-      const messages = unwrapJson(readPath(row, path))?.items() ?? [];
-      const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
-      return haveRoles && !foreignKeys.some((key) => row.get(key) !== undefined);
-    },
+    recognizes: (row) =>
+      haveTexts(unwrapJson(readPath(row, path)), "role") && !foreignKeys.some((key) => row.get(key) !== undefined),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
     readTurns: (run, row) => toTurns(run, requireMessages(row), { name, isSampled: true }),
   });
@@ -193,10 +196,9 @@ const trlRows: ChatRows = {
     return readCompletion(run, row, [key, row.require(key)]);
   },
   readGroup: (run, record) => {
-    const { value: row, file, position } = record;
-    if (row.get("completions") === undefined) return undefined;
-    record.group = `${file} row ${position}`;
-    return completionsOf(run, row);
+    if (record.value.get("completions") === undefined) return undefined;
+    record.group = `${record.file} row ${record.position}`;
+    return completionsOf(run, record.value);
   },
 };
 
@@ -210,7 +212,6 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
   const completions = requireList(row, "completions");
   const count = completions.length;
   const rewards = unwrapJson(row.get("rewards"));
-  const { options } = run;
   const id = row.get("id");
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
@@ -224,7 +225,7 @@ const completionsOf = (run: FormatRun, row: Value): readonly Rollout[] => {
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
-    const runAt = { ...run, options: { ...options, rewardFrom: options.rewardFrom && [...options.rewardFrom, at] } };
+    const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
     const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], own });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const turns = readCompletion(run, row, [`completions[${at}]`, completion]);
@@ -247,10 +248,7 @@ export const shareGpt = chatRows({
   sampled: "every turn of the assistant",
   isDataset: true,
   isLossy: true,
-  recognizes: (row) => {
-    const turns = unwrapJson(row.get("conversations"))?.items() ?? [];
-    return turns.length > 0 && turns.every((turn) => turn.textAt("from") !== undefined);
-  },
+  recognizes: (row) => haveTexts(unwrapJson(row.get("conversations")), "from"),
   readPrompt: (row) => {
     const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
     return [row.get("system") ?? [], takeBefore(requireList(row, "conversations"), isAnswer)].flat();
@@ -278,8 +276,7 @@ const shareGptTurns = (run: FormatRun, row: Value): readonly OutputJson[] => {
       unansweredIds.push(`call_${at}`);
       run.note("matched tool results without ids to the calls in their order");
       const tool_calls = [toToolCall(value, `call_${at}`)];
-      const calling = { role: literal("assistant", from), content: null, tool_calls };
-      return choice(calling, deriveFinish(run, true));
+      return choice({ role: literal("assistant", from), content: null, tool_calls }, deriveFinish(run, true));
     }
     const message = { role: literal(role, from), tool_call_id: id, content: value };
     return role === "assistant" ? choice(message, deriveFinish(run, false)) : message;

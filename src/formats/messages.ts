@@ -27,11 +27,10 @@ interface TurnOptions {
   readonly lastFinish?: OutputJson | undefined;
 }
 
-/** Returns the messages in a string of JSON; any other value unchanged. */
-const unwrapMessages = (value: Value): Value => {
-  const messages = value.embeddedJson?.items() ?? [];
-  const haveRoles = messages.length > 0 && messages.every((message) => message.textAt("role") !== undefined);
-  return haveRoles ? unwrapJson(value) : value;
+/** True for a list of at least one object if each has a text at a key. */
+export const haveTexts = (list: Value | undefined, key: string): boolean => {
+  const items = list?.items() ?? [];
+  return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
 /** Converts messages, also in a string of JSON, or a text as one turn. @throws ConversionError */
@@ -40,7 +39,7 @@ export const toTurns = (
   given: Value,
   { name, isSampled = false, lastFinish }: TurnOptions,
 ): readonly OutputJson[] => {
-  const value = unwrapMessages(given);
+  const value = haveTexts(given.embeddedJson, "role") ? unwrapJson(given) : given;
   if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
   if (!value.isList) throw new ConversionError(`${name} is neither messages nor text`, value);
   const messages = value.items();
@@ -139,9 +138,8 @@ const toFunctionTool = (tool: Value): OutputJson | undefined => {
 /** Converts logprobs, and keeps their digits. Trainers read the id in `token_id:<n>`. @throws ConversionError */
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []): OutputJson => {
   const values = logprobs.items();
-  if (values.length !== ids.length) {
+  if (values.length !== ids.length)
     throw new ConversionError(`${values.length} logprobs do not match ${ids.length} sampled tokens`, logprobs);
-  }
   const tokens = values.map((logprob, at) => {
     const id = ids[at];
     if (!logprob.isNumber) throw new ConversionError("a logprob is not a number", logprob);

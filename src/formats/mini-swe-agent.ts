@@ -1,6 +1,6 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
 import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
+import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
 import { type OutputJson, replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
 import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
@@ -40,11 +40,8 @@ export const miniSweAgentMessages: Format = {
   isLossy: true,
   recognizes: ({ value }) => {
     const messages = value.items();
-    const haveRoles = messages.length > 1 && messages.every((message) => message.textAt("role") !== undefined);
-    return (
-      haveRoles &&
-      messages.slice(0, maxPrompts).some((message) => promptPattern.test(message.get("content")?.raw ?? ""))
-    );
+    const isPrompt = (message: Value): boolean => promptPattern.test(message.get("content")?.raw ?? "");
+    return messages.length > 1 && haveTexts(value, "role") && messages.slice(0, maxPrompts).some(isPrompt);
   },
 };
 
@@ -53,9 +50,8 @@ const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   const instance = value.get("instance_id");
   record.group = instance?.raw ?? `file ${file}`;
   const version = value.get("trajectory_format");
-  if (version !== undefined && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? "")) {
+  if (version !== undefined && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
     throw new ConversionError("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1", version);
-  }
   const messages = value.isList ? value.items() : value.requireItems("messages");
   const stem = stemOf(file);
   return buildTrajectory({
