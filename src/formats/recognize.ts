@@ -27,18 +27,12 @@ export const ownFormat: Format = {
 };
 
 /** Reads the inputs one by one, because a document is in memory until it is recognized. */
-export const recognizeInputs = async (
-  { sources, folders, problems, maxUnpackedBytes }: ConvertibleInputs,
-  { from, messagesFrom, rewardFrom, rewards, allowsLossy }: FormatOptions,
-) => {
-  const hasReward = rewardFrom !== undefined || rewards !== undefined;
+export const recognizeInputs = async (opened: ConvertibleInputs, options: FormatOptions) => {
+  const { folders, problems } = opened;
+  const { from, messagesFrom, allowsLossy } = options;
   const given = from === ownFormat.name ? ownFormat : await loadFormat(from, messagesFrom);
   const inputs: RecognizedInput[] = [];
-  for (const source of sources) {
-    // A file that the user named has the given format.
-    const named = folders.has(source.name) ? undefined : given;
-    inputs.push(await recognizeInput(source, { given, named, hasReward, maxUnpackedBytes }));
-  }
+  for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
   const byFormat = new Map<Format, input.Source[]>();
   const others: string[] = [];
   for (const { source, formats, rejection, damagedKind } of addFormatsByName(dropParts(inputs), given)) {
@@ -60,29 +54,28 @@ export const recognizeInputs = async (
 
 const recognizeInput = async (
   source: input.Source,
-  options: Record<"given" | "named", Format | undefined> & { hasReward: boolean; maxUnpackedBytes: number },
+  given: Format | undefined,
+  { folders, maxUnpackedBytes, rewardFrom, rewards }: ConvertibleInputs & FormatOptions,
 ): Promise<RecognizedInput> => {
-  const { given, named, hasReward, maxUnpackedBytes } = options;
   const head = input.readHead(source.bytes, input.sniffedBytes);
   const [container, sniffed] = [input.findContainer(head), input.sniff(head, source.name)];
   const data = sniffed?.rule === "not-json" ? sniffed.data : undefined;
-  if (named !== undefined) {
-    const isReadable = container === undefined || named.records[container] !== undefined;
+  // A file that the user named has the given format.
+  if (given !== undefined && !folders.has(source.name)) {
+    const isReadable = container === undefined || given.records[container] !== undefined;
     const rejection = data && { ...data, instead: "correct or omit --from" };
-    return isReadable ? { source, formats: [named] } : { source, formats: [], rejection };
+    return isReadable ? { source, formats: [given] } : { source, formats: [], rejection };
   }
   const candidates = given === undefined ? await loadFormats() : [given];
   const { formats, unreadable, row } = await matchFormats(source, candidates, { container, maxUnpackedBytes });
   // `matchFormats` recognizes rollcall's format even if another format is given.
   const matching = given === undefined ? formats : formats.filter((format) => format === given);
-  const table =
-    data && row
-      ? { ...data, unreadable: "its columns fit no format", instead: input.columnAdvice(row, hasReward) }
-      : data;
-  const broken =
-    data && unreadable !== undefined ? { ...data, unreadable, instead: "write or copy the file again" } : table;
+  const hasReward = rewardFrom !== undefined || rewards !== undefined;
+  const columns = row && { unreadable: "its columns fit no format", instead: input.columnAdvice(row, hasReward) };
+  const wrong = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
+  const rejection = matching.length === 0 && data !== undefined ? { ...data, ...wrong } : undefined;
   const damagedKind = formats.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
-  return { source, formats: matching, rejection: matching.length === 0 ? broken : undefined, damagedKind };
+  return { source, formats: matching, rejection, damagedKind };
 };
 
 const fitsName = ({ filePattern }: Format, { name }: input.Source): boolean => filePattern?.test(name) === true;
