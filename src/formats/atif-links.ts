@@ -25,9 +25,8 @@ export const listEmbedded = (document: Value): readonly Value[] =>
 /** Returns the references of steps to documents of subagents, except embedded documents. */
 export const listSubagents = (document: Value): readonly Reference[] => {
   const embedded = new Set(listEmbedded(document).map((subagent) => idsOf(subagent)[0]));
-  return document
-    .items("steps")
-    .flatMap((step) => step.items("observation", "results"))
+  const results = document.items("steps").flatMap((step) => step.items("observation", "results"));
+  return results
     .flatMap((result) => {
       const references = result.get("subagent_trajectory_ref");
       return references?.isObject === true ? [references] : (references?.items() ?? []);
@@ -89,9 +88,8 @@ export const openLinks = (run: FormatRun) => {
       owners ??= findOwners();
       const seen = new Set<string>();
       for (let at: string | undefined = join(file); at !== undefined; at = owners.get(at)) {
-        if (seen.has(at)) {
+        if (seen.has(at))
           throw new ConversionError(`the document refers to itself through ${[...seen].join(", ")}`, value);
-        }
         seen.add(at);
       }
       return seen.size > 1;

@@ -54,10 +54,7 @@ const rolloutOf = (run: FormatRun, record: SourceRecord, links: Links): Rollout 
   return { documents, ...buildTrajectory({ ...read, reward: findReward(run, { record: value, ids }) }) };
 };
 
-interface History {
-  readonly turns: readonly OutputJson[];
-  readonly tools: OutputJson | undefined;
-}
+type History = Readonly<{ turns: readonly OutputJson[]; tools: OutputJson | undefined }>;
 
 export const readAtif = (run: FormatRun, located: LocatedDocument, links: Links) => {
   const { value } = located;
@@ -112,8 +109,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   const readContinuation = ({ value, file }: LocatedDocument): LocatedDocument | undefined => {
     const path = continuationOf(value);
     if (path === undefined) return undefined;
-    const nextFile = join(dirname(file), path);
-    const missing = `${file} continues in ${nextFile}, which is missing, so the trajectory ends early`;
+    const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
   };
   const partsOf = (located: LocatedDocument): readonly LocatedDocument[] => {
@@ -136,8 +132,7 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   };
   const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
     const first = parts[0]?.value;
-    const partsModel = modelOf(first) ?? model;
-    const isSampled = model === undefined || partsModel === model;
+    const isSampled = model === undefined || (modelOf(first) ?? model) === model;
     if (!isSampled) run.note("converted the turns of a subagent with another model to plain messages");
     const isJoined = parts.length > 1 && !run.options.keepsHistories;
     if (isJoined) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");

@@ -110,9 +110,8 @@ export const openGroupLines = (spool: Spool, { skipsDigests }: { readonly skipsD
       const length = trajectory === undefined ? 0 : pending.writeLine(trajectory).length;
       const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
       const digest = identities.map(digestOf).join("") + identity;
-      const span = part === undefined || part.isWhole ? undefined : part.span;
       // Without a spread, because it needs twice the memory, and there can be a million rollouts.
-      group.rollouts.push({ file, record: at, position, start, length, span, digest, index });
+      group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
     },
 
     /** Adds a record, or a part of one, that could not be converted. Returns its group, which is broken. */

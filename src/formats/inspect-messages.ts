@@ -14,7 +14,7 @@ import { ConversionError, type Value } from "./value.ts";
 
 export const readMessages = (run: FormatRun, sample: Value) => {
   const messages = sample.requireItems("messages");
-  const events = modelEvents(sample.get("events") ?? sample.get("transcript", "events"));
+  const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);
   const attachments = openAttachments(sample);
   const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
   const toTurn = (message: Value): OutputJson => {
@@ -34,10 +34,8 @@ export const readMessages = (run: FormatRun, sample: Value) => {
 const idOf = (message: Value | undefined): string | undefined => message?.textAt("id");
 
 /** Returns the events of calls of models, also within events of tools and subtasks. */
-const modelEvents = (events: Value | undefined): readonly Value[] =>
-  (events?.items() ?? []).flatMap((event) =>
-    event.textAt("event") === "model" ? [event] : modelEvents(event.get("events")),
-  );
+const modelEvents = (events: readonly Value[]): readonly Value[] =>
+  events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
 /** Finds the sampled choice of a message: by the message's id, or by its content if it has no id. */
 const openChoices = ({ find }: Attachments, outputs: readonly (Value | undefined)[]) => {
@@ -125,26 +123,21 @@ const contentOf = (attachments: Attachments, message: Value) => {
   const [first] = parts;
   const type = first?.get("type");
   const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
-  if (text === undefined || type === undefined) {
+  if (text === undefined || type === undefined)
     return { content: listUnlessEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
-  }
   const { raw, sources } = json(text);
   return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };
 
 const partOf = ({ find, resolved }: Attachments, part: Value): OutputJson => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
-  if (type?.text === "image" && image !== undefined) {
-    const image_url = { url: resolved(image), detail: part.get("detail") };
-    return { type: literal("image_url", type), image_url };
-  }
+  if (type?.text === "image" && image !== undefined)
+    return { type: literal("image_url", type), image_url: { url: resolved(image), detail: part.get("detail") } };
   const sound = audio && (find(audio) ?? audio);
   const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
-  if (type?.text === "audio" && data !== undefined) {
-    const input_audio = { data: literal(data, sound, audio), format: part.get("format") };
-    return { type: literal("input_audio", type), input_audio };
-  }
-  return resolved(part);
+  if (type?.text !== "audio" || data === undefined) return resolved(part);
+  const input_audio = { data: literal(data, sound, audio), format: part.get("format") };
+  return { type: literal("input_audio", type), input_audio };
 };
 
 type Attachments = ReturnType<typeof openAttachments>;
@@ -187,11 +180,7 @@ const openAttachments = (sample: Value) => {
 };
 
 /** Returns the tools of the models whose messages are in the sample. */
-const toolsOf = (
-  { resolved }: Attachments,
-  events: readonly Value[],
-  ids: ReadonlySet<string | undefined>,
-): OutputJson | undefined => {
+const toolsOf = ({ resolved }: Attachments, events: readonly Value[], ids: ReadonlySet<string | undefined>) => {
   const tools = new Map<string, OutputJson>();
   for (const event of events) {
     const isOwn = event.items("output", "choices").some((item) => ids.has(idOf(item.get("message"))));

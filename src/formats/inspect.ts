@@ -59,9 +59,8 @@ const rolloutOf = (run: FormatRun, sample: Value, log: Value | undefined): Rollo
   return convertPart(sample, group, () => {
     if (group === undefined) throw new ConversionError("id is missing", sample);
     const error = sample.get("error");
-    if (error !== undefined) {
+    if (error !== undefined)
       return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
-    }
     const scores = scoresOf(sample, log);
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
@@ -90,9 +89,8 @@ const findSampleReward = (run: FormatRun, sample: Value, scores: Scores): Rollou
     const number = value && numberOf(run, value);
     const path = rewardFrom.join(".");
     if (number !== undefined) return { reward: number, identity: `from ${path}` };
-    if (value?.isObject === true && value.members().length === 0) {
+    if (value?.isObject === true && value.members().length === 0)
       throw new ConversionError(`${path} is not finite, because the sample was not scored`, value);
-    }
   }
   const id = sample.get("id");
   const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];

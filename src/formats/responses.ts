@@ -53,14 +53,11 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
       parts.push(item);
     } else if (["message", "reasoning", "function_call"].includes(type)) {
       // Reasoning before a second message belongs to the turn of that message.
-      if (type === "message" && turn.some(isMessage)) {
+      if (type === "message" && turn.some(isMessage))
         end(turn.length - 1 - turn.findLastIndex((part) => !isReasoning(part)));
-      }
       turn.push(item);
       if (item.get("generation_token_ids") !== undefined) end();
-    } else {
-      run.skip(item, `an item of type ${type}`);
-    }
+    } else run.skip(item, `an item of type ${type}`);
   }
   end();
   return parts;
@@ -68,7 +65,6 @@ const splitTurns = (run: FormatRun, items: Value): readonly ResponsePart[] => {
 
 const mergeTurn = (turn: Turn): OutputJson => {
   const message = turn.find(isMessage);
-  const calls = callsIn(turn);
   const content = message?.get("content");
   const texts = content?.isList === true ? textsIn(content) : content ? [content] : [];
   const refusals = (content?.items() ?? []).flatMap((part) => part.get("refusal") ?? []);
@@ -77,7 +73,7 @@ const mergeTurn = (turn: Turn): OutputJson => {
     content: joinTexts(texts) ?? null,
     refusal: joinTexts(refusals),
     reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
-    tool_calls: listUnlessEmpty(calls.map(callOf)),
+    tool_calls: listUnlessEmpty(callsIn(turn).map(callOf)),
   };
 };
 
@@ -101,10 +97,9 @@ const callOf = (call: Value): OutputJson =>
 /** Returns the logprobs with token ids, otherwise the logprobs of the API; undefined if there are none. */
 const logprobsIn = (turn: Turn): OutputJson | undefined => {
   const recorded = turn.find((item) => item.get("generation_log_probs", 0) !== undefined);
-  const logprobs = recorded?.get("generation_log_probs");
-  if (recorded !== undefined && logprobs !== undefined) {
+  if (recorded !== undefined) {
     const ids = recorded.require("generation_token_ids");
-    return toLogprobs(logprobs, ids.items(), [ids]);
+    return toLogprobs(recorded.require("generation_log_probs"), ids.items(), [ids]);
   }
   const parts = turn.filter(isMessage).flatMap((item) => item.items("content"));
   const tokens = parts.flatMap((part) => part.items("logprobs"));
@@ -128,9 +123,8 @@ const partOf = (part: Value): OutputJson => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];
   if (text !== undefined) return { type: literal("text", type), text };
-  if (type?.text === "input_image" && image?.isText === true) {
+  if (type?.text === "input_image" && image?.isText === true)
     return { type: literal("image_url", type), image_url: { url: image, detail: part.get("detail") } };
-  }
   if (type?.text !== "input_file") return part;
   const file = ["file_id", "filename", "file_data"].map((key) => [key, part.get(key)] as const);
   return { type: literal("file", type), file: objectFrom(file) };

@@ -36,7 +36,7 @@ const isSimulation = (value: Value): boolean =>
   value.get("termination_reason") !== undefined &&
   (value.get("messages") ?? value.get("ticks"))?.isList === true;
 
-/** The results of a run: the file, which identifies the run, and its content. */
+/** The results of a run. The file identifies the run. */
 interface Results {
   readonly file: string;
   readonly value: Value | undefined;
@@ -45,9 +45,8 @@ interface Results {
 const rolloutsOf = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
   const { value, file } = record;
   const simulations = value.get("simulations");
-  if (simulations?.isList === true) {
+  if (simulations?.isList === true)
     return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
-  }
   if (value.get("info") !== undefined && value.get("tasks") !== undefined) return listMissing(run, record);
   const results = run.readDocument(record, join("..", "results.json"));
   if (results === undefined) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
@@ -61,15 +60,13 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord): readonly Ro
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
   const missing = value.items("simulation_index").filter((entry) => !ids.has(entry.textAt("id") ?? ""));
   const wrong = "the simulation has no file in simulations/ (pass the folder that contains both)";
-  return missing.map((part) => {
-    const group = groupOf(part, { file: join(file), value });
-    return { group, part, error: new ConversionError(wrong, part) };
-  });
+  const group = (part: Value) => groupOf(part, { file: join(file), value });
+  return missing.map((part) => ({ group: group(part), part, error: new ConversionError(wrong, part) }));
 };
 
 const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout =>
   convertPart(simulation, groupOf(simulation, results), () => {
-    if (simulation.get("task_id") === undefined) throw new ConversionError("task_id is missing", simulation);
+    simulation.require("task_id");
     const ticks = simulation.get("ticks");
     if (ticks !== undefined) throw new ConversionError("simulations of voice (with ticks) are not supported", ticks);
     const info = simulation.get("reward_info");
@@ -78,8 +75,7 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
       return { exception: buildException(message, simulation.get("termination_reason") ?? "unscored") };
     }
     const reward = findReward(run, { record: simulation, ids: [simulation.get("id")], own: () => info.get("reward") });
-    const breakdown = info.members("reward_breakdown");
-    const parts = breakdown.map(([name, value]) => [`reward_breakdown.${name}`, value] as const);
+    const parts = info.members("reward_breakdown").map(([key, value]) => [`reward_breakdown.${key}`, value] as const);
     const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);
     return buildTrajectory({
       reward,
@@ -91,6 +87,7 @@ const rolloutOf = (run: FormatRun, simulation: Value, results: Results): Rollout
 
 /** Keys of numbers that measure a simulation. Other numbers identify it, so they are metadata. */
 const metricKeys = ["duration", "agent_cost", "user_cost"];
+const usedKeys = ["messages", "ticks", "reward_info"];
 
 const domainOf = ({ value }: Results): Value | undefined => value?.get("info", "environment_info", "domain_name");
 
@@ -102,9 +99,7 @@ const groupOf = (simulation: Value, results: Results): string | undefined => {
 const metadataOf = (simulation: Value, results: Results): readonly Member[] => [
   ...simulation
     .flatMembers()
-    .filter(
-      ([key, { isNumber }]) => !["messages", "ticks", "reward_info", ...(isNumber ? metricKeys : [])].includes(key),
-    ),
+    .filter(([key, { isNumber }]) => !usedKeys.includes(key) && !(isNumber && metricKeys.includes(key))),
   ["domain", domainOf(results)],
   ["model", results.value?.get("info", "agent_info", "llm")],
 ];
@@ -113,9 +108,8 @@ const turnsOf = (run: FormatRun, simulation: Value): readonly OutputJson[] => {
   const messages = simulation.requireItems("messages");
   const singleMessages = messages.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
   const opening = singleMessages.findIndex((message) => message.textAt("role") !== "system");
-  if (singleMessages[0]?.textAt("role") !== "system") {
+  if (singleMessages[0]?.textAt("role") !== "system")
     run.note("the agent's system prompt is not recorded, so the messages begin without it");
-  }
   return singleMessages.flatMap((message, at) => turnOf(run, message, at === opening));
 };
 

@@ -81,12 +81,6 @@ export class Value {
     return { start: json.startOf(this.#in.table, this.#node), end: json.endOf(this.#in.table, this.#node) };
   }
 
-  /** True if `span` covers all of `bytes`. */
-  get isWhole(): boolean {
-    const { start, end } = this.span;
-    return end - start === this.bytes.length;
-  }
-
   get raw(): string {
     const { start, end } = this.span;
     return this.bytes.toString("utf8", start, end);
@@ -182,9 +176,8 @@ export class Value {
     const end = json.nodeAfter(table, this.#node);
     if (end === this.#node + nodeSize) return this.#numbers();
     const items: Value[] = [];
-    for (let node = this.#node + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+    for (let node = this.#node + nodeSize; node < end; node = json.nodeAfter(table, node))
       items.push(new Value(this.#in, node));
-    }
     return items;
   }
 
@@ -211,9 +204,8 @@ export class Value {
     const { table } = this.#in;
     const members: (readonly [string, Value])[] = [];
     const end = json.nodeAfter(table, this.#node);
-    for (let key = this.#node + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize)) {
+    for (let key = this.#node + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
       members.push([json.readString(table, key), new Value(this.#in, key + nodeSize)]);
-    }
     // A few keys are compared faster than they are hashed.
     const isUnique = members.length < 16 && members.every(([key], at) => isFirst(members, key, at));
     return isUnique ? members : [...new Map(members)];

@@ -3,7 +3,7 @@ import { type Format, type FormatRun, type Rollout, reasons, type SourceRecord }
 import { toFunctionTools, toTurns, unwrapJson } from "./messages.ts";
 import { literal, type OutputJson } from "./output-json.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
-import { ConversionError, type Members, type Value } from "./value.ts";
+import type { Members, Value } from "./value.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",
@@ -27,8 +27,7 @@ export const verifiersV0: Format = {
 
 const rolloutOf = (run: FormatRun, record: SourceRecord): Rollout => {
   const row = record.value;
-  const id = row.get("example_id") ?? row.get("id");
-  if (id === undefined) throw new ConversionError("example_id is missing", row);
+  const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
   record.group = id.raw;
   const error = row.get("error");
   if (error !== undefined) return { exception: error.isObject ? error : buildException(error) };
@@ -58,9 +57,7 @@ const turnsOf = (run: FormatRun, row: Value): readonly OutputJson[] => {
 
 const toolsOf = (row: Value): OutputJson | undefined => {
   const info = row.get("info");
-  return toFunctionTools(
-    unwrapJson(row.get("tool_defs") ?? info?.get("oai_tools") ?? info?.embeddedJson?.get("oai_tools")),
-  );
+  return toFunctionTools(unwrapJson(row.get("tool_defs") ?? unwrapJson(info)?.get("oai_tools")));
 };
 
 /** Keys of a row that are neither metrics nor (unless null) metadata. */
