@@ -1,7 +1,7 @@
 /** Metrics of trajectories (metrics.md), exact in any order of adding and merging. */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
-import { addToSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
+import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
 
 /** The largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
@@ -17,22 +17,6 @@ const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev"
 /** True for the name of a metric that rollcall calculates. A metric of a trajectory with this name is ignored. */
 export const isCalculated = (key: string): boolean => calculatedNames.has(key);
 
-const newSeries = () => ({ sum: newSum(), count: 0 });
-
-type Series = ReturnType<typeof newSeries>;
-
-const addValue = (series: Series, value: number): void => {
-  addToSum(series.sum, value);
-  series.count++;
-};
-
-const mergeSeries = (into: Series, { sum, count }: Series, sign: 1 | -1): void => {
-  mergeSum(into.sum, sum, sign);
-  into.count += sign * count;
-};
-
-const meanOf = ({ sum, count }: Series): number => meanOfSum(sum, count);
-
 const counts = ["trajectories", "groups", "trainable", "exceptions"] as const;
 
 export class Tally {
@@ -40,27 +24,27 @@ export class Tally {
   groups = 0;
   trainable = 0;
   exceptions = 0;
-  readonly reward = newSeries();
-  readonly deviations = newSeries();
-  readonly byName = new Map<string, Series>();
+  readonly reward = newSum();
+  readonly deviations = newSum();
+  readonly byName = new Map<string, ExactSum>();
   /** Choices, and trajectories with a choice. `of`: all trajectories that `addMeasured` added. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, of: 0 };
 
   /** Adds a trajectory whose choices are not counted. */
   addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
     this.trajectories++;
-    if (Number.isFinite(reward)) addValue(this.reward, reward);
+    if (Number.isFinite(reward)) addToSum(this.reward, reward);
     for (const [key, given] of Object.entries(metrics ?? {})) {
       const value: unknown = typeof given === "boolean" ? Number(given) : given;
       if (typeof value !== "number" || !Number.isFinite(value) || isCalculated(key)) continue;
-      addValue(this.#series(key), value);
+      addToSum(this.#sumOf(key), value);
     }
   }
 
   addMeasured({ reward, names, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
     this.trajectories++;
-    if (Number.isFinite(reward)) addValue(this.reward, reward);
-    for (const [at, name] of names.entries()) addValue(this.#series(name), metrics[at] ?? 0);
+    if (Number.isFinite(reward)) addToSum(this.reward, reward);
+    for (const [at, name] of names.entries()) addToSum(this.#sumOf(name), metrics[at] ?? 0);
     this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), of: 1 });
   }
 
@@ -70,8 +54,7 @@ export class Tally {
     this.exceptions += sign * exceptions;
     const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
     if (finite.length < 2) return;
-    addToSum(this.deviations.sum, sign * standardDeviation(finite));
-    this.deviations.count += sign;
+    addToSum(this.deviations, standardDeviation(finite), sign);
     const { least, most } = findBounds(finite);
     if (most - least > rewardTolerance) this.trainable += sign;
   }
@@ -79,9 +62,9 @@ export class Tally {
   /** Adds another tally, or subtracts its counts and sums, but not its choices. */
   merge(other: Tally, sign: 1 | -1 = 1): void {
     for (const count of counts) this[count] += sign * other[count];
-    mergeSeries(this.reward, other.reward, sign);
-    mergeSeries(this.deviations, other.deviations, sign);
-    for (const [key, series] of other.byName) mergeSeries(this.#series(key), series, sign);
+    mergeSum(this.reward, other.reward, sign);
+    mergeSum(this.deviations, other.deviations, sign);
+    for (const [key, sum] of other.byName) mergeSum(this.#sumOf(key), sum, sign);
     if (sign === 1) this.#addSampled(other.sampled);
   }
 
@@ -98,10 +81,10 @@ export class Tally {
     const rollouts = this.trajectories + this.exceptions;
     const means = [...this.byName].sort(([a], [b]) => (a < b ? -1 : 1)).filter(([, { count }]) => count > 0);
     const values: readonly (readonly [string, number])[] = [
-      ...(this.reward.count > 0 ? [["reward", meanOf(this.reward)] as const] : []),
-      ["reward_std_dev", this.deviations.count === 0 ? 0 : meanOf(this.deviations)],
+      ...(this.reward.count > 0 ? [["reward", meanOfSum(this.reward)] as const] : []),
+      ["reward_std_dev", this.deviations.count === 0 ? 0 : meanOfSum(this.deviations)],
       ...(rollouts > 0 ? [["exception_rate", this.exceptions / rollouts] as const] : []),
-      ...means.map(([key, series]) => [key, meanOf(series)] as const),
+      ...means.map(([key, sum]) => [key, meanOfSum(sum)] as const),
     ];
     return {
       ...Object.fromEntries(values.map(([key, value]) => [prefix + key, value])),
@@ -112,9 +95,9 @@ export class Tally {
     };
   }
 
-  #series(key: string): Series {
-    const series = this.byName.get(key) ?? newSeries();
-    if (series.count === 0) this.byName.set(key, series);
-    return series;
+  #sumOf(key: string): ExactSum {
+    const sum = this.byName.get(key) ?? newSum();
+    if (sum.count === 0) this.byName.set(key, sum);
+    return sum;
   }
 }

@@ -13,15 +13,19 @@ export const newSum = () => ({
   units: 0n,
   /** The rest of the sum, the lowest limb first. */
   limbs: new Float64Array(limbCount),
+  /** Additions since the limbs were emptied. */
   added: 0,
+  /** The number of doubles. */
+  count: 0,
 });
 
-type ExactSum = ReturnType<typeof newSum>;
+export type ExactSum = ReturnType<typeof newSum>;
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Adds a finite double. To subtract a double, add its negative. */
-export const addToSum = (sum: ExactSum, value: number): void => {
+/** Adds or subtracts a finite double. */
+export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1): void => {
+  sum.count += sign;
   if (++sum.added > maxAdded) emptyLimbs(sum);
   double.setFloat64(0, value);
   const top = double.getUint32(0);
@@ -30,11 +34,11 @@ export const addToSum = (sum: ExactSum, value: number): void => {
   const fraction = (top & 0xfffff) | (exponent === 0 ? 0 : 0x100000);
   const position = Math.max(0, exponent - 1);
   const shift = position & 31;
-  const sign = value < 0 ? -1 : 1;
+  const direction = value < 0 ? -sign : sign;
   // 53 bits, shifted by up to 31, span three limbs. Two shifts replace a shift by 32, which would do nothing.
-  addToLimb(sum, position >>> 5, sign * ((low << shift) >>> 0));
-  addToLimb(sum, (position >>> 5) + 1, sign * (((fraction << shift) | ((low >>> 1) >>> (31 - shift))) >>> 0));
-  addToLimb(sum, (position >>> 5) + 2, sign * ((fraction >>> 1) >>> (31 - shift)));
+  addToLimb(sum, position >>> 5, direction * ((low << shift) >>> 0));
+  addToLimb(sum, (position >>> 5) + 1, direction * (((fraction << shift) | ((low >>> 1) >>> (31 - shift))) >>> 0));
+  addToLimb(sum, (position >>> 5) + 2, direction * ((fraction >>> 1) >>> (31 - shift)));
 };
 
 const addToLimb = ({ limbs }: ExactSum, limb: number, part: number): void => {
@@ -47,13 +51,15 @@ const emptyLimbs = (sum: ExactSum): void => {
   sum.added = 0;
 };
 
-export const mergeSum = (into: ExactSum, { units, limbs }: ExactSum, sign: 1 | -1 = 1): void => {
+export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, sign: 1 | -1): void => {
+  into.count += sign * count;
   into.units += BigInt(sign) * (units + toUnits(limbs));
 };
 
-/** Returns the sum, rounded once, divided by a count; finite even if the sum overflows a double. */
-export const meanOfSum = (sum: ExactSum, count: number): number => {
+/** Returns the sum, rounded once, divided by the count; finite even if the sum overflows a double. */
+export const meanOfSum = (sum: ExactSum): number => {
   emptyLimbs(sum);
+  const { count } = sum;
   const { value, exponent } = roundUnits(sum.units);
   const total = value * 2 ** exponent;
   // -0 becomes 0.
@@ -98,7 +104,7 @@ export const computeMoments = (values: Doubles) => {
   const { least, most } = findBounds(values);
   const sum = newSum();
   for (let at = 0; at < values.length; at++) addToSum(sum, values[at] ?? 0);
-  const mean = least === most ? least : meanOfSum(sum, values.length);
+  const mean = least === most ? least : meanOfSum(sum);
   return { mean, deviation: standardDeviation(values), least, most };
 };
 
