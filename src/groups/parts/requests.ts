@@ -37,14 +37,10 @@ export class Requests {
 
   merge(later: Requests): void {
     this.count += later.count;
-    for (const [content, facts] of later.byContent) {
+    for (const [content, facts] of later.byContent)
       if (!this.byContent.has(content) && this.byContent.size < maxRequests) this.byContent.set(content, facts);
-    }
   }
 }
-
-/** True if two values are equal except for white space between tokens. */
-const hasSameSpelling = (a: string, b: string): boolean => a === b || stripWhiteSpace(a) === stripWhiteSpace(b);
 
 const stripWhiteSpace = (json: string): string => json.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
 
@@ -62,19 +58,20 @@ export const compareRequests = (
     if (key !== undefined) problems.report("request-key-mismatch", { key, other }, () => locate(request, key));
   };
   for (const request of requests.different) {
-    const requestSplit = request.split;
-    if (split === undefined || requestSplit === undefined || requestSplit === split) continue;
-    problems.report("split-mismatch", { own: requestSplit, given: split }, () => locate(request, "split"));
+    const { split: own } = request;
+    if (split !== undefined && own !== undefined && own !== split)
+      problems.report("split-mismatch", { own, given: split }, () => locate(request, "split"));
   }
   for (const other of others) reportKey(other, findDifferingKey(first.keys, other.keys), formatLine(first.location));
   const rest = [...shapes].filter((shape) => shape !== "requests").join(" and ");
   if (isMixed) reportKey(first, first.keys.keys().next().value, `the ${rest}`);
 };
 
+/** Compares values without white space between tokens. */
 const findDifferingKey = (a: OwnKeys, b: OwnKeys): string | undefined =>
   [...a.keys(), ...b.keys()].find((key) => {
     const [inA, inB] = [a.get(key), b.get(key)];
-    return inA === undefined || inB === undefined || !hasSameSpelling(inA.value, inB.value);
+    return inA?.value !== inB?.value && stripWhiteSpace(inA?.value ?? "") !== stripWhiteSpace(inB?.value ?? "");
   });
 
 /** Returns the split that all inputs name; undefined unless all are requests that name it. */
