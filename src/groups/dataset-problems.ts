@@ -59,9 +59,7 @@ const findSharedKey = (dataset: IndexedGroups): string | undefined => {
     if ((part.kind !== "trajectory" && source.origin?.canRegroup !== true) || !part.valid) continue;
     const [trajectory] = readTrajectories(groupPart);
     const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
-    for (const { name, text } of findGroupKeys(value)) {
-      values.set(name, [...(values.get(name) ?? []), text]);
-    }
+    for (const { name, text } of findGroupKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
   }
   // A value that all trajectories share names the task, not the prompt.
   const isRepeated = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
@@ -158,20 +156,17 @@ const findOutlierBound = (rewards: Sketch): { readonly middle: number; readonly 
   return outside > 0 && outside <= rewards.count * maxOutlierShare + 1 ? { middle, distance } : undefined;
 };
 
-const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: Sketch): Promise<void> => {
-  const { found, groups } = dataset;
-  const { parts } = found;
+const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewards: Sketch): Promise<void> => {
+  const { groups } = dataset;
+  const { parts } = dataset.found;
   const bound = findOutlierBound(rewards);
   if (bound === undefined) return;
   const window = new ReadWindow();
   for (let part = 0; part < parts.count; part++) {
     const group = groups.groupOf(part);
-    if (parts.columns.source.at(part) !== source || !groups.isValid(group)) continue;
-    const groupPart = getPart(dataset, part);
-    const partRewards = parseRewards(
-      await window.read(groupPart.source, groupPart.part.start, groupPart.part.length),
-      groupPart.part,
-    );
+    if (parts.columns.source.at(part) !== sourceIndex || !groups.isValid(group)) continue;
+    const { source, part: facts } = getPart(dataset, part);
+    const partRewards = parseRewards(await window.read(source, facts.start, facts.length), facts);
     for (const [at, reward] of partRewards.entries()) {
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
@@ -181,13 +176,6 @@ const reportOutliers = async (dataset: IndexedGroups, source: number, rewards: S
   }
 };
 
-/** A rule about missing training data, with the bit in `trainingBits` and the path of the missing value. */
-interface MissingFeature {
-  readonly rule: "no-sampled-turns" | "missing-logprobs" | "missing-tools";
-  readonly has: number;
-  readonly pathIn: (trajectory: Buffer) => Path;
-}
-
 const findMissingLogprobs = (trajectory: Buffer): Path => {
   const turns = getValue(parseJson(trajectory.toString("utf8"))?.value, ["messages_and_choices"]);
   const isUnscored = (entry: unknown): boolean =>
@@ -195,11 +183,14 @@ const findMissingLogprobs = (trajectory: Buffer): Path => {
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
 
-const missingFeatures: readonly MissingFeature[] = [
+/** Rules about missing training data, with the bits in `trainingBits` and the paths of the missing values. */
+const missingFeatures = [
   { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
   { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
   { rule: "missing-tools", has: trainingBits.tools, pathIn: () => ["tools"] },
-];
+] as const;
+
+type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature): boolean => (training & (has << 1)) !== 0;
 

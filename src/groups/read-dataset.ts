@@ -7,12 +7,7 @@ import { listUnknownKeys } from "../check/trajectory.ts";
 import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import * as inputs from "../input/index.ts";
-import {
-  openGroupReporter,
-  reportAmbiguousGroups,
-  reportDatasetProblems,
-  reportUnsortedParts,
-} from "./dataset-problems.ts";
+import * as datasetProblems from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
@@ -75,12 +70,8 @@ export interface Dataset extends IndexedGroups {
 }
 
 /** Counts unreadable lines and, in converted input, unreadable records of unknown groups. Each counts as a group. */
-export const countUnreadable = ({
-  found: { parts },
-  sources,
-  conversion,
-  unreadable,
-}: Pick<Dataset, "found" | "sources" | "conversion" | "unreadable">): number => {
+export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">): number => {
+  const { parts } = found;
   const isUnconverted = sources.map(({ origin }) => origin === undefined);
   let lines = 0;
   for (let at = 0; at < parts.count; at++)
@@ -161,16 +152,14 @@ export const readSources = async (
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
-  reportUnsortedParts(read, unsorted);
-  reportAmbiguousGroups(read, byKey);
-  const reportGroupAlone = openGroupReporter(read);
+  datasetProblems.reportUnsortedParts(read, unsorted);
+  datasetProblems.reportAmbiguousGroups(read, byKey);
+  const reportGroupAlone = datasetProblems.openGroupReporter(read);
   for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupAlone(group);
-  await reportDatasetProblems(read, rewards, signal);
-  // Only the search for duplicates needs fingerprints.
+  await datasetProblems.reportDatasetProblems(read, rewards, signal);
   parts.fingerprints.reset();
-  for (let group = 0; group < groups.count; group++) {
+  for (let group = 0; group < groups.count; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
-  }
   return { ...read, split, ownKeys: requests.different[0]?.keys ?? new Map(), problems };
 };
 
@@ -179,9 +168,8 @@ const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
 const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number): void => {
-  for (let at = first; origin !== undefined && at < count; at++) {
+  for (let at = first; origin !== undefined && at < count; at++)
     digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
-  }
 };
 
 const maxNamedKeys = 8;
@@ -195,8 +183,8 @@ const checkGroupKey = (read: IndexedGroups, key: string): boolean => {
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
   if (first === parts.count) return true;
   const names = listUnknownKeys(readPartValue(getPart(read, first)));
-  problems.dropRule("group-key-missing");
   const others = names.slice(0, maxNamedKeys).map(shortName);
+  problems.dropRule("group-key-missing");
   problems.report("group-key-unknown", { key, others }, locateOnly(read.sources));
   return false;
 };

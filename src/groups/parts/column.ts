@@ -30,22 +30,19 @@ export class Column {
 
   /** Returns the number at a position, or the default after the end. */
   at(position: number): number {
-    const block = this.blocks[position >>> blockBits];
-    return block?.[position & blockMask] ?? this.#default;
+    return this.blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }
 
   set(position: number, value: number): void {
-    let block = this.blocks[position >>> blockBits];
-    if (block === undefined && Object.is(value, this.#default)) return;
-    block ??= this.#addBlock(position >>> blockBits);
+    const index = position >>> blockBits;
+    let block = this.blocks[index];
+    if (block === undefined) {
+      if (Object.is(value, this.#default)) return;
+      block = new arrays[this.#type](blockLength).fill(this.#default);
+      this.blocks[index] = block;
+      this.hasOnlyDefaults = false;
+    }
     block[position & blockMask] = value;
-  }
-
-  #addBlock(index: number): Values {
-    const block = new arrays[this.#type](blockLength).fill(this.#default);
-    this.blocks[index] = block;
-    this.hasOnlyDefaults = false;
-    return block;
   }
 
   push(value: number): void {
@@ -183,9 +180,8 @@ export class DigestTable {
   }
 
   #isAt(position: number, wordAt: (word: number) => number): boolean {
-    for (let word = 0; word < digestWords; word++) {
+    for (let word = 0; word < digestWords; word++)
       if (this.#digests.wordOf(position, word) !== wordAt(word)) return false;
-    }
     return true;
   }
 }

@@ -27,7 +27,7 @@ const newColumns = () => ({
   training: new Column("u8"),
   /** Index in `keys`, from 1, of the group key; 0 without a key. Cleared after grouping. */
   key: new Column("u32"),
-  /** One fingerprint per trajectory, not per part; 0 if invalid. Cleared after the search for duplicates. */
+  /** One per trajectory, in the order of the parts; 0 if invalid. Cleared after the search for duplicates. */
   fingerprint: new Column("u32"),
 });
 
@@ -45,7 +45,6 @@ export class Parts {
   /** True if parts have checksums and digests, which sending, selecting and comparing need but reading does not. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
-  /** Fingerprints of trajectories. The trajectories of a part are adjacent. */
   readonly fingerprints = this.columns.fingerprint;
 
   constructor(hasDigests = true) {
@@ -79,11 +78,8 @@ export class Parts {
   append({ columns, keys }: Parts): void {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
-    const later = Object.values<Column>(columns);
-    for (const [at, column] of Object.values<Column>(this.columns).entries()) {
-      const laterColumn = later[at];
-      if (laterColumn !== undefined) column.appendColumn(laterColumn);
-    }
+    const own = Object.values<Column>(this.columns);
+    for (const [at, column] of Object.values<Column>(columns).entries()) own[at]?.appendColumn(column);
     const { key } = this.columns;
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
   }

@@ -92,11 +92,9 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection): ReadonlyS
     .map((group) => {
       const rank = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
       return { group, rank };
-    });
-  const first = ranked
-    .sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : a.group - b.group))
-    .slice(0, sample);
-  return new Set(first.map(({ group }) => group));
+    })
+    .sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : a.group - b.group));
+  return new Set(ranked.slice(0, sample).map(({ group }) => group));
 };
 
 /** A case-sensitive substring, CEL that matches a trajectory of a group, or both. */
@@ -129,11 +127,8 @@ export const searchGroups = async (
   const { parts } = dataset.found;
   if (text === "" && where === undefined) return;
   const filterGroup = where === undefined ? undefined : openFilter(dataset, where, rewardsOf);
-  const isWanted = async (group: number): Promise<boolean> => {
-    if (filterGroup === undefined) return true;
-    if (!groups.isValid(group)) return false;
-    return (await filterGroup(group)).wanted.length > 0;
-  };
+  const isWanted = async (group: number): Promise<boolean> =>
+    filterGroup === undefined || (groups.isValid(group) && (await filterGroup(group)).wanted.length > 0);
   const hasText = openTextSearch(dataset, text);
   for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
     trajectories += parts.columns.trajectories.at(at);
@@ -162,10 +157,6 @@ const openTextSearch = (dataset: IndexedGroups, text: string): ((partIndex: numb
   };
 };
 
-type GroupFacts = Readonly<
-  Record<"number" | "size" | "exceptions" | "reward_mean" | "reward_std_dev" | "reward_min" | "reward_max", number>
->;
-
 /** Fields of a trajectory in expressions, with their values if they are absent. */
 const fieldDefaults: JsonObject = {
   ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
@@ -174,7 +165,7 @@ const fieldDefaults: JsonObject = {
 const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
 
 /** @throws Failure `invalid-filter`, `nested-too-deeply`, at `place` */
-type TrajectoryFilter = (trajectory: JsonObject, group: GroupFacts, place: () => string) => boolean;
+type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, place: () => string) => boolean;
 
 const withFilterFailure = <Result>(text: string, run: () => Result, place?: () => string): Result => {
   try {
@@ -242,18 +233,14 @@ export const parseFilter = (text: string): TrajectoryFilter => {
     const evaluate = () => {
       const value: unknown = expression(toVariables(trajectory, group));
       if (typeof value === "boolean") return value;
-      throw invalidFilter(
-        text,
-        "the result is not true or false",
-        place(),
-        "compare the value: --where 'reward > 0.5'",
-      );
+      const hint = "compare the value: --where 'reward > 0.5'";
+      throw invalidFilter(text, "the result is not true or false", place(), hint);
     };
     return withFilterFailure(text, evaluate, place);
   };
 };
 
-const toVariables = (trajectory: JsonObject, group: GroupFacts): JsonObject => {
+const toVariables = (trajectory: JsonObject, group: JsonObject): JsonObject => {
   const { reward, messages_and_choices: turns } = trajectory;
   // A choice counts as its message.
   const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
@@ -282,9 +269,8 @@ const openFilter = (dataset: IndexedGroups, where = "true", rewardsOf?: SearchOp
     for (const groupPart of listParts(dataset, group)) {
       const bytes = await window.readPart(groupPart);
       for (const trajectory of listTrajectories(bytes, groupPart.part)) trajectories.push(toObject(trajectory));
-      if (needsExceptions && groupPart.part.kind === "group") {
+      if (needsExceptions && groupPart.part.kind === "group")
         exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
-      }
     }
     return { trajectories, exceptions };
   };
