@@ -9,7 +9,7 @@ import type { ScanResult } from "../groups/parts/scan-result.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
 import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import type { Span } from "../json/walk.ts";
+import { type Span, sliceText } from "../json/walk.ts";
 import { openGroupKeyReader } from "./group-key.ts";
 import { roles } from "./hints.ts";
 import { findInnermost, type Path, type PositionCounter } from "./rules/positions.ts";
@@ -286,10 +286,8 @@ export class Checker {
 const countElements = (text: JsonTable, node: number): number => {
   if (kindOf(text, node) !== Kind.array) return 0;
   let count = json.countNumbers(text, node);
-  for (let element = node + nodeSize; element < json.nodeAfter(text, node); element = json.nodeAfter(text, element))
-    count++;
+  for (let at = node + nodeSize; at < json.nodeAfter(text, node); at = json.nodeAfter(text, at)) count++;
   return count;
 };
 
-const sourceOf = (text: JsonTable, node: number): string =>
-  text.bytes.toString("utf8", json.startOf(text, node), json.endOf(text, node));
+const sourceOf = (text: JsonTable, node: number): string => sliceText(text.bytes, json.spanOf({ text, node }));

@@ -47,11 +47,9 @@ export const rankGroupKey = (name: string): number => {
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
-export const openGroupKeyReader = (
-  groupBy: string | undefined,
-): ((trajectory: JsonValue, report: Report) => string | undefined) => {
+export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
-  return (trajectory, report) => {
+  return (trajectory: JsonValue, report: Report): string | undefined => {
     for (const path of paths) {
       const key = path.reduce<JsonValue | undefined>(enterStep, trajectory);
       if (key !== undefined && kindAt(key.text, key.node) !== Kind.null) return formatKey(key);

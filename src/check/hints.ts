@@ -54,8 +54,7 @@ export const isNotTrajectory = (holder: unknown): boolean =>
   (hintForWrongLevel(holder) !== undefined ||
     hintForRow(holder) !== undefined ||
     Object.values(holder).some(
-      (value) =>
-        hasAny(value, "messages_and_choices") || hasAny(firstElement(value), ...trajectoryKeys, "trajectories"),
+      (each) => hasAny(each, "messages_and_choices") || hasAny(firstElement(each), ...trajectoryKeys, "trajectories"),
     ));
 
 /** Returns the object's key for the field: another tool's name, or another spelling such as `messagesAndChoices`. */
@@ -88,8 +87,7 @@ const hintForMessages = (holder: JsonObject, alias: string | undefined, isElemen
 const hasAssistant = (value: unknown): value is readonly JsonObject[] =>
   areObjects(value) && value.some(({ role }) => role === "assistant");
 
-const hasTurns = (holder: JsonObject, key: string): boolean =>
-  typeof holder[key] === "string" || areObjects(holder[key]);
+const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
 
 const hintForRow = (holder: JsonObject): string | undefined => {
   const { input, output, conversations } = holder;
@@ -129,10 +127,7 @@ const hintForWrapper = (holder: JsonObject): string | undefined => {
     : 'write {"messages_and_choices": […], "reward": 1} or a group {"trajectories": […]} on each line';
 };
 
-export const hintForWrongType = (
-  found: unknown,
-  { field, wanted }: { field: string; wanted: string },
-): string | undefined => {
+export const hintForWrongType = (found: unknown, { field, wanted }: { field: string; wanted: string }) => {
   const isNumber = wanted.endsWith("number");
   if (field === "reward" && found === null) return "write a number, or leave out the trajectory";
   if (field === "reward" && typeof found === "object") return "write one number for the whole trajectory";

@@ -127,7 +127,7 @@ export class Scan {
     this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast: last });
   }
 
-  #reportAt(block: Block, at: number): ReportFault {
+  #reportAt(block: Block, at: number): Reporter {
     const { name: file } = this.#source;
     return (rule, data) => this.found.problems.report(rule, data, () => ({ file, ...block.places.of(at), path: [] }));
   }
@@ -160,13 +160,9 @@ const blankOutByteOrderMarks = (original: Buffer): Buffer => {
   return bytes;
 };
 
-type ReportFault = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
+type Reporter = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
 
-const reportFault = (
-  bytes: Buffer,
-  { at, fault }: { at: number; fault: Exclude<Fault, "end"> },
-  report: ReportFault,
-): void => {
+const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<Fault, "end"> }, report: Reporter) => {
   const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
   /** The word at the fault, with its sign: `-Infinity`. */
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];

@@ -51,7 +51,7 @@ interface ValueLayout {
   /** Distance of each value that is or contains an array, from the object or the end of the previous such value. */
   readonly openDistances: readonly number[];
   /** A bit for the slot of each repeated key; the lowest bit has no meaning. */
-  readonly repeated: number;
+  readonly repeats: number;
 }
 
 /** Key ids (1 to 256) and shape numbers (1,024 to 9,215) are below these (src/json/kernel: keys.ts, shapes.ts). */
@@ -69,12 +69,7 @@ export class Shape<Name extends string, Facts> {
   /** `JsonTable.shapes` of the known shapes. */
   #shapeSource: object | undefined;
   #object = 0;
-  #layout: ValueLayout = {
-    distances: new Int32Array(),
-    arraysBefore: new Uint8Array(),
-    openDistances: [],
-    repeated: 0,
-  };
+  #layout: ValueLayout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), openDistances: [], repeats: 0 };
 
   constructor(names: readonly Name[], deriveFacts: DeriveFacts<Name, Facts>) {
     this.names = names;
@@ -104,26 +99,26 @@ export class Shape<Name extends string, Facts> {
   }
 
   hasDuplicate(name: Name): boolean {
-    return (this.#layout.repeated & (1 << this.slots[name])) !== 0;
+    return (this.#layout.repeats & (1 << this.slots[name])) !== 0;
   }
 
   #deriveShape(text: JsonTable, object: number): Facts {
     const distances = new Int32Array(this.names.length + 1);
     const arraysBefore = new Uint8Array(this.names.length + 1);
     const openDistances: number[] = [];
-    let repeated = 0;
+    let repeats = 0;
     let from = object;
     for (let key = object + nodeSize; key < json.nodeAfter(text, object); key = json.nodeAfter(text, key + nodeSize)) {
       const value = key + nodeSize;
       const slot = this.#slotOf[json.keyIdOf(text, key)] ?? 0;
-      if (distances[slot] !== 0) repeated |= 1 << slot;
+      if (distances[slot] !== 0) repeats |= 1 << slot;
       distances[slot] = value - from;
       arraysBefore[slot] = openDistances.length;
       if (!hasArray(text, value)) continue;
       openDistances.push(value - from);
       from = json.nodeAfter(text, value);
     }
-    const layout = { distances, arraysBefore, openDistances, repeated };
+    const layout = { distances, arraysBefore, openDistances, repeats };
     this.#object = object;
     this.#layout = layout;
     const kindsByName = toRecord(this.names, (at) => kindOf(text, this.at(text, at + 1)));

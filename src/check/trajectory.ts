@@ -126,15 +126,13 @@ export const inspectTrajectory = (text: JsonTable, node: number, facts: Trajecto
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
   inspectCalls(text, facts, offered, report);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
-  if (kinds.additional_histories === Kind.array) {
+  if (kinds.additional_histories === Kind.array)
     inspectHistories(text, shape.at(text, slots.additional_histories), report);
-  }
   facts.names = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(text, shape.at(text, slots.metrics), facts, report);
   if (more.hasNested) inspectMetadata(text, shape.at(text, slots.metadata), report);
-  if (kinds.logs === Kind.array) {
+  if (kinds.logs === Kind.array)
     checkElements(text, shape.at(text, slots.logs), { kind: Kind.string, rule: "log-type" }, report);
-  }
   const initial = readVersion(text, slots.initial_policy_version);
   const final = readVersion(text, slots.final_policy_version);
   if (final < initial)
@@ -205,9 +203,7 @@ const inspectMetadata = (text: JsonTable, object: number, report: Report): void 
 const metricsShape = new Shape([], (_, text, object): readonly string[] | undefined => {
   const members = mapMembers(text, object);
   const areUnique = members.size === (json.nodeAfter(text, object) - object - nodeSize) / (2 * nodeSize);
-  const areMetrics = Array.from(members).every(
-    ([name, node]) => readMetric(text, node) !== undefined && !isCalculated(name),
-  );
+  const areMetrics = [...members].every(([name, node]) => readMetric(text, node) !== undefined && !isCalculated(name));
   return areUnique && areMetrics ? [...members.keys()] : undefined;
 });
 

@@ -146,8 +146,7 @@ const proxyHint = (variable: string): string =>
 export const requestRefused = (status: number, details: FailureDetails, encoding?: string): Failure => {
   const { problems = [], http } = details;
   const [first] = problems;
-  const refused = (text: string, hint: string): Failure =>
-    new Failure("refused", "request-refused", text, { ...details, hint });
+  const refused = (text: string, hint: string) => new Failure("refused", "request-refused", text, { ...details, hint });
   if (encoding !== undefined) {
     const text = `the service does not accept requests compressed with ${encoding} (${status})${saying(http?.said)}`;
     return refused(text, "pass --compress none, or run `rollcall config unset compress`");
@@ -222,11 +221,7 @@ type ConnectionError = Pick<TransportError, "code" | "status">;
 type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> &
   Partial<Pick<RequestContext, "toUrlChange">> & { readonly setting: string };
 
-export const connectionFailed = (
-  error: ConnectionError,
-  context: ConnectionContext,
-  details: FailureDetails = {},
-): Failure => {
+export const connectionFailed = (error: ConnectionError, context: ConnectionContext, details: FailureDetails = {}) => {
   const { code } = error;
   const { setting, silenceMs, tries, toUrlChange } = context;
   const { to, proxy } = context.route;
@@ -258,8 +253,7 @@ const connectionHint = (
   { code, status = 0 }: ConnectionError,
   { route: { to }, setting, toUrlChange = (url) => `${url} in ${setting}` }: ConnectionContext,
 ): string | undefined => {
-  const tryScheme = (scheme: string): string =>
-    `try ${toUrlChange(`${scheme}://${to.host}${to.pathname.replace(/\/$/, "")}`)}`;
+  const tryScheme = (scheme: string) => `try ${toUrlChange(`${scheme}://${to.host}${to.pathname.replace(/\/$/, "")}`)}`;
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
   if (code === "PROXY_REFUSED" && status < 500)
@@ -277,9 +271,7 @@ const maxMessageLength = 128 * 1024;
 /** Bytes of a reply that are searched for a message. A reply that echoes its request can be large. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
-const findMessage = (
-  bytes: Uint8Array,
-): { readonly kind: "json" | "html" | "text" | "empty"; readonly message?: string | undefined } => {
+const findMessage = (bytes: Uint8Array): { kind: "json" | "html" | "text" | "empty"; message?: string | undefined } => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
   if (text === "") return { kind: "empty" };
   if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) return { kind: "html", message: truncate(findTitle(text)) };

@@ -75,17 +75,15 @@ export const buildHeaders = (
     if (!isHeaderValue(value)) throw invalidHeader(title);
     headers.push([name, value]);
   };
-  if (credential !== undefined) {
+  if (credential !== undefined)
     add("Authorization", buildAuthorization(endpoint.use, credential), `the credential from ${credential.from}`);
-  }
   if (endpoint.jsonContentType) add("Content-Type", "application/json");
   if (endpoint.projectHeader && project !== undefined) add(project.header, project.value, "the project");
   headers.push(...Object.entries(own), ["Accept-Encoding", "gzip, br"], ["User-Agent", userAgent(host)]);
   return headers;
 };
 
-export const userAgent = ({ nodeVersion, platform }: Host): string =>
-  `rollcall/${version} node/${nodeVersion} ${platform}`;
+export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
 /** The value of `Authorization` (interface 5). A pair with a line end is not encoded, so `isHeaderValue` rejects it. */
 const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential): string => {

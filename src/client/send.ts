@@ -158,8 +158,7 @@ export const openClient = (options: ClientOptions) => {
   };
 };
 
-const isSuccess = (status: number | undefined): status is number =>
-  status !== undefined && status >= 200 && status < 300;
+const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;
 
 const readReply = <R>(
   context: failures.RequestContext,
@@ -173,10 +172,7 @@ const readReply = <R>(
 };
 
 /** Decompresses the bytes of a reply. If that fails, adds an error, unless the reply already has an error. */
-const decodeBody = async (
-  reply: exchanges.ExchangeResult,
-  maxReplyLength: number,
-): Promise<exchanges.ExchangeResult> => {
+const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: number) => {
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
   if (bytes.length === 0 || encoding === "" || encoding === "identity") return reply;
@@ -214,10 +210,7 @@ export const openRetryBudget = ({ host, maxWaitMs }: Pick<ClientOptions, "host" 
   let tries = 0;
   return {
     /** Waits with exponential backoff and full jitter. Returns false if the budget is spent or is less than `minMs`. */
-    async wait(
-      minMs = 0,
-      next?: { readonly attempt: number; readonly onWait: (retry: Retry) => void },
-    ): Promise<boolean> {
+    async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }): Promise<boolean> {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** tries));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));
       if (leftMs <= 0 || ms > leftMs) return false;

@@ -24,23 +24,17 @@ export const CatalogModel = z.looseObject({
 });
 export type CatalogModel = ServiceObject;
 
-const publicCatalog = {
-  method: "GET",
-  host: "base",
-  repeatable: true,
-  body: z.undefined(),
-  reply: readListReply,
-} as const;
+const catalog = { method: "GET", host: "base", repeatable: true, body: z.undefined(), reply: readListReply } as const;
 
 export const listAnalysisModels = endpoint({
-  ...publicCatalog,
+  ...catalog,
   name: "list analysis catalog",
   path: "/inference/analysis/{analysis_provider}/models",
   parameters: z.object({ analysis_provider: z.string().check(z.minLength(1)) }),
 });
 
 export const listRouterModels = endpoint({
-  ...publicCatalog,
+  ...catalog,
   name: "list router catalog",
   path: "/inference/router/{router_provider}/models",
   parameters: z.object({ router_provider: z.string().check(z.minLength(1)) }),

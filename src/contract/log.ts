@@ -37,10 +37,7 @@ const ToolFunction = z.looseObject({
 });
 
 /** Assumed (interface 2.1): `type` may be absent. */
-export const Tool = z.looseObject({
-  type: nullish.text,
-  function: ToolFunction,
-});
+export const Tool = z.looseObject({ type: nullish.text, function: ToolFunction });
 export type Tool = z.infer<typeof Tool>;
 
 /** A trajectory (interface 2.1). Assumed: fields other than messages and reward may be absent or null. */
@@ -61,10 +58,7 @@ export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory)
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
 /** A request (interface 2.1). Assumed: both fields are required. */
-export const LogRequest = z.looseObject({
-  split: text,
-  trajectory_groups: z.array(TrajectoryGroup),
-});
+export const LogRequest = z.looseObject({ split: text, trajectory_groups: z.array(TrajectoryGroup) });
 export type LogRequest = z.infer<typeof LogRequest>;
 
 export const logTrajectories = endpoint({
@@ -114,8 +108,7 @@ function* findIssues(schema: z.core.$ZodType, value: unknown, path: readonly Pro
   } else if (schema instanceof z.ZodMiniRecord && schema.def.valueType instanceof z.ZodMiniUnknown && isObject(value)) {
     return;
   } else if (checksOnlyFields(schema) && isObject(value)) {
-    for (const [name, field] of Object.entries(schema.def.shape))
-      yield* findIssues(field, value[name], [...path, name]);
+    for (const [key, field] of Object.entries(schema.def.shape)) yield* findIssues(field, value[key], [...path, key]);
   } else {
     const { error } = z.safeParse(schema, value);
     for (const issue of error?.issues ?? []) yield { ...issue, path: [...path, ...issue.path] };

@@ -18,8 +18,7 @@ export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.Gl
   return noted;
 };
 
-export const about = <Of extends z.ZodMiniType>(description: string, schema: Of): Of =>
-  withNotes(schema, { description });
+export const about = <Of extends z.ZodMiniType>(description: string, schema: Of) => withNotes(schema, { description });
 
 export const text = z.nullish(z.string());
 export const texts = z.nullish(z.array(z.string()));

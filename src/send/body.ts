@@ -17,17 +17,10 @@ const maxGapBytes = 2 ** 14;
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 
-interface BodyContents {
-  readonly envelope: RequestEnvelope;
-  readonly request: PlannedRequest;
-  readonly maxChunkBytes?: number;
-}
+type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChunkBytes?: number };
 
 /** Yields chunks, each valid until the next. Checks a part before its last bytes. @throws Failure `input-changed` */
-export async function* readBody(
-  dataset: Dataset,
-  { envelope, request, maxChunkBytes = chunkBytes }: BodyContents,
-): AsyncGenerator<Uint8Array, void> {
+export async function* readBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
   const { parts } = dataset.found;
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
   const reader = openPartReader(dataset, chunk.length);

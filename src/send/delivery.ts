@@ -136,10 +136,8 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
         const at = new Date(priorOutcomes.loggedElsewhereAt).toISOString();
         problems.report("logged-before", { groups: elsewhere, at });
       }
-      const { resultFacts } = runLedger;
-      if (resultFacts?.created === true && options.host.env.CI) {
-        problems.report("new-ledger", { path: resultFacts.path });
-      }
+      const { resultFacts: ledger } = runLedger;
+      if (ledger?.created === true && options.host.env.CI) problems.report("new-ledger", { path: ledger.path });
     },
   };
 };

@@ -161,7 +161,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails): Failur
 };
 
 const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetails): string | undefined => {
-  if (stop.code === "auth" || stop.code === "usage" || kindsWithHintFirst.has(stop.kind)) return stop.details.hint;
+  if (stop.code === "auth" || stop.code === "usage" || hintKinds.has(stop.kind)) return stop.details.hint;
   if (stop.kind === "input-changed") return stop.details.problems?.[0]?.advice;
   if (stop.kind === "invalid-input") {
     const fix = (problems.length === 1 ? problems[0]?.advice : undefined) ?? fixNamedHint;
@@ -173,9 +173,7 @@ const findFirstStep = (stop: Failure, { problems = [], retryable }: FailureDetai
 
 const fixNamedHint = "fix the reported problems";
 
-const kindsWithHintFirst = new Set(
-  "endpoint-not-found resource-not-found unexpected-redirect request-too-large".split(" "),
-);
+const hintKinds = new Set("endpoint-not-found resource-not-found unexpected-redirect request-too-large".split(" "));
 
 const describeEnd = (thrown: unknown): string => {
   if (isFailure(thrown, "interrupted")) return "the run was interrupted before the reply arrived";

@@ -22,10 +22,10 @@ interface NextStep {
   readonly problems?: readonly Problem[];
 }
 
-interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> {
-  readonly request: PlannedRequest;
-  readonly attempt: Attempt;
-}
+type Refusal = Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> & {
+  request: PlannedRequest;
+  attempt: Attempt;
+};
 
 /** Handles a 413. Cuts several groups to half the size, or to a larger size that the service accepted before. */
 export const handleTooLarge = (dataset: Dataset, refused: Refusal & { readonly knownLimit: number }): NextStep => {

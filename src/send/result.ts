@@ -117,10 +117,7 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused 
   logged + already_logged + unknown === 0 && refused.length === 0;
 
 /** Returns the failure of a run. Unknown overrides a signal, a signal overrides partial, partial overrides the rest. */
-const findFailure = (
-  dataset: Dataset,
-  run: LogResultParts & { readonly groups: OutcomeCounts },
-): Failure | undefined => {
+const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }): Failure | undefined => {
   const { sent, groups, rejectsFailure, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { problems, unknown } = sent;
   const stop = sent.stop === undefined ? rejectsFailure : nameProblems(sent.stop, problems);

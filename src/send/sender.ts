@@ -44,8 +44,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     sent.stop ??= failure;
   };
   const stopAfter = (attempt: Attempt) => stopWith(toSignalFailure(host) ?? attempt.failure);
-  const queueFirst = (requests: readonly PlannedRequest[]) =>
-    void queue.unshift(...requests.map((request) => ({ request })));
+  const queueFirst = (cut: readonly PlannedRequest[]) => void queue.unshift(...cut.map((request) => ({ request })));
   /** Cuts the groups of a request and of the queue again, because the limit is smaller now. */
   const recutRequests = (groups: Uint32Array) => {
     const planned = queue.filter(({ recorded }) => recorded === undefined);
@@ -148,12 +147,13 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     const { request } = sentRequest;
     const outcome = requests.classifyAttempt(attempt);
     const isLogged = outcome === "logged";
+    const isTooLarge = outcome === "too-large";
     const isUnknown = sentRequest.mayBeLogged && !isLogged;
     if (isLogged) outcomes.setAll(request.groups, "logged");
     else if (isUnknown) markUnknown(sentRequest, attempt.failure);
     if (attempt.kind === "answered") addReply(attempt, sentRequest.lastOutcome.calls);
     if (requests.isFinalOutcome(outcome)) {
-      const refusedState = outcome === "too-large" && request.groups.length > 1 ? "not_sent" : "refused";
+      const refusedState = isTooLarge && request.groups.length > 1 ? "not_sent" : "refused";
       const state = isUnknown ? "unknown" : isLogged ? "logged" : refusedState;
       await record(sentRequest, requests.recordAttempt(runLedger, { sent: sentRequest, attempt, state }));
     }
@@ -166,16 +166,12 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       await runLedger.recordSize(request.bytes, "passed");
     }
     // A 413 for a single group also rules out requests of that size with several groups.
-    if (outcome === "too-large") await runLedger.recordSize(request.bytes, "refused");
+    if (isTooLarge) await runLedger.recordSize(request.bytes, "refused");
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
     if (isUnknown || !requests.isFinalOutcome(outcome)) return stopAfter(attempt);
-    const refusal = { ...options, request, attempt };
-    const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
-    const next =
-      outcome === "too-large"
-        ? handleTooLarge(dataset, { ...refusal, knownLimit })
-        : await handleRefusal(dataset, refusal);
+    const refusal = { ...options, request, attempt, knownLimit: runLedger.sizeLimit?.bytes ?? 0 };
+    const next = isTooLarge ? handleTooLarge(dataset, refusal) : await handleRefusal(dataset, refusal);
     for (const { group } of next.refused ?? []) outcomes.set(group, "rejected");
     sent.refused.push(...(next.refused ?? []));
     limit = Math.min(limit, next.limit ?? limit);
@@ -193,9 +189,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (status < 200 || status >= 300) return;
     const hasCalls = calls !== results.emptyCallList;
     if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
-    if (isCut || (!hasCalls && body.length > 0 && findFault(body) !== undefined)) {
-      sent.unreadableReplies.push(isCut);
-    }
+    if (isCut || (!hasCalls && body.length > 0 && findFault(body) !== undefined)) sent.unreadableReplies.push(isCut);
   };
 
   const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {
@@ -251,5 +245,4 @@ export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKey
   return keys;
 };
 
-const toSignalFailure = ({ signal }: Host): Failure | undefined =>
-  signal.reason instanceof Failure ? signal.reason : undefined;
+const toSignalFailure = ({ signal }: Host) => (signal.reason instanceof Failure ? signal.reason : undefined);

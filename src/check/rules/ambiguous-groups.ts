@@ -23,10 +23,7 @@ interface Membership {
  * Finds the groups that unreadable records may belong to: adjacent groups if members of groups are adjacent, otherwise
  * all groups of the record's scope. Returns the position of the first such record for each group.
  */
-export const findAmbiguousGroups = (
-  memberships: readonly Membership[],
-  needsProof: boolean,
-): ReadonlyMap<number, number> => {
+export const findAmbiguousGroups = (memberships: readonly Membership[], needsProof: boolean) => {
   const areApart = !areMembersAdjacent(memberships, needsProof);
   const ambiguous = new Map<number, number>();
   const addAmbiguous = (member: Membership | undefined, unknownAt: number): void => {

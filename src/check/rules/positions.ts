@@ -68,10 +68,7 @@ export const formatLine = ({ file = "the input", line = 1 }: Pick<Problem, "file
 export type Path = readonly (string | number)[];
 
 /** Finds the innermost value that contains the byte at an offset, and its path from the node `from`. */
-export const findInnermost = (
-  text: JsonTable,
-  { from, byte }: { from: number; byte: number },
-): { path: Path; node: number } => {
+export const findInnermost = (text: JsonTable, { from, byte }: { from: number; byte: number }) => {
   const path: (string | number)[] = [];
   for (let holder = from; ; ) {
     // The node before the value of a member is its key.

@@ -20,12 +20,7 @@ export const createProblem = <Name extends RuleName>(
   return { ...location, rule, severity, message: format(message), advice: format(advice) };
 };
 
-interface RuleProblems {
-  readonly severity: Severity;
-  count: number;
-  readonly stored: Problem[];
-  lastInput: string | undefined;
-}
+type RuleProblems = { readonly severity: Severity; count: number; stored: Problem[]; lastInput: string | undefined };
 
 export class Problems {
   readonly strictness: Strictness;
@@ -124,11 +119,8 @@ export class Problems {
     // A name can end in the number of a row or of an archive's member.
     const { compare } = new Intl.Collator("en", { numeric: true });
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem): number => (a === b ? 0 : compare(a, b));
-    return Array.from(this.#byRule.values(), ({ stored }) => stored)
-      .flat()
-      .sort(
-        (a, b) =>
-          rank(a) - rank(b) || byName(a, b) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
-      );
+    const byPosition = (a: Problem, b: Problem) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+    const problems = [...this.#byRule.values()].flatMap(({ stored }) => stored);
+    return problems.sort((a, b) => rank(a) - rank(b) || byName(a, b) || byPosition(a, b));
   }
 }

@@ -26,10 +26,7 @@ export interface ExampleInputs {
 }
 
 /** The data and the location of a problem, for a rule without example inputs. */
-type ExampleProblem<Data> = {
-  readonly data: Data;
-  readonly location: { readonly file?: string; readonly line?: number };
-};
+type ExampleProblem<Data> = { readonly data: Data; readonly location: { file?: string; line?: number } };
 
 interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "example"> {
   /** A string is the content of a file. */

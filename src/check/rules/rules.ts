@@ -26,8 +26,7 @@ const isRuleName = (name: string): name is RuleName => Object.hasOwn(rules, name
 export const ruleNames: readonly RuleName[] = Object.keys(rules).filter(isRuleName);
 export const warningRules: readonly string[] = ruleNames.filter((name) => rules[name].severity === "warning");
 
-export const getRuleSubject = (name: string): Rule<unknown>["about"] | undefined =>
-  isRuleName(name) ? rules[name].about : undefined;
+export const getRuleSubject = (name: string) => (isRuleName(name) ? rules[name].about : undefined);
 
 /** Present names of warnings by former name, for `--allow` and `explain`. */
 const renamedRules: Readonly<Record<string, RuleName>> = {
@@ -58,8 +57,7 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
   "line-unfinished": "incomplete-line",
 };
 
-export const presentRuleName = (name: string): RuleName | undefined =>
-  Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined;
+export const presentRuleName = (name: string) => (Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined);
 
 export const redactMessage = ({ rule, message }: { rule: string; message: string }): string =>
   (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;

@@ -41,11 +41,7 @@ for (const prefix of "sk rk AK AS AI gh gi gl xo hf np py SG gs xa nv tg r8 wa e
   keyPrefixes[Buffer.from(prefix).readUInt16BE()] = 1;
 }
 
-export const findSecrets = (
-  bytes: Buffer,
-  { start, end }: Span,
-  reader: Pick<JsonReader, "findRun">,
-): readonly Secret[] => {
+export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<JsonReader, "findRun">) => {
   const found: Secret[] = [];
   for (let at = reader.findRun(start, end, minRun); at < end; at = reader.findRun(at, end, minRun)) {
     const secret = matchSecret(bytes, at, end);

@@ -159,9 +159,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     delivery.reportPriorRuns((group) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(group)));
     const unknownCount = batches.countUnknown();
     if (unknownCount === 0) return;
-    const entries = priorOutcomes.unknownEntries.filter(
-      (entry) => findGroups(entry.dedupKeys, dedupKeys.find).length > 0,
-    );
+    const entries = priorOutcomes.unknownEntries.filter((one) => findGroups(one.dedupKeys, dedupKeys.find).length > 0);
     problems.report("unresolved-requests", { requests: entries.length, groups: unknownCount });
   };
 
