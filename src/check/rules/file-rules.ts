@@ -2,7 +2,8 @@
 import type { Fault } from "../../json/reader.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
-import { answer, error, errorOfInput, messages, problemExample, trajectory } from "./rule.ts";
+import { answer, messages, trajectory } from "./examples.ts";
+import { error, errorOfInput, problemExample } from "./rule.ts";
 
 type CompressionFault = "cut" | "corrupt" | "more";
 
@@ -22,6 +23,46 @@ const corruptFile = (program: string, name: string) =>
 
 /** Maximum bytes of a text that fits in a V8 string of 2^29 − 24 UTF-16 units. UTF-8 has at least a byte per unit. */
 export const maxTextBytes = 2 ** 29 - 24;
+
+const nonFiniteRule = (example: string, advice: string, why: string) =>
+  error<{ word: string; key: string | undefined }>({
+    message: ({ word }) => `${word} is not JSON`,
+    advice: ({ key }) =>
+      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) raises an error for such a number)`,
+    why,
+    example: trajectory(example),
+  });
+
+interface SyntaxProblem {
+  readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
+  readonly word: string;
+  /** The character at the fault, as displayed. */
+  readonly character: string;
+  /** The last character before the fault that is not white space. */
+  readonly before: string | undefined;
+}
+
+const syntaxFaults: Readonly<
+  Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
+> = {
+  word: [
+    ({ word, before }) => (before === "{" ? `the key \`${word}\` has no quotes` : `the word \`${word}\` is not JSON`),
+    "write true, false, null, or a string in double quotes",
+  ],
+  comma: [
+    ({ character, before }) => {
+      if (character !== "," && before === ",") return `missing value between a comma and ${character}`;
+      return character !== "," && before === undefined
+        ? `${character} without an opening bracket`
+        : `missing value before ${character}`;
+    },
+    "remove a comma",
+  ],
+  control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
+  escape: [() => "invalid escape", "write \\u0041 for \\x41, and \\\\ for a backslash"],
+  number: [() => "invalid number", "write digits on both sides of the point, without + or leading zeros"],
+  character: [({ character }) => `unexpected ${character}`, "write lines with a JSON writer, such as json.dumps"],
+};
 
 export const fileRules = {
   "file-not-found": errorOfInput({
@@ -142,49 +183,6 @@ export const fileRules = {
     why: "rollcall reads a document that is not a JSON array into one string, and a string in Node holds at most 512 MiB.",
     example: problemExample(undefined, "step.json"),
   }),
-};
-
-const nonFiniteRule = (example: string, advice: string, why: string) =>
-  error<{ word: string; key: string | undefined }>({
-    message: ({ word }) => `${word} is not JSON`,
-    advice: ({ key }) =>
-      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) raises an error for such a number)`,
-    why,
-    example: trajectory(example),
-  });
-
-interface SyntaxProblem {
-  readonly fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
-  readonly word: string;
-  /** The character at the fault, as displayed. */
-  readonly character: string;
-  /** The last character before the fault that is not white space. */
-  readonly before: string | undefined;
-}
-
-const syntaxFaults: Readonly<
-  Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
-> = {
-  word: [
-    ({ word, before }) => (before === "{" ? `the key \`${word}\` has no quotes` : `the word \`${word}\` is not JSON`),
-    "write true, false, null, or a string in double quotes",
-  ],
-  comma: [
-    ({ character, before }) => {
-      if (character !== "," && before === ",") return `missing value between a comma and ${character}`;
-      return character !== "," && before === undefined
-        ? `${character} without an opening bracket`
-        : `missing value before ${character}`;
-    },
-    "remove a comma",
-  ],
-  control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
-  escape: [() => "invalid escape", "write \\u0041 for \\x41, and \\\\ for a backslash"],
-  number: [() => "invalid number", "write digits on both sides of the point, without + or leading zeros"],
-  character: [({ character }) => `unexpected ${character}`, "write lines with a JSON writer, such as json.dumps"],
-};
-
-export const jsonRules = {
   "json-nan": nonFiniteRule(
     "NaN",
     "leave the key out, or write null",

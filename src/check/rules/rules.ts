@@ -1,20 +1,12 @@
 /** All rules by their public names, and how strictly a run applies them. */
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
-import { fileRules, jsonRules } from "./file-rules.ts";
+import { fileRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";
 import type { Rule } from "./rule.ts";
-import { fieldRules, signalRules, typeRules } from "./trajectory-rules.ts";
+import { fieldRules, typeRules } from "./trajectory-rules.ts";
 
-export const rules = {
-  ...fileRules,
-  ...jsonRules,
-  ...typeRules,
-  ...inputRules,
-  ...fieldRules,
-  ...signalRules,
-  ...runRules,
-};
+export const rules = { ...fileRules, ...typeRules, ...inputRules, ...fieldRules, ...runRules };
 
 export type RuleName = keyof typeof rules;
 export type RuleData<Name extends RuleName> = (typeof rules)[Name] extends Rule<infer Data> ? Data : never;

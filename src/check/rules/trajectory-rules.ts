@@ -1,19 +1,7 @@
 /** Rules of trajectories and groups: their types, what services accept, and what a training run needs. */
 import { formatCommandLine } from "../../shell-words.ts";
-import {
-  answer,
-  error,
-  fileExample,
-  goodGroup,
-  group,
-  messages,
-  question,
-  toolCallMessage,
-  toolResult,
-  trajectory,
-  warning,
-  warningOfWhole,
-} from "./rule.ts";
+import { answer, goodGroup, group, messages, question, toolCallMessage, toolResult, trajectory } from "./examples.ts";
+import { error, fileExample, warning, warningOfWhole } from "./rule.ts";
 
 /** Returns advice, or a name to suggest; undefined if there is none. Called only for stored problems. */
 type LazyText = () => string | undefined;
@@ -74,7 +62,24 @@ export const typeRules = {
 
 const leaveOutAdvice = "leave the key out (in Pydantic: model_dump(exclude_none=True))";
 
-/** Rules of input that is valid, but that some services refuse or metrics exclude. */
+export const tools = (name: string): string => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
+export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
+
+/** Thirty trajectories: the last has the reward `last`, the others have 0 and 1 in turn. */
+export const rewards = (last: number): string =>
+  Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
+
+export const versions = (...policyVersions: readonly number[]): string =>
+  policyVersions
+    .map((version, at) =>
+      group(trajectory(0, `,"final_policy_version":${version},"logs":["${at}"]`), trajectory(1, `,"logs":["${at}"]`)),
+    )
+    .join("\n");
+
+/** Joined from pieces, so that this source file does not contain a key. */
+const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
+
+/** Rules of valid input: what some services refuse or metrics exclude, and the training signal. */
 export const fieldRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,
@@ -197,27 +202,6 @@ export const fieldRules = {
     why: "An additional history contains messages.",
     example: trajectory(1, ',"additional_histories":["2+2?"]'),
   }),
-};
-
-export const tools = (name: string): string => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
-export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
-
-/** Thirty trajectories: the last has the reward `last`, the others have 0 and 1 in turn. */
-export const rewards = (last: number): string =>
-  Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
-
-export const versions = (...policyVersions: readonly number[]): string =>
-  policyVersions
-    .map((version, at) =>
-      group(trajectory(0, `,"final_policy_version":${version},"logs":["${at}"]`), trajectory(1, `,"logs":["${at}"]`)),
-    )
-    .join("\n");
-
-/** Joined from pieces, so that this source file does not contain a key. */
-const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
-
-/** Rules of the training signal, which no service checks. */
-export const signalRules = {
   "zero-variance-group": warningOfWhole<{ trajectories: number }>({
     message: ({ trajectories }) =>
       `${trajectories === 2 ? "both" : `all ${trajectories}`} rewards of the group are equal, so there is nothing to learn from it`,
