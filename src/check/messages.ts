@@ -1,6 +1,15 @@
 /** Checks messages: their roles, content and tool calls; counts choices. */
 import { nodeSize } from "../json/reader.ts";
-import { detailOf, endOf, type JsonTable, nodeAfter, parseNode, readString, startOf } from "../json/table.ts";
+import {
+  detailOf,
+  endOf,
+  findMemberNode,
+  type JsonTable,
+  nodeAfter,
+  parseNode,
+  readString,
+  startOf,
+} from "../json/table.ts";
 import { findNearest } from "../nearest.ts";
 import { hintForMissingRole, roles, suggestRole } from "./hints.ts";
 import { maxNameLength, shortName } from "./rules/positions.ts";
@@ -27,24 +36,15 @@ export const newMessageFacts = () => ({
 type MessageFacts = ReturnType<typeof newMessageFacts>;
 type MessageCheck = (text: JsonTable, message: number, report: Report) => void;
 
-interface MessageShape {
-  readonly isChoice: boolean;
-  readonly hasLogprobs: boolean;
-  /** Index in `roleNames`; -1 for an unknown role. */
-  readonly role: number;
-  readonly calls: number;
-  /** The checks that fail for the message. Each reports its problem. */
-  readonly reports: readonly MessageCheck[];
-}
-
 const roleNames = [...roles];
 const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
 
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
-  (kinds, text): MessageShape => {
-    const isText = kinds.role === Kind.string;
-    const role = isText ? roleNames.indexOf(readString(text, messageShape.at(text, slots.role))) : -1;
+  (kinds, text, object) => {
+    const roleNode = kinds.role === Kind.string ? findMemberNode(text, object, "role") : undefined;
+    const role = roleNode === undefined ? -1 : roleNames.indexOf(readString(text, roleNode));
+    /** The checks that fail for the message. Each reports its problem. */
     const reports: MessageCheck[] = [];
     if (role < 0) reports.push(reportRole);
     const fits = (kind: number, accepted: number): boolean => (kind & (absentOrNull | accepted)) !== 0;

@@ -8,16 +8,8 @@ import { isObject } from "../json/walk.ts";
 import { inspectCalls, inspectMessages, newMessageFacts } from "./messages.ts";
 import { shortName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "./shape.ts";
-import {
-  anyValue,
-  type Check,
-  checkElements,
-  defineObjectType,
-  optional,
-  type Report,
-  reportWrongType,
-  required,
-} from "./types.ts";
+import type { Check, Report } from "./types.ts";
+import { anyValue, checkElements, defineObjectType, optional, reportWrongType, required } from "./types.ts";
 
 const noMetrics: readonly string[] = [];
 
