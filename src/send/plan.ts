@@ -3,17 +3,8 @@ import { createHash } from "node:crypto";
 import { type Dataset, locateGroup } from "../groups/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
-export interface PlannedRequest {
-  readonly groups: Uint32Array;
-  readonly bytes: number;
-  readonly envelopeDigest: string;
-}
-
-export interface RequestEnvelope {
-  readonly opening: Buffer;
-  readonly closing: Buffer;
-  readonly digest: string;
-}
+export type PlannedRequest = Readonly<ReturnType<typeof planRequest>>;
+export type RequestEnvelope = Readonly<ReturnType<typeof makeEnvelope>>;
 
 export interface BodyLimit {
   readonly bytes: number;
@@ -54,14 +45,14 @@ export const reportOversizedRequests = (
   }
 };
 
-export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string): RequestEnvelope => {
+export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string) => {
   const members = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
   const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
   const closing = Buffer.from(`]${members}}`);
   return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };
 };
 
-export const planRequest = (dataset: Dataset, { envelope, groups }: EnvelopedGroups): PlannedRequest => ({
+export const planRequest = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => ({
   groups,
   bytes: measureBodies(dataset, { envelope, groups }).bytesOf(0, groups.length),
   envelopeDigest: envelope.digest,

@@ -4,21 +4,13 @@ import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
 import { type Failure, type FailureDetails, isFailure, type Problem } from "../failure.ts";
 import { interrupted } from "../failures.ts";
-import { countUnreadable, type Dataset, type FilteredOut, invalidInput, locateGroup } from "../groups/index.ts";
+import { countUnreadable, type Dataset, invalidInput, locateGroup } from "../groups/index.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import { logPartial, logRejected, logUnknown, logUnresolved } from "./failures.ts";
 import { type GroupOutcomes, type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
-interface DatasetFacts {
-  /** Number of lines and records that cannot be read; each counts as a group. */
-  readonly unreadable: number;
-  /** Empty if no valid group remains. */
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly filteredOut?: FilteredOut | undefined;
-}
-
-export interface LogResult extends DatasetFacts {
+export interface LogResult extends ReturnType<typeof toDatasetFacts> {
   /** `not_sent`: the run failed, no group is logged or unknown, and the service refused no group. */
   readonly status: "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
   readonly modelId: string;
@@ -66,9 +58,11 @@ export const checkResult = (dataset: Dataset, canSkip = false) => {
   };
 };
 
-const toDatasetFacts = (dataset: Dataset, split: string | undefined): DatasetFacts => ({
+const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
+  /** Number of lines and records that cannot be read; each counts as a group. */
   unreadable: countUnreadable(dataset),
   filteredOut: dataset.filteredOut,
+  /** Empty if no valid group remains. */
   metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
 });
 
@@ -104,7 +98,7 @@ export const emptyResult = (known: Pick<LogResult, "modelId" | "split" | "batch"
   ...known,
   status: "not_sent",
   ...{ requests: 0, bytes: 0, planned: [], sent: emptySendResult(), groups: zeroCounts(), trajectories: zeroCounts() },
-  ...{ rejectsFile: undefined, ledger: null, warnings: [], unreadable: 0, metrics: {} },
+  ...{ rejectsFile: undefined, ledger: null, warnings: [], unreadable: 0, filteredOut: undefined, metrics: {} },
 });
 
 const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogResult["status"] => {
