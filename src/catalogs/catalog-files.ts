@@ -12,15 +12,10 @@ import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
 /** The kinds of catalog (interface 4.4 and 4.5) in the order in which they are shown. */
 export const catalogNames = ["analysis", "router"] as const;
-
 export type CatalogName = (typeof catalogNames)[number];
 
-export interface CatalogId {
-  /** The base URL of the service; `local` for the local service. */
-  readonly address: string;
-  readonly catalog: CatalogName;
-  readonly provider: string;
-}
+/** @param address the base URL of the service; `local` for the local service */
+export type CatalogId = Readonly<{ address: string; catalog: CatalogName; provider: string }>;
 
 /** Maximum replies of a catalog in the history. The oldest are removed. */
 export const maxSavedReplies = 500;
@@ -28,12 +23,9 @@ export const maxSavedReplies = 500;
 /** Maximum size of a decompressed file in bytes. Replies are not larger. */
 const maxReplyBytes = 2 ** 29;
 
-const digestDigits = 24;
-
 /** Name of a reply's file: its time and digest. In the time, `-` replaces `:`, which Windows does not allow. */
-const fileName = new RegExp(`^(\\d{4}-\\d\\d-\\d\\dT)([\\d-]{8})(\\.\\d{3}Z)-([0-9a-f]{${digestDigits}})\\.json\\.gz$`);
-
-const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex").slice(0, digestDigits);
+const fileName = /^(\d{4}-\d\d-\d\dT)([\d-]{8})(\.\d{3}Z)-([0-9a-f]{24})\.json\.gz$/;
+const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex").slice(0, 24);
 
 const historyRoot = (folder: string): string => join(folder, "catalog-history");
 
@@ -57,7 +49,7 @@ const listNames = (folder: string): string[] => {
   }
 };
 
-const readReply = ({ path, digest }: { path: string; digest: string }): Uint8Array | undefined => {
+const readReply = ({ path, digest }: Record<"path" | "digest", string>): Uint8Array | undefined => {
   try {
     const bytes = gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes });
     return digestOf(bytes) === digest ? bytes : undefined;
@@ -86,9 +78,10 @@ export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, ti
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
-  for (const { path, digest, fetchedAt } of [...files.slice(0, files.length - later.length).reverse(), ...later]) {
-    const bytes = readReply({ path, digest });
-    if (bytes !== undefined) return { bytes, fetchedAt, checkedAt: statSync(path).mtime.getTime() };
+  for (const file of [...files.slice(0, files.length - later.length).reverse(), ...later]) {
+    const bytes = readReply(file);
+    if (bytes !== undefined)
+      return { bytes, fetchedAt: file.fetchedAt, checkedAt: statSync(file.path).mtime.getTime() };
   }
   return undefined;
 };
@@ -128,7 +121,6 @@ export const readCatalogFile = async (file: string, host: Host): Promise<ReplyLi
   // If no entry has an id, the file is not a catalog. It may contain trajectories.
   const models = "value" in reply ? reply.value : undefined;
   const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
-  if (models === undefined || (models.entries.length > 0 && !hasId))
-    throw invalidCatalogFile(file, "it has no list of models");
-  return models;
+  if (models !== undefined && (hasId || models.entries.length === 0)) return models;
+  throw invalidCatalogFile(file, "it has no list of models");
 };

@@ -68,8 +68,7 @@ export const computeCost = (
     if (count === 0 || (unit === undefined && !isNeeded)) continue;
     const cost = unit && decimals.multiplyDecimals(unit, { digits: BigInt(count), places: 0 });
     if (cost !== undefined) known = decimals.addDecimals(known, cost);
-    const format = (amount: decimals.Decimal | undefined) =>
-      amount === undefined ? null : decimals.formatDecimal(amount);
+    const format = (amount?: decimals.Decimal) => (amount === undefined ? null : decimals.formatDecimal(amount));
     items.push({ price, count, unit_price: format(unit), cost: format(cost) });
   }
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
@@ -80,8 +79,6 @@ export const computeCost = (
 /** An unknown total comes last. */
 export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a): number => {
   if ((a.total === null) !== (b.total === null)) return a.total === null ? 1 : -1;
-  return decimals.compareDecimals(
-    decimals.parseDecimal(a.at_least) ?? decimals.zero,
-    decimals.parseDecimal(b.at_least) ?? decimals.zero,
-  );
+  const [left = decimals.zero, right = decimals.zero] = [a, b].map(({ at_least }) => decimals.parseDecimal(at_least));
+  return decimals.compareDecimals(left, right);
 };

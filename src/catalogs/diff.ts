@@ -13,7 +13,7 @@ export interface Change {
   readonly change: string;
   /** The name of the fact on the wire; null for a whole model. */
   readonly field: string | null;
-  /** The values on the wire; null if absent. */
+  /** Values on the wire; null if absent. */
   readonly from: unknown;
   readonly to: unknown;
 }
@@ -35,11 +35,7 @@ export const diffCatalogs = (from: readonly CatalogModel[], to: readonly Catalog
   return { changes, models: { from: from.length, to: to.length, same, without_id } };
 };
 
-const compareModels = (
-  id: string,
-  older: CatalogModel | undefined,
-  newer: CatalogModel | undefined,
-): readonly Change[] => {
+const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): readonly Change[] => {
   const name = textOf(newer?.name) ?? textOf(older?.name);
   if (older === undefined || newer === undefined) {
     return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
@@ -61,10 +57,10 @@ const readFacts = (model: CatalogModel): ReadonlyMap<string, unknown> => {
   const facts = new Map<string, unknown>();
   const add = (field: string, value: unknown) => facts.set(field, toWritable(value));
   const { pricing = null } = model;
-  const prices = isObject(pricing) ? pricing : {};
   if (pricing !== null && !isObject(pricing)) add("pricing", pricing);
-  for (const name of new Set([...priceNames, ...Object.keys(prices)])) {
-    if (Object.hasOwn(prices, name)) add(`pricing.${name}`, prices[name]);
+  const prices = new Map(Object.entries(isObject(pricing) ? pricing : {}));
+  for (const name of new Set([...priceNames, ...prices.keys()])) {
+    if (prices.has(name)) add(`pricing.${name}`, prices.get(name));
   }
   for (const { name, change, value: read } of catalogFields) {
     if (change === undefined || change === "price") continue;

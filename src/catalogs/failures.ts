@@ -12,27 +12,20 @@ const otherLock = "choose another file with --file";
 /** @param isLock false if the file is not a lock file. Such a file is never overwritten. */
 export const invalidLock = (reason: string, isLock: boolean, where: FailureLocation & { file: string }): Failure => {
   const hint = isLock ? `write it again: \`${lockCommand(where.file)} <model…>\`` : otherLock;
-  return new Failure("invalid_input", "invalid-lock", `cannot use the lock file ${where.file}: ${reason}`, {
-    hint,
-    where,
-  });
+  const message = `cannot use the lock file ${where.file}: ${reason}`;
+  return new Failure("invalid_input", "invalid-lock", message, { hint, where });
 };
 
 export const newerLock = (where: FailureLocation & { file: string }): Failure =>
   invalidLock("a newer rollcall wrote it", false, where).withDetails({ hint: `update rollcall, or ${otherLock}` });
 
-interface FileFault {
-  readonly file: string;
-  readonly code: string;
-  readonly cause?: unknown;
-}
+type FileFault = Readonly<{ file: string; code: string; cause?: unknown }>;
 
-export const lockUnreadable = ({ file, code, cause }: FileFault): Failure =>
-  new Failure("invalid_input", "lock-unreadable", `cannot read the lock file ${file}: ${describeSystemCode(code)}`, {
-    hint: "pass a lock file: --file <file>",
-    where: { file },
-    cause,
-  });
+export const lockUnreadable = ({ file, code, cause }: FileFault): Failure => {
+  const details = { hint: "pass a lock file: --file <file>", where: { file }, cause };
+  const message = `cannot read the lock file ${file}: ${describeSystemCode(code)}`;
+  return new Failure("invalid_input", "lock-unreadable", message, details);
+};
 
 export const lockNotOverwritten = (file: string): Failure =>
   new Failure("usage", "lock-not-overwritten", `${file} is not a lock file, so it was not overwritten`, {
@@ -52,10 +45,9 @@ export const catalogFileUnreadable = ({ file, code, cause }: FileFault): Failure
   return new Failure("invalid_input", "catalog-file-unreadable", message, { hint, where: { file }, cause });
 };
 
-export const invalidCatalogFile = (file: string, reason: string, where: FailureLocation = { file }): Failure =>
-  new Failure("invalid_input", "invalid-catalog-file", `${formatInputName(file)} is not a catalog: ${reason}`, {
-    hint: catalogHint,
-    where,
-  });
+export const invalidCatalogFile = (file: string, reason: string, where: FailureLocation = { file }): Failure => {
+  const message = `${formatInputName(file)} is not a catalog: ${reason}`;
+  return new Failure("invalid_input", "invalid-catalog-file", message, { hint: catalogHint, where });
+};
 
 const catalogHint = "write one with `rollcall catalog router --json > router.json`";

@@ -6,10 +6,7 @@ import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 
 /** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
-interface FieldRow {
-  readonly model?: { readonly value: ServiceObject };
-  readonly listed?: { readonly entry: CatalogModel } | undefined;
-}
+type FieldRow = Readonly<{ model?: { value: ServiceObject }; listed?: { entry: CatalogModel } | undefined }>;
 
 interface FieldOptions {
   readonly rank: number;
@@ -19,16 +16,13 @@ interface FieldOptions {
   readonly change?: string;
   /** The value in the reply. */
   readonly of?: (row: FieldRow) => unknown;
-  /** Prints a value that is neither absent nor null. `spelled` returns the value as the reply spells it. */
+  /** Prints a value that is not null. `spelled` returns it as in the reply. Default: a text as it is, else `spelled`. */
   readonly print?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }
 
 type FieldColumn = ReturnType<typeof field>;
 
-/**
- * Creates the column of a field that a service may omit or send in another type (`Column` of the output).
- * Default for `print`: a text as it is, another value as in the reply.
- */
+/** Creates the column of a field that a service may omit or send in another type (`Column` of the output). */
 const field = (name: string, options: FieldOptions) => {
   const { of = ({ listed }: FieldRow) => listed?.entry[name], heading = name, print, ...display } = options;
   return {
@@ -54,15 +48,14 @@ const wordList = {
   print: (value: unknown, spelled: () => string) => textsOf(value)?.join(", ") ?? spelled(),
 };
 
-/** The last millisecond whose year has four digits. */
-const maxMs = Date.UTC(10_000, 0) - 1;
-
 /** A time in Unix seconds. Services send 0 for an unknown time, which is shown as 0. */
 const unixTime = {
   print: (value: unknown, spelled: () => string) =>
     typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
 };
 
+/** The last millisecond whose year has four digits. */
+const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
 
 export const utcDay = (ms: number): string => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
@@ -77,7 +70,6 @@ export const modelFields: readonly FieldColumn[] = [
 ];
 
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
-
 export const namedPrices: ReadonlySet<string> = new Set(priceNames);
 
 /** Prices per token, inside and outside the interface. Assumed: on the wire, all are in US dollars. */
@@ -192,13 +184,8 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel): string
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
-interface ModelNames {
-  readonly id: string;
-  readonly name: string;
-}
-
 /** Each word of a pattern must be in the id or name, in any case, or be a glob (`*`, `?`) that fits the id. */
-export const compilePattern = (pattern: string): ((names: ModelNames) => boolean) => {
+export const compilePattern = (pattern: string): ((names: Record<"id" | "name", string>) => boolean) => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
   const globs = words.map((word) => (/[*?]/.test(word) ? Array.from(word) : undefined));
   return (names) => {

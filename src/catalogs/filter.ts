@@ -82,7 +82,6 @@ type WordsName = (typeof wordsOptions)[number]["name"];
 
 const listWords = (filter: Filter, name: WordsName): Strings | undefined =>
   name === "maxPrice" ? filter.maxPrice?.map(([price]) => price) : filter[name];
-
 const normalizeWord = (word: string): string => word.trim().toLowerCase();
 
 const isAtLeast = (value: unknown, minimum: number): boolean =>
@@ -142,7 +141,6 @@ const listCriteria = (filter: Filter, now: number) => {
 };
 
 export const filteredColumns = (filter: Filter): Strings => listCriteria(filter, 0).flatMap(({ columns }) => columns);
-
 export const hasFilters = (filter: Filter): boolean => listCriteria({ ...filter, pattern: undefined }, 0).length > 0;
 
 /** @param now milliseconds since 1970 */
@@ -157,12 +155,11 @@ export const usualWords = (option: string): Strings =>
 /** Finds the first word of a filter that is neither usual nor in a model. Without models, every word is accepted. */
 export const findUnknownWord = (filter: Filter, models: readonly CatalogModel[]) => {
   if (models.length === 0) return undefined;
-  for (const option of wordsOptions) {
-    const { name, usual } = option;
+  for (const { name, usual, of } of wordsOptions) {
     const isIn = (list: Strings, word: string) => list.some((one) => normalizeWord(one) === normalizeWord(word));
     const unusual = (listWords(filter, name) ?? []).filter((word) => !isIn(usual, word));
     if (unusual.length === 0) continue;
-    const occurring = [...new Set(models.flatMap(option.of))].filter((one) => one.trim() !== "").sort();
+    const occurring = [...new Set(models.flatMap(of))].filter((one) => one.trim() !== "").sort();
     const word = unusual.find((one) => !isIn(occurring, one));
     if (word === undefined) continue;
     const near = findNearest(word, occurring);

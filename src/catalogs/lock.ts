@@ -39,10 +39,9 @@ export const toLockedModel = (catalog: CatalogName, model: CatalogModel): Locked
   const countries = listDatacenters(model.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
   const facts: ServiceObject = { ...model, catalog, countries, pricing: toLockedPrices(model) };
   // A fact of another type counts as not stated.
-  const stated = Object.entries(LockedModel.shape).map(([name, fact]): readonly unknown[] => [
-    name,
-    fact.safeParse(toStatedFact(facts[name])).data,
-  ]);
+  const stated = Object.entries(LockedModel.shape).map(([name, fact]) => {
+    return [name, fact.safeParse(toStatedFact(facts[name])).data];
+  });
   return LockedModel.safeParse(Object.fromEntries(stated)).data;
 };
 
@@ -68,7 +67,6 @@ export type LockPath = readonly (string | number)[];
 export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 
 const lockVersion = 1;
-
 const lockKey = "rollcall_lock";
 
 /** Reads a lock file. Returns undefined if it does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */

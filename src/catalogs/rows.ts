@@ -6,16 +6,10 @@ import { compilePattern } from "./fields.ts";
 import { createMatcher, type Filter, hasFilters } from "./filter.ts";
 
 /** An entry of a catalog (interface 2.5). */
-export interface CatalogEntry extends Omit<ReplyEntry, "value"> {
-  readonly catalog: CatalogName;
-  readonly entry: CatalogModel;
-}
+export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
 /** A row has a model that can be called (interface 2.3), an entry or both. */
-export interface CatalogRow {
-  readonly model?: ReplyEntry;
-  readonly listed?: CatalogEntry | undefined;
-}
+export type CatalogRow = Readonly<{ model?: ReplyEntry; listed?: CatalogEntry | undefined }>;
 
 export const groupById = <Value>(
   values: readonly Value[],

@@ -7,24 +7,12 @@ import { lockCommand } from "./failures.ts";
 import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 
-interface LockPolicy {
-  /** Maximum rise of a price in percent. */
-  readonly maxRise: decimals.Decimal;
-  /** A deprecation within this time is an error. */
-  readonly withinMs: number;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
+/** `maxRise` of a price is in percent. A deprecation within `withinMs` is an error. `now` is in ms since 1970. */
+type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
-interface LockRule {
-  readonly severity: Severity;
-  readonly why: string;
-  /** A message of the rule, after the id of the model. */
-  readonly example: string;
-}
-
-const error = (why: string, example: string): LockRule => ({ severity: "error", why, example });
-const warning = (why: string, example: string): LockRule => ({ severity: "warning", why, example });
+/** @param example a message of the rule, after the id of the model */
+const ruleOf = (severity: Severity) => (why: string, example: string) => ({ severity, why, example });
+const [error, warning] = [ruleOf("error"), ruleOf("warning")];
 
 /** The rules by their names, which are a promise. */
 export const lockRules = {
@@ -76,26 +64,19 @@ export const lockRules = {
   "modality-removed": warning("A model no longer accepts or returns a modality.", "no longer accepts image"),
   "feature-removed": warning("A model lost a feature.", "no longer has tools"),
   "parameter-removed": warning("A model no longer accepts a sampling parameter.", "no longer accepts seed"),
-} satisfies Record<string, LockRule>;
+};
 
 type RuleName = keyof typeof lockRules;
 
 const deprecationRules: readonly RuleName[] = ["model-deprecated", "deprecation-near"];
 
-const toleratedRules: readonly RuleName[] = [
-  ...(["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"] as const),
-];
+const tolerated: RuleName[] = ["price-increased", "price-unknown", "quantization-changed", "max-output-decreased"];
 
-interface Regression {
-  readonly rule: RuleName;
-  /** Relative to the model in the lock file. */
-  readonly path: LockPath;
-  /** The values as texts for a person; empty if not stated. */
-  readonly locked: string;
-  readonly now: string;
-  /** A clause after the model's id. */
-  readonly message: string;
-}
+/**
+ * `path` starts at the model in the lock file. `locked` and `now` are the values as texts for a person, empty if not
+ * stated. `message` is a clause after the model's id.
+ */
+type Regression = Readonly<{ rule: RuleName; path: LockPath; locked: string; now: string; message: string }>;
 
 /** Lists of a model, the rule for a missing element, and the verb of its message. */
 const lists = [
@@ -153,10 +134,9 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
     if (field === "countries" && words !== "" && after.length === 0) {
       const message = `no longer states the countries of its data centers (were ${words})`;
       add("countries-unknown", [field, 0], [words], message);
-      continue;
-    }
-    for (const [at, word] of before.entries()) {
-      if (!after.includes(word)) add(rule, [field, at], [word, after.join(", ")], `no longer ${verb} ${word}`);
+    } else {
+      for (const [at, word] of before.entries())
+        if (!after.includes(word)) add(rule, [field, at], [word, after.join(", ")], `no longer ${verb} ${word}`);
     }
   }
   const day = /^\d{4}-\d\d-\d\d/.exec(is.deprecation_date ?? "")?.[0];
@@ -171,16 +151,12 @@ const findRegressions = (was: LockedModel, is: LockedModel | undefined, policy: 
 /** Assumed: the first number in the name of a quantization is its bits: `int4`, `bf16`, `nvfp4`, `fp8_e4m3`. */
 const countBits = (quantization = ""): number => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
 
-const hundred: decimals.Decimal = { digits: 100n, places: 0 };
-
-const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals.Decimal): boolean =>
-  decimals.compareDecimals(
-    decimals.multiplyDecimals(is, hundred),
-    decimals.multiplyDecimals(was, decimals.addDecimals(hundred, maxRise)),
-  ) > 0;
+const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals.Decimal): boolean => {
+  const percent = decimals.addDecimals({ digits: 100n, places: 0 }, maxRise);
+  return decimals.compareDecimals(decimals.shiftDecimal(is, 2), decimals.multiplyDecimals(was, percent)) > 0;
+};
 
 const acceptWay = (file: string): string => `accept the change with \`${lockCommand(file)}\``;
-
 export const acceptAdvice = (file: string): string => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
 
 /** True if `catalog lock` can accept a regression. A removed model and a deprecation cannot be accepted. */
@@ -243,7 +219,7 @@ const findReplacement = (
   priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
   const current = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
   const canReplace = (model: LockedModel): boolean =>
-    findRegressions(locked, model, policy).every(({ rule }) => toleratedRules.includes(rule));
+    findRegressions(locked, model, policy).every(({ rule }) => tolerated.includes(rule));
   const cheapest = priced.find(({ model }) => model.id !== locked.id && canReplace(model));
   if (cheapest === undefined) return undefined;
   if (current !== undefined && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;
