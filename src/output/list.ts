@@ -1,21 +1,11 @@
 /** Prints lists and documents as tables, TSV, CSV (RFC 4180), or JSON that keeps the spelling of values. */
-
 import { compactJson, formatJson, parseRawJson, type RawJson } from "../json/raw-json.ts";
 import { sliceText } from "../json/walk.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
 import type { Column, ListView, ShownColumn, WireObjects } from "./views.ts";
-import {
-  findValues,
-  formatValues,
-  formatValuesAsJson,
-  type NamedColumn,
-  openWire,
-  pickFields,
-  resolveField,
-  type WireRows,
-} from "./wire.ts";
+import * as wires from "./wire.ts";
 
 export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promise<void> => {
   const { format, safe, width } = screen;
@@ -37,12 +27,10 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>): Promi
 };
 
 const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>): readonly ShownColumn<Row>[] => {
-  const { shown: rows, all } = openWire(wire);
-  if (fields === undefined) {
-    return columns.map((column) => toShownColumn(column, rows));
-  }
+  const { shown: rows, all } = wires.openWire(wire);
+  if (fields === undefined) return columns.map((column) => toShownColumn(column, rows));
   return fields.map((name) => {
-    const field = resolveField(name, columns, all.values());
+    const field = wires.resolveField(name, columns, all.values());
     const column = columns.find(({ name: key, path = key }) => path === field);
     if (column !== undefined) return { ...toShownColumn(column, rows), rank: 0 };
     const text = (_: Row, position: number) => wireText(rows, position, field) ?? "";
@@ -50,10 +38,10 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
   });
 };
 
-const toShownColumn = <Row>(column: Column<Row>, rows: WireRows): ShownColumn<Row> => {
+const toShownColumn = <Row>(column: Column<Row>, rows: wires.WireRows): ShownColumn<Row> => {
   const { name, path = name, isFreeForm = false } = column;
   const text = (row: Row, position: number) =>
-    wireText(rows, position, path, isFreeForm ? formatValuesAsJson : formatValues) ??
+    wireText(rows, position, path, isFreeForm ? wires.formatValuesAsJson : wires.formatValues) ??
     fallbackText(column.value(row), position);
   /** Returns the text if the wire has no value at `a.b`: that of the value at `a`, or else that of `value`. */
   const fallbackText = (value: unknown, position: number): string => {
@@ -71,9 +59,9 @@ const formatFallback = (value: unknown): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-const wireText = (rows: WireRows, position: number, name: string, format = formatValues) => {
+const wireText = (rows: wires.WireRows, position: number, name: string, format = wires.formatValues) => {
   const row = rows.at(position);
-  const values = row && findValues(row, name);
+  const values = row && wires.findValues(row, name);
   return values && format(values);
 };
 
@@ -106,14 +94,14 @@ export const printRaw = async (screen: Screen, bytes: Uint8Array, member?: strin
 function* jsonPieces(
   { format, fields, host, options }: Screen,
   document: WireObjects,
-  columns: readonly NamedColumn[],
+  columns: readonly wires.NamedColumn[],
 ): Generator<string, void> {
-  const wire = openWire(document);
+  const wire = wires.openWire(document);
   const picked = options.areFieldsChecked
     ? fields
-    : fields?.map((name) => resolveField(name, columns, wire.all.values()));
+    : fields?.map((name) => wires.resolveField(name, columns, wire.all.values()));
   const formatObject = (object: RawJson): string =>
-    picked === undefined ? compactJson(object.json) : (pickFields(object, picked) ?? "{}");
+    picked === undefined ? compactJson(object.json) : (wires.pickFields(object, picked) ?? "{}");
   if (format === "jsonl") {
     for (const object of wire.shown.values()) yield `${formatObject(object)}\n`;
     return;
@@ -126,7 +114,7 @@ function* jsonPieces(
 
 function* documentPieces(
   { bytes, member }: WireObjects,
-  { members, objectsMember, isList, shown }: ReturnType<typeof openWire>,
+  { members, objectsMember, isList, shown }: ReturnType<typeof wires.openWire>,
   formatObject: (object: RawJson) => string,
 ): Generator<string, void> {
   const objects = function* () {
@@ -141,12 +129,13 @@ function* documentPieces(
   for (const [at, entry] of members.entries()) {
     const [key, value] = entry;
     yield `${at === 0 ? "" : ","}${JSON.stringify(key)}:`;
-    if (entry !== objectsMember) yield compactJson(sliceText(bytes, value));
-    else {
-      if (isList) yield "[";
-      yield* objects();
-      if (isList) yield "]";
+    if (entry !== objectsMember) {
+      yield compactJson(sliceText(bytes, value));
+      continue;
     }
+    if (isList) yield "[";
+    yield* objects();
+    if (isList) yield "]";
   }
   yield "}";
 }

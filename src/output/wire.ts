@@ -1,71 +1,51 @@
 /** The objects in a reply of the service, and their values by dotted names. Keeps the spelling of values. */
 import { invalidOptionValue } from "../failures.ts";
-import {
-  compactJson,
-  composeArray,
-  composeMembers,
-  isAbsent,
-  parseRawJson,
-  type RawJson,
-  type RawMember,
-} from "../json/raw-json.ts";
-import {
-  endOfString as endOfKey,
-  openBracket,
-  type Span,
-  skipWhite,
-  sliceText,
-  toBuffer,
-  walkItems,
-} from "../json/walk.ts";
+import * as raw from "../json/raw-json.ts";
+import * as walk from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
 export type WireRows = ReturnType<typeof openRows>;
 
 /** Parses an object on request, and keeps only the last object, because the values of a long list need much memory. */
-const openRows = (bytes: Uint8Array, spans: readonly Span[]) => {
-  let last: { readonly span: Span; readonly value: RawJson } | undefined;
-  const parse = (span: Span): RawJson => {
-    if (last?.span !== span) last = { span, value: parseRawJson(sliceText(bytes, span)) };
+const openRows = (bytes: Uint8Array, spans: readonly walk.Span[]) => {
+  let last: { readonly span: walk.Span; readonly value: raw.RawJson } | undefined;
+  const parse = (span: walk.Span): raw.RawJson => {
+    if (last?.span !== span) last = { span, value: raw.parseRawJson(walk.sliceText(bytes, span)) };
     return last.value;
   };
   return {
-    at(position: number): RawJson | undefined {
-      const span = spans[position];
-      return span && parse(span);
-    },
-    *values(): Generator<RawJson, void> {
+    at: (position: number): raw.RawJson | undefined => spans[position] && parse(spans[position]),
+    *values(): Generator<raw.RawJson, void> {
       for (const span of spans) yield parse(span);
     },
   };
 };
 
-const readMember = (bytes: Uint8Array, { start, end }: Span): readonly [key: string, value: Span] => {
-  const keyEnd = endOfKey(bytes, start);
-  const value = { start: skipWhite(bytes, skipWhite(bytes, keyEnd) + 1), end };
-  return [String(JSON.parse(sliceText(bytes, { start, end: keyEnd }))), value];
+const readMember = (bytes: Uint8Array, { start, end }: walk.Span): readonly [key: string, value: walk.Span] => {
+  const keyEnd = walk.endOfString(bytes, start);
+  const value = { start: walk.skipWhite(bytes, walk.skipWhite(bytes, keyEnd) + 1), end };
+  return [String(JSON.parse(walk.sliceText(bytes, { start, end: keyEnd }))), value];
 };
 
 /** Opens the objects of a document, or the document as the only object. The last member with a key counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
-  const items = member === undefined ? [] : walkItems(bytes, skipWhite(bytes, 0));
+  const items = member === undefined ? [] : walk.walkItems(bytes, walk.skipWhite(bytes, 0));
   const members = Array.from(items, (item) => readMember(bytes, item));
   const objectsMember = members.findLast(([key]) => key === member);
   const span = member === undefined ? { start: 0, end: bytes.length } : objectsMember?.[1];
-  const isList = span === undefined || (member !== undefined && bytes[span.start] === openBracket);
-  const all = span === undefined ? [] : isList ? [...walkItems(bytes, span.start)] : [span];
-  const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
+  const isList = span === undefined || (member !== undefined && bytes[span.start] === walk.openBracket);
+  const all = span === undefined ? [] : isList ? [...walk.walkItems(bytes, span.start)] : [span];
   return {
     members: members.filter((one) => one === objectsMember || one[0] !== member),
     objectsMember,
     isList,
     all: openRows(bytes, all),
-    shown: openRows(bytes, shown),
+    shown: openRows(bytes, shownPositions?.flatMap((position) => all[position] ?? []) ?? all),
   };
 };
 
-export const findValues = (value: RawJson, name: string): readonly RawJson[] | undefined => {
+export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJson[] | undefined => {
   const member = findMember(value, name);
   if (member === undefined || member.key === name) return member && [member.value];
   const below = name.slice(member.key.length + 1);
@@ -75,7 +55,7 @@ export const findValues = (value: RawJson, name: string): readonly RawJson[] | u
 };
 
 /** Finds the member whose key is the whole name, otherwise the shortest part of the name before a dot. */
-const findMember = ({ members }: RawJson, name: string): RawMember | undefined => {
+const findMember = ({ members }: raw.RawJson, name: string): raw.RawMember | undefined => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole !== undefined) return whole;
   const prefixes = members.filter(({ key }) => name.startsWith(`${key}.`));
@@ -84,29 +64,27 @@ const findMember = ({ members }: RawJson, name: string): RawMember | undefined =
 };
 
 /** Formats values for one cell, joined with `;`. Numbers keep their spelling. Null is empty. */
-export const formatValues = (values: readonly RawJson[]): string =>
+export const formatValues = (values: readonly raw.RawJson[]): string =>
   values
     .map((value) =>
       value.kind === "list" ? value.items.map((item) => plainText(onlyValue(item))).join(";") : plainText(value),
     )
     .join(";");
 
-export const formatValuesAsJson = (values: readonly RawJson[]): string =>
-  values.flatMap((value) => (isAbsent(value) ? [] : compactJson(value.json))).join(";");
+export const formatValuesAsJson = (values: readonly raw.RawJson[]): string =>
+  values.flatMap((value) => (raw.isAbsent(value) ? [] : raw.compactJson(value.json))).join(";");
 
-const plainText = (value: RawJson): string => {
-  if (value.kind === "object" || value.kind === "list") return compactJson(value.json);
-  return isAbsent(value) ? "" : value.text;
+const plainText = (value: raw.RawJson): string => {
+  if (value.kind === "object" || value.kind === "list") return raw.compactJson(value.json);
+  return raw.isAbsent(value) ? "" : value.text;
 };
 
-const onlyValue = (value: RawJson): RawJson => {
-  const [only, ...others] = value.members;
-  return only === undefined || others.length > 0 ? value : only.value;
-};
+const onlyValue = (value: raw.RawJson): raw.RawJson =>
+  value.members.length === 1 ? (value.members[0]?.value ?? value) : value;
 
 /** Reads an object. `text` joins the items of lists; `json` keeps lists and objects as JSON. */
 export const readSpelledObject = (bytes: Uint8Array) => {
-  const value = parseRawJson(toBuffer(bytes).toString("utf8"));
+  const value = raw.parseRawJson(walk.toBuffer(bytes).toString("utf8"));
   return {
     keys: [...new Set(value.members.map(({ key }) => key))],
     text: (name: string): string => formatValues(findValues(value, name) ?? []),
@@ -115,12 +93,12 @@ export const readSpelledObject = (bytes: Uint8Array) => {
 };
 
 /** Returns JSON with only the named values of an object, or of the objects of a list; undefined for other kinds. */
-export const pickFields = (value: RawJson, names: readonly string[]): string | undefined => {
+export const pickFields = (value: raw.RawJson, names: readonly string[]): string | undefined => {
   if (value.kind === "list") {
-    return composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));
+    return raw.composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));
   }
   if (value.kind !== "object") return undefined;
-  const picked = new Map<string, { readonly value: RawJson; readonly below: string[]; isWhole: boolean }>();
+  const picked = new Map<string, { readonly value: raw.RawJson; readonly below: string[]; isWhole: boolean }>();
   for (const name of names) {
     const member = findMember(value, name);
     if (member === undefined) continue;
@@ -129,10 +107,10 @@ export const pickFields = (value: RawJson, names: readonly string[]): string | u
     else entry.below.push(name.slice(member.key.length + 1));
     picked.set(member.key, entry);
   }
-  return composeMembers(
+  return raw.composeMembers(
     Array.from(picked, ([key, { value: member, below, isWhole }]) => [
       key,
-      isWhole ? compactJson(member.json) : pickFields(member, below),
+      isWhole ? raw.compactJson(member.json) : pickFields(member, below),
     ]),
   );
 };
@@ -144,8 +122,8 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   const normalize = (name: string): string =>
     name
       .trim()
-      .toLowerCase()
-      .replaceAll(/[\s_-]+/g, "_");
+      .replaceAll(/[\s_-]+/g, "_")
+      .toLowerCase();
   const spellings: readonly ((column: One) => readonly string[])[] = [
     ({ name, path = name }) => [name, path],
     ({ heading }) => [heading],
@@ -153,13 +131,13 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
     ({ heading }) => heading.split("\n", 1),
   ];
   const exact = columns.find(({ name }) => name === typed);
-  const findBy = (spell: (typeof spellings)[number]) =>
-    columns.find((one) => spell(one).some((name) => normalize(name) === normalize(typed)));
-  return exact ?? spellings.map(findBy).find((column) => column !== undefined);
+  const isTyped = (name: string): boolean => normalize(name) === normalize(typed);
+  const found = spellings.map((spell) => columns.find((column) => spell(column).some(isTyped)));
+  return exact ?? found.find((column) => column !== undefined);
 };
 
 /** Resolves a field to its name in the document: by a column's name, then by a key, then by `findColumn`. */
-export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<RawJson>): string => {
+export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: Iterable<raw.RawJson>): string => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named !== undefined) return (named.path ?? named.name) + name.slice(named.name.length);
   let isEmpty = rows !== undefined;

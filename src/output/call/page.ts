@@ -1,37 +1,7 @@
 /** The page of a traced call: facts, turns of the inputs and the output, all other fields (interface 2.4). */
-import {
-  type Cost,
-  findCallName,
-  findDurationMicros,
-  findModels,
-  findState,
-  listFieldNames,
-  type Media,
-  omitMembers,
-  omittedKey,
-  type Part,
-  readCosts,
-  readDollars,
-  readInputs,
-  readOutput,
-  readStatus,
-  readUsages,
-  type Turn,
-  tokenKinds,
-  toObject,
-  toTurns,
-} from "../../calls/index.ts";
+import * as calls from "../../calls/index.ts";
 import { addDecimals, formatDecimal, roundForDisplay, shiftSpelled, zero } from "../../decimal.ts";
-import {
-  findValue,
-  formatInline,
-  isAbsent,
-  membersOf,
-  type RawJson,
-  type RawMember,
-  tryParseRawJson,
-  withoutAbsent,
-} from "../../json/raw-json.ts";
+import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../page.ts";
 import type { Line, Section } from "../views.ts";
 import { findValues, formatValues } from "../wire.ts";
@@ -48,42 +18,45 @@ export interface CallViewOptions {
 }
 
 /** The sections of a call's page, not yet safe to print. Each section is made on request to save memory. */
-export function* callSections(call: RawJson, options: CallViewOptions): Generator<Section, void> {
+export function* callSections(call: raw.RawJson, options: CallViewOptions): Generator<Section, void> {
   const { vendorPrefix: prefix, noContent } = options;
-  const [inputs, output] = [readInputs(call), readOutput(call)];
-  yield { title: `Call ${findCallName(call) ?? "without a name"}`, lines: factLines(call, options) };
-  yield* treeSection("Exception", findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
+  const [inputs, output] = [calls.readInputs(call), calls.readOutput(call)];
+  yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: factLines(call, options) };
+  yield* treeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
     if (items === undefined) yield* treeSection(title, rest);
     else {
       yield { title };
-      for (const turn of toTurns(items)) yield* turnSections(turn, items.length === 1);
+      for (const turn of calls.toTurns(items)) yield* turnSections(turn, items.length === 1);
     }
   }
   if (inputs.items !== undefined) yield* treeSection("Other inputs", inputs.rest);
   if (output.items !== undefined) yield* treeSection("Other output", output.rest);
   yield* lineSection("Details", fieldLines(call, detailLabels, prefix));
-  yield* treeSection("Attributes", findValue(call, "attributes"));
+  yield* treeSection("Attributes", raw.findValue(call, "attributes"));
   yield* treeSection("Summary", summaryOf(call, options));
-  const otherFields = omitMembers(call, [...listFieldNames(prefix), ...(noContent ? [omittedKey] : [])]);
-  const stated = withoutAbsent(membersOf(otherFields));
-  yield* treeSection("Other", stated.length === 0 ? undefined : toObject(stated));
-  const sizes = noContent ? membersOf(findValue(call, omittedKey)) : [];
+  const otherFields = calls.omitMembers(call, [
+    ...calls.listFieldNames(prefix),
+    ...(noContent ? [calls.omittedKey] : []),
+  ]);
+  const stated = raw.withoutAbsent(raw.membersOf(otherFields));
+  yield* treeSection("Other", stated.length === 0 ? undefined : calls.toObject(stated));
+  const sizes = noContent ? raw.membersOf(raw.findValue(call, calls.omittedKey)) : [];
   yield* lineSection(
     "Omitted (--no-content)",
-    sizes.map(({ key, value }) => ({ label: key, text: formatSize(Number(formatInline(value))) })),
+    sizes.map(({ key, value }) => ({ label: key, text: formatSize(Number(raw.formatInline(value))) })),
   );
 }
 
 const maxExceptionLines = 120;
 
-const treeSection = (title: string, value: RawJson | undefined, options: Section = {}): readonly Section[] =>
+const treeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}): readonly Section[] =>
   value === undefined ? [] : [{ title, block: formatTree(value), isQuoted: true, ...options }];
 
 const lineSection = (title: string, lines: readonly Line[]): readonly Section[] =>
   lines.length === 0 ? [] : [{ title, lines }];
 
-export const fieldSections = (call: RawJson, fields: readonly string[]): readonly Section[] => {
+export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => {
   const found = fields.map((label) => {
     const values = findValues(call, label) ?? [];
     const tree = values.length === 1 && /object|list/.test(values[0]?.kind ?? "") ? values[0] : undefined;
@@ -95,20 +68,20 @@ export const fieldSections = (call: RawJson, fields: readonly string[]): readonl
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 
-const factLines = (call: RawJson, options: CallViewOptions): readonly Line[] => {
+const factLines = (call: raw.RawJson, options: CallViewOptions): readonly Line[] => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
-  const state = findState(call, prefix);
-  const status = readStatus(call, prefix);
+  const state = calls.findState(call, prefix);
+  const status = calls.readStatus(call, prefix);
   const isUsual = status === undefined || ["success", "error", "running"].includes(status);
-  const reward = findValue(call, "attributes", "reward");
+  const reward = raw.findValue(call, "attributes", "reward");
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
   return [
     { label: "status", text: isUsual ? state : `${state} (${status})`, tone: tones[state] },
-    ...linesUnder("reward", hasReward ? [roundFraction(formatInline(reward))] : []),
-    ...linesUnder("duration", durationTexts(findDurationMicros(call))),
-    ...linesUnder("model", [findModels(call, prefix).join(", ")].filter(Boolean)),
+    ...linesUnder("reward", hasReward ? [roundFraction(raw.formatInline(reward))] : []),
+    ...linesUnder("duration", durationTexts(calls.findDurationMicros(call))),
+    ...linesUnder("model", [calls.findModels(call, prefix).join(", ")].filter(Boolean)),
     ...linesUnder("tokens", tokenTexts(call)),
-    ...(costs ? linesUnder("cost", costTexts(readCosts(call, prefix))) : []),
+    ...(costs ? linesUnder("cost", costTexts(calls.readCosts(call, prefix))) : []),
     ...(storageSize ? linesUnder("size", [sizeText(call, "storage_size_bytes")]) : []),
     ...(totalStorageSize ? linesUnder("total size", [sizeText(call, "total_storage_size_bytes")]) : []),
     ...fieldLines(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
@@ -134,21 +107,21 @@ const durationTexts = (micros: number | undefined): readonly string[] => {
   return [`${hoursAndMinutes} ${twoDigits(seconds % 60)} s`];
 };
 
-const tokenTexts = (call: RawJson): readonly string[] =>
-  readUsages(call).map(({ model, ...usage }) => {
-    const stated = tokenKinds.filter((kind) => usage[kind] !== undefined);
+const tokenTexts = (call: raw.RawJson): readonly string[] =>
+  calls.readUsages(call).map(({ model, ...usage }) => {
+    const stated = calls.tokenKinds.filter((kind) => usage[kind] !== undefined);
     const counts = stated.map((kind) => `${groupDigits(String(usage[kind]))} ${kind}`).join(", ");
     return model === undefined ? counts : `${counts}  ${model}`;
   });
 
-const costTexts = (costs: readonly Cost[]): readonly string[] => {
+const costTexts = (costs: readonly calls.Cost[]): readonly string[] => {
   if (costs.length === 0) return ["not provided by the service"];
-  const dollars = costs.flatMap((cost) => readDollars(cost) ?? []);
+  const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
   const hasTotal = costs.length > 1 && dollars.length === costs.length;
   return [...costs.map(costText), ...(hasTotal ? [`$${formatDecimal(dollars.reduce(addDecimals, zero))} total`] : [])];
 };
 
-const costText = ({ model, parts, unit, total }: Cost): string => {
+const costText = ({ model, parts, unit, total }: calls.Cost): string => {
   const money = (amount: string): string => (unit === "USD" ? `$${amount}` : `${amount} ${unit}`);
   // Shifting by 0 removes an exponent. An amount that is not a number keeps its spelling.
   const partTexts = parts.map(({ what, amount }) => `${money(shiftSpelled(amount, 0) ?? amount)} ${what}`).join(" + ");
@@ -156,13 +129,13 @@ const costText = ({ model, parts, unit, total }: Cost): string => {
 };
 
 /** Assumed: the total size is null if the call is not a root call. */
-const sizeText = (call: RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
-  const size = findValue(call, field);
+const sizeText = (call: raw.RawJson, field: "storage_size_bytes" | "total_storage_size_bytes"): string => {
+  const size = raw.findValue(call, field);
   if (size === undefined) {
-    const isChild = field === "total_storage_size_bytes" && findValue(call, "parent_id") !== undefined;
+    const isChild = field === "total_storage_size_bytes" && raw.findValue(call, "parent_id") !== undefined;
     return isChild ? "unknown (this is not a root call)" : "not provided by the service";
   }
-  if (size.kind !== "number") return formatInline(size);
+  if (size.kind !== "number") return raw.formatInline(size);
   const exactly = `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
   return /^\d{5,}$/.test(size.text) ? `${exactly} (${formatSize(Number(size.text))})` : exactly;
 };
@@ -182,33 +155,37 @@ const detailLabels = {
   vendor_run_step_end: "run step end",
 };
 
-const fieldLines = (call: RawJson, labels: Readonly<Record<string, string>>, prefix: string): readonly Line[] =>
+const fieldLines = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string): readonly Line[] =>
   Object.entries(labels).flatMap(([field, label]) => {
     const names = new Set([field.replace(/^vendor_/, `${prefix}_`), field]);
     return [...names].flatMap((name) => {
-      const value = findValue(call, name);
-      return value === undefined ? [] : [{ label, text: formatInline(value) }];
+      const value = raw.findValue(call, name);
+      return value === undefined ? [] : [{ label, text: raw.formatInline(value) }];
     });
   });
 
-const summaryOf = (call: RawJson, { costs }: CallViewOptions): RawJson | undefined => {
-  const summary = findValue(call, "summary");
+const summaryOf = (call: raw.RawJson, { costs }: CallViewOptions): raw.RawJson | undefined => {
+  const summary = raw.findValue(call, "summary");
   if (costs || summary?.kind !== "object") return summary;
-  const withoutCosts = (value: RawJson): RawJson => toObject(value.members.filter(({ key }) => key !== "costs"));
+  const withoutCosts = (value: raw.RawJson): raw.RawJson =>
+    calls.toObject(value.members.filter(({ key }) => key !== "costs"));
   const members = withoutCosts(summary).members.map(({ key, value }) => {
     return { key, value: value.kind === "object" ? withoutCosts(value) : value };
   });
-  return toObject(members);
+  return calls.toObject(members);
 };
 
-const turnSections = ({ role, name, toolCallId, choiceMembers, parts }: Turn, isAlone: boolean): readonly Section[] => {
+const turnSections = (
+  { role, name, toolCallId, choiceMembers, parts }: calls.Turn,
+  isAlone: boolean,
+): readonly Section[] => {
   const others = choiceMembers.filter((member) => !isTitleMember(member));
   const titleMembers = choiceMembers.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const details = [
     ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : [quoteName(text)])),
-    ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(formatInline(value))}`),
+    ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(raw.formatInline(value))}`),
   ].join(", ");
-  const allParts: readonly Part[] = others.length === 0 ? parts : [...parts, { kind: "also", members: others }];
+  const allParts: readonly calls.Part[] = others.length === 0 ? parts : [...parts, { kind: "also", members: others }];
   const [first = {}, ...rest] = mergeTexts(allParts.flatMap(partSections));
   const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
   const heading: Section = { title: details === "" ? title : `${title} (${details})`, level: 2 };
@@ -217,7 +194,7 @@ const turnSections = ({ role, name, toolCallId, choiceMembers, parts }: Turn, is
 };
 
 /** True if the title of a choice shows the member. Other members, such as log probabilities, are below the message. */
-const isTitleMember = ({ key, value }: RawMember): boolean =>
+const isTitleMember = ({ key, value }: raw.RawMember): boolean =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
 /** Quotes a name or id that could be mistaken for text of rollcall. */
@@ -237,30 +214,31 @@ const mergeTexts = (parts: readonly Section[]): readonly Section[] => {
   return merged;
 };
 
-const partSections = (part: Part): readonly Section[] => {
+const partSections = (part: calls.Part): readonly Section[] => {
   const titled = (title: string, text = ""): Section => ({ title, ...textSection(text) });
   if (part.kind === "said") return [textSection(formatTree(part.value))];
   if (part.kind === "result") return [titled(`← result${formatId(part.id)}`, flattenParts(part.parts))];
   if (part.kind === "media") return [titled(mediaText(part))];
-  if (part.kind === "also") return [titled("other fields", formatTree(toObject(part.members)))];
+  if (part.kind === "also") return [titled("other fields", formatTree(calls.toObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
   const { name, id, callArguments, result } = part;
-  const parsed = (callArguments?.kind === "text" ? tryParseRawJson(callArguments.text) : undefined) ?? callArguments;
-  const text = isAbsent(parsed) ? "{}" : formatTree(parsed);
+  const parsed =
+    (callArguments?.kind === "text" ? raw.tryParseRawJson(callArguments.text) : undefined) ?? callArguments;
+  const text = raw.isAbsent(parsed) ? "{}" : formatTree(parsed);
   const call = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
   const ofTool = result?.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
   const answer = result && { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true };
   return [titled(call, text === "{}" ? "" : text), ...(answer === undefined ? [] : [answer])];
 };
 
-const flattenParts = (parts: readonly Part[]): string =>
+const flattenParts = (parts: readonly calls.Part[]): string =>
   parts
     .flatMap(partSections)
     .flatMap(({ title, block = "" }) => [title === undefined ? "" : `[${title}]`, block])
     .filter(Boolean)
     .join("\n");
 
-const mediaText = ({ category, url, data, name = "", format }: Media): string => {
+const mediaText = ({ category, url, data, name = "", format }: calls.Media): string => {
   if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
   return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatSize(decodedSize(data))}`;
