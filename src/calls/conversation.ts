@@ -26,18 +26,10 @@ export type Part =
   | { readonly kind: "said"; readonly value: RawJson }
   | { readonly kind: "thought" | "refusal"; readonly text: string }
   | Media
-  | ToolCall
+  | ReturnType<typeof toToolCall>
   | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
   /** Members that no other part shows. */
   | { readonly kind: "also"; readonly members: readonly RawMember[] };
-
-interface ToolCall {
-  readonly kind: "call";
-  readonly name: string | undefined;
-  readonly id: string | undefined;
-  readonly callArguments: RawJson | undefined;
-  readonly result: Turn | undefined;
-}
 
 export interface Media {
   readonly kind: "media";
@@ -49,12 +41,8 @@ export interface Media {
   readonly name: string | undefined;
 }
 
-interface Conversation {
-  /** Messages and choices; undefined if none are recognized. */
-  readonly items: readonly RawJson[] | undefined;
-  /** The value without its messages; undefined if nothing else is in it. */
-  readonly rest: RawJson | undefined;
-}
+/** The messages and choices, undefined if none are recognized, and the value without them, undefined if empty. */
+type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
 /** Returns the messages in the inputs of a call. `system`, where some clients put the system message, comes first. */
 export const readInputs = (call: RawJson): Conversation => {
@@ -158,13 +146,14 @@ const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] =>
   ];
 };
 
-const toToolCall = (call: RawJson, takeAnswer: TakeAnswer): ToolCall => {
+const toToolCall = (call: RawJson, takeAnswer: TakeAnswer) => {
+  const kind = "call" as const;
   const callee = findValue(call, "function") ?? findValue(call, "custom") ?? call;
   const [name, id] = [textAt(callee, "name"), textAt(call, "id")];
   // A call without a name is shown whole, as its arguments.
-  if (name === undefined) return { kind: "call", name, id: undefined, callArguments: call, result: undefined };
+  if (name === undefined) return { kind, name, id: undefined, callArguments: call, result: undefined };
   const callArguments = findValue(callee, "arguments") ?? findValue(callee, "input");
-  return { kind: "call", name, id, callArguments, result: takeAnswer(id) };
+  return { kind, name, id, callArguments, result: takeAnswer(id) };
 };
 
 const toTextPart = (kind: "thought" | "refusal", text = ""): readonly Part[] => (text === "" ? [] : [{ kind, text }]);

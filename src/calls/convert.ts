@@ -20,7 +20,7 @@ export type ConversionObstacle =
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
 
-/** JSON on one line without a newline, or the reason why the call cannot be converted. */
+/** JSON on one line, or the reason why the call cannot be converted. */
 export type ConversionResult = { readonly line: string } | { readonly why: ConversionObstacle };
 
 /** Newlines in JSON are only between values, because strings escape them. */
@@ -54,15 +54,13 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
 };
 
 const loggedOperation = "rollcall.log";
-
 type Fields = readonly (readonly [key: string, json: string | undefined])[];
 
 const tracedFields = (call: RawJson, reward: string): Fields => {
   const text = (value: RawJson | undefined) => (value?.kind === "text" ? value.json : undefined);
   const model = findMember(findValue(call, "output"), "model") ?? findMember(findValue(call, "inputs"), "model");
-  const origins = ["trace_id", "parent_id", "thread_id", "turn_id"].map(
-    (key) => [key, text(findValue(call, key))] as const,
-  );
+  const keys = ["trace_id", "parent_id", "thread_id", "turn_id"];
+  const origins = keys.map((key) => [key, text(findValue(call, key))] as const);
   return [
     ["reward", reward],
     ["metadata", composeMembers([["call_id", text(findValue(call, "id"))], ...origins, ["model", text(model)]])],
@@ -88,9 +86,8 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
 /** Restores choices from their messages, because the local service stores choices separately. */
 const restoreChoices = (items: readonly RawJson[], call: RawJson): readonly string[] => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
-  return items.map(({ json }) =>
-    findValue(choices[0], "message")?.json === json ? (choices.shift()?.json ?? json) : json,
-  );
+  const isChoice = (json: string): boolean => findValue(choices[0], "message")?.json === json;
+  return items.map(({ json }) => (isChoice(json) ? choices.shift()?.json : undefined) ?? json);
 };
 
 const readItems = (call: RawJson): readonly RawJson[] | ConversionObstacle => {

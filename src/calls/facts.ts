@@ -15,10 +15,7 @@ export type CallState = "ok" | "failed" | "running" | "deleted";
 
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
-
-export interface Usage extends Readonly<Record<TokenKind, bigint | undefined>> {
-  readonly model: string | undefined;
-}
+export type Usage = Readonly<Record<TokenKind, bigint | undefined> & { model: string | undefined }>;
 
 export interface Cost {
   readonly model: string;
@@ -37,7 +34,6 @@ export const findOperation = (call: RawJson): string | undefined => {
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
-/** Returns the status in the summary; undefined if it is missing or not a text. */
 export const readStatus = (call: RawJson, prefix: string): string | undefined =>
   textAt(findInSummary(call, prefix, "status"));
 
@@ -130,12 +126,10 @@ const readAmounts = (value: RawJson | undefined): Cost["parts"] => {
   return Array.from(amounts, ([what, amount]) => ({ what, amount }));
 };
 
-const addAmounts = (parts: readonly { readonly amount: string }[]): Decimal | undefined => {
-  const amounts = parts.map(({ amount }) => parseDecimal(amount));
-  return amounts.reduce(
-    (sum, one) => (sum === undefined || one === undefined || one.digits < 0n ? undefined : addDecimals(sum, one)),
-    zero,
-  );
+const addAmounts = (parts: Cost["parts"]): Decimal | undefined => {
+  const amounts = parts.flatMap(({ amount }) => parseDecimal(amount) ?? []);
+  const isValid = amounts.length === parts.length && amounts.every(({ digits }) => digits >= 0n);
+  return isValid ? amounts.reduce(addDecimals, zero) : undefined;
 };
 
 export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
@@ -159,7 +153,6 @@ export const listFieldNames = (prefix: string): readonly string[] =>
   callFields.flatMap((field) => [field, field.replace(/^vendor_/, `${prefix}_`)]);
 
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
-
 export const omittedKey = "omitted_bytes";
 
 /**
@@ -200,10 +193,9 @@ const omitTexts = (key: string, value: RawJson, levels: number): string | undefi
     const items = value.items.map((item) => omitTexts("", item, levels - 1));
     return items.includes(undefined) ? undefined : `[${items.join(",")}]`;
   }
-  const kept = value.members.map(
-    (member) =>
-      [member.key, isShortText(member.key) ? omitTexts(member.key, member.value, levels - 1) : undefined] as const,
-  );
+  const kept = value.members.map(({ key: name, value: member }) => {
+    return [name, isShortText(name) ? omitTexts(name, member, levels - 1) : undefined] as const;
+  });
   return kept.length > 0 && kept.every(([, json]) => json === undefined) ? undefined : composeMembers(kept);
 };
 

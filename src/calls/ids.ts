@@ -2,21 +2,14 @@
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
-/** In UTF-16 units. */
-const maxIdLength = 1024;
-
-/** A line can be a whole call from `call read -o jsonl`. */
-const maxLineLength = 256 * 1024 * 1024;
+/** In UTF-16 units. A line can be a whole call from `call read -o jsonl`. */
+const [maxIdLength, maxLineLength] = [1024, 256 * 1024 * 1024];
 
 /**
  * Yields the ids of lines. A line is an id, a row that begins with an id and a tab, or an object with ids.
- *
  * @throws Failure `call-ids-missing`, `invalid-call-id`
  */
-export async function* parseCallIds(
-  chunks: AsyncIterable<Uint8Array>,
-  canBeEmpty = false,
-): AsyncGenerator<string, void> {
+export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncGenerator<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {
     for (const id of text === "" ? [] : parseLine(text, line)) {
@@ -37,9 +30,7 @@ const invalidCallId = ({ line, why }: { line: number; why: string }): Failure =>
   });
 
 /** Yields lines without white space around them. @throws Failure `invalid-call-id` if a line is too long */
-async function* splitLines(
-  chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<{ readonly text: string; readonly line: number }, void> {
+async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder();
   let line = 1;
   let rest = "";

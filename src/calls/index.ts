@@ -1,5 +1,4 @@
 /** Traced calls as values: facts, summaries, conversations and conversions. */
-
 export * from "./conversation.ts";
 export * from "./convert.ts";
 export * from "./facts.ts";

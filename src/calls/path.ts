@@ -7,15 +7,8 @@ import { findNearest } from "../nearest.ts";
 /** Keys, and indexes in lists; negative indexes count from the end. */
 export type CallPath = readonly (string | number)[];
 
-export interface MissingStep {
-  readonly kind: "missing";
-  /** The path up to the missing step. */
-  readonly at: string;
-  /** A similar path. */
-  readonly near: string | undefined;
-  /** The available keys, or the kind of the value. */
-  readonly there: readonly string[];
-}
+/** `at` is the path up to the missing step, `near` a similar path, `there` the available keys or the value's kind. */
+export type MissingStep = Readonly<{ kind: "missing"; at: string; near: string | undefined; there: readonly string[] }>;
 
 type PathResult = { readonly kind: "found"; readonly value: RawJson } | MissingStep;
 
@@ -34,11 +27,8 @@ export const parsePath = (text: string, option: string): CallPath => {
     path.push(step);
     if (stepPattern.lastIndex === text.length) return path;
   }
-  throw invalidOptionValue({
-    option,
-    value: text,
-    wanted: 'a path such as output.choices[0].message.content; for a key with dots, inputs["a.b"]',
-  });
+  const wanted = 'a path such as output.choices[0].message.content; for a key with dots, inputs["a.b"]';
+  throw invalidOptionValue({ option, value: text, wanted });
 };
 
 export const findPath = (call: RawJson, path: CallPath): PathResult => {

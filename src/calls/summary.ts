@@ -61,10 +61,7 @@ const openGroup = (op: string, model: string) => {
       if (micros !== undefined && micros >= 0) durations.push(micros);
       const counted = usages.map((usage) => ({ ...usage, total: facts.sumTokens(usage) }));
       for (const kind of facts.tokenKinds) {
-        for (const usage of counted) {
-          const count = usage[kind];
-          if (count !== undefined) tokens[kind] = (tokens[kind] ?? 0n) + count;
-        }
+        for (const { [kind]: count } of counted) if (count !== undefined) tokens[kind] = (tokens[kind] ?? 0n) + count;
       }
       if (counted.some((usage) => facts.tokenKinds.some((kind) => usage[kind] !== undefined))) tokens.calls++;
       const amounts = costs.flatMap((cost) => facts.readDollars(cost) ?? []);
