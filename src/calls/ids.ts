@@ -9,7 +9,7 @@ const [maxIdLength, maxLineLength] = [1024, 256 * 1024 * 1024];
  * Yields the ids of lines. A line is an id, a row that begins with an id and a tab, or an object with ids.
  * @throws Failure `call-ids-missing`, `invalid-call-id`
  */
-export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncGenerator<string> {
+export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {
     for (const id of text === "" ? [] : parseLine(text, line)) {

@@ -7,13 +7,9 @@ import { type Paint, plainPaint, type Tone } from "./views.ts";
 import { foldSentence, measureWidth, truncate, truncateStart } from "./width.ts";
 
 const maxProblems = 20;
-
 const maxReplyLength = 2000;
 
-interface RunEnd {
-  readonly failure: Failure;
-  readonly exitCode: number;
-}
+type RunEnd = Readonly<{ failure: Failure; exitCode: number }>;
 
 export const printFailure = async (screen: Screen, end: RunEnd): Promise<void> => {
   screen.stopProgress();
@@ -134,8 +130,8 @@ const omittedProblemLines = ({ details: { problems = [], ruleCounts } }: Failure
 
 const removeRepeatedAdvice = (problems: readonly Problem[]): readonly Problem[] =>
   problems.map((problem, at) => {
-    const isRepeated = problems.slice(0, at).some(({ advice }) => advice === problem.advice);
-    return isRepeated ? { ...problem, advice: undefined } : problem;
+    const isFirst = problems.findIndex(({ advice }) => advice === problem.advice) === at;
+    return isFirst ? problem : { ...problem, advice: undefined };
   });
 
 /** @param isInMessage true if the failure's message already contains the problem's message and position */
@@ -143,7 +139,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
   const { clean, paint, columns } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
   const frame = problem.excerpt && drawFrame(problem.excerpt, tone, style);
-  const others = hangingLines(formatOthers(problem), { indent: frame?.indent, style });
+  const others = hangingLines(formatOthers(problem), style, frame?.indent);
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
   const text = onOneLine(clean(`${positionPrefix(problem)}${severity} ${formatMessage(problem)} ${rule}`));
@@ -157,7 +153,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false):
     }),
     ...(frame?.lines ?? []),
     ...others,
-    ...hangingLines(problem.advice, { indent: frame?.indent, style, lead: columns === undefined ? "" : "= " }),
+    ...hangingLines(problem.advice, style, frame?.indent, columns === undefined ? "" : "= "),
   ];
 };
 
@@ -169,31 +165,23 @@ const formatMessage = ({ path = [], from, column, message }: Problem): string =>
 
 const formatOthers = ({ file, others }: Problem): string | undefined => {
   if (others === undefined) return undefined;
-  const places = others.places.map((place) =>
-    file !== undefined && place.startsWith(`${file}:`)
-      ? place.slice(file.length)
-      : place.replace(/^-(?=:|$)/, formatInputName),
-  );
+  const places = others.places.map((place) => {
+    const isInFile = file !== undefined && place.startsWith(`${file}:`);
+    return isInFile ? place.slice(file.length) : place.replace(/^-(?=:|$)/, formatInputName);
+  });
   const omission = others.count > places.length ? ", …" : "";
   return `and ${others.count} more${places.length === 0 ? "" : `: ${places.join(", ")}${omission}`}`;
 };
 
 const minTextColumns = 8;
 
-interface HangingText {
-  readonly indent: number | undefined;
-  readonly style: TextStyle;
-  readonly lead?: string;
-}
-
-const hangingLines = (text = "", { indent = 2, style: { clean, columns }, lead = "" }: HangingText) => {
+const hangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
   if (text === "") return [];
   const line = onOneLine(clean(text));
   if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
   const usedIndent = columns - indent - lead.length < minTextColumns ? 0 : indent;
-  return foldSentence(line, columns - usedIndent - lead.length, 0).map(
-    (part, at) => " ".repeat(usedIndent) + (at === 0 ? lead : " ".repeat(lead.length)) + part,
-  );
+  const parts = foldSentence(line, columns - usedIndent - lead.length, 0);
+  return parts.map((part, at) => " ".repeat(usedIndent) + (at === 0 ? lead : " ".repeat(lead.length)) + part);
 };
 
 const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {

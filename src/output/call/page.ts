@@ -7,15 +7,10 @@ import type { Line, Section } from "../views.ts";
 import { findValues, formatValues } from "../wire.ts";
 import { decodedSize, describeBinary, formatSize, formatTree } from "./tree.ts";
 
-export interface CallViewOptions {
-  readonly costs: boolean;
-  readonly storageSize: boolean;
-  readonly totalStorageSize: boolean;
-  readonly full: boolean;
-  readonly noContent: boolean;
-  /** The deployment's prefix of `_user_id`, `_run_id` and others (interface 2.4). */
-  readonly vendorPrefix: string;
-}
+/** `vendorPrefix` is the deployment's prefix of `_user_id`, `_run_id` and others (interface 2.4). */
+export type CallViewOptions = Readonly<
+  Record<"costs" | "storageSize" | "totalStorageSize" | "full" | "noContent", boolean> & { vendorPrefix: string }
+>;
 
 /** The sections of a call's page, not yet safe to print. Each section is made on request to save memory. */
 export function* callSections(call: raw.RawJson, options: CallViewOptions): Generator<Section, void> {
@@ -24,11 +19,8 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions): Gene
   yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: factLines(call, options) };
   yield* treeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
-    if (items === undefined) yield* treeSection(title, rest);
-    else {
-      yield { title };
-      for (const turn of calls.toTurns(items)) yield* turnSections(turn, items.length === 1);
-    }
+    yield* items === undefined ? treeSection(title, rest) : [{ title }];
+    for (const turn of calls.toTurns(items ?? [])) yield* turnSections(turn, items?.length === 1);
   }
   if (inputs.items !== undefined) yield* treeSection("Other inputs", inputs.rest);
   if (output.items !== undefined) yield* treeSection("Other output", output.rest);
@@ -41,11 +33,9 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions): Gene
   ]);
   const stated = raw.withoutAbsent(raw.membersOf(otherFields));
   yield* treeSection("Other", stated.length === 0 ? undefined : calls.toObject(stated));
-  const sizes = noContent ? raw.membersOf(raw.findValue(call, calls.omittedKey)) : [];
-  yield* lineSection(
-    "Omitted (--no-content)",
-    sizes.map(({ key, value }) => ({ label: key, text: formatSize(Number(raw.formatInline(value))) })),
-  );
+  const omitted = noContent ? raw.membersOf(raw.findValue(call, calls.omittedKey)) : [];
+  const sizes = omitted.map(({ key, value }) => ({ label: key, text: formatSize(Number(raw.formatInline(value))) }));
+  yield* lineSection("Omitted (--no-content)", sizes);
 }
 
 const maxExceptionLines = 120;

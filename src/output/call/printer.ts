@@ -9,16 +9,12 @@ import type { Column, Page, Section } from "../views.ts";
 import { resolveField } from "../wire.ts";
 import { type CallViewOptions, callSections, fieldSections } from "./page.ts";
 
-export interface CallReply {
-  readonly call: RawJson;
-  readonly reply: Uint8Array;
-}
+export type CallReply = Readonly<{ call: RawJson; reply: Uint8Array }>;
+type Replies = AsyncIterable<CallReply>;
 
 interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /**
-   * Read after the last reply. `hasSeveral`: JSON is `{"calls":[…]}`. `canBeEmpty`: without calls, the list is empty.
-   */
+  /** Called after the last reply. If `hasSeveral`, JSON is `{"calls":[…]}`. If `canBeEmpty`, the list may be empty. */
   readonly finalFacts: () => { readonly hasSeveral: boolean; readonly canBeEmpty: boolean };
 }
 
@@ -56,16 +52,11 @@ async function* withoutContent(replies: Replies, prefix: string): AsyncGenerator
   }
 }
 
-type Replies = AsyncIterable<CallReply>;
-
 async function* callPages(screen: Screen, replies: Replies, options: CallViewOptions): AsyncGenerator<Page, void> {
   for await (const { call } of replies) yield { sections: sectionsOf(call, screen, options), isFull: options.full };
 }
 
-async function* pagesMarkdown(
-  pages: AsyncIterable<Page>,
-  clean: (text: string) => string,
-): AsyncGenerator<string, void> {
+async function* pagesMarkdown(pages: AsyncIterable<Page>, clean: (text: string) => string): AsyncIterable<string> {
   let between = "";
   for await (const { sections } of pages) {
     yield between;
@@ -81,10 +72,7 @@ const sectionsOf = (call: RawJson, { fields }: Screen, options: CallViewOptions)
   return fieldSections(call, names);
 };
 
-/**
- * The reward of a logged trajectory, which `--as trajectory` takes by default. Its column is the last, if a call has
- * it.
- */
+/** The reward of a logged trajectory, which `--as trajectory` takes by default. If a call has it, it is a column. */
 const rewardField = "attributes.reward";
 
 /** A column of the values with its name in the JSON. */
@@ -115,14 +103,15 @@ function* pageMarkdown(sections: Iterable<Section>, clean: (text: string) => str
   const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
   let between = "";
   for (const { title, level = 1, lines = [], block } of sections) {
-    const items = lines.map(
-      ({ label, text }) => `${label === "" ? "  " : `- ${escapeLine(label)}: `}${escapeLine(text)}`,
-    );
+    const items = lines.map(({ label, text }) => {
+      return `${label === "" ? "  " : `- ${escapeLine(label)}: `}${escapeLine(text)}`;
+    });
     for (const pieces of [
       title === undefined ? [] : [`${"#".repeat(level)} ${escapeLine(title)}`],
       items.length === 0 ? [] : [items.join("\n")],
       block === undefined ? [] : fenceText(clean(block)),
-    ].filter(({ length }) => length > 0)) {
+    ]) {
+      if (pieces.length === 0) continue;
       yield between;
       yield* pieces;
       between = "\n\n";
@@ -150,8 +139,7 @@ export const printCallSummary = async (screen: Screen, view: CallSummaryView): P
   await printList(screen, { columns, rows, wire: { bytes: Buffer.from(summaryJson(view, rows)), member: "groups" } });
 };
 
-const right = { align: "right" } as const;
-const decimal = { align: "decimal" } as const;
+const [right, decimal] = [{ align: "right" } as const, { align: "decimal" } as const];
 
 /** Users rely on the order of the columns (output.md). */
 const summaryColumns = [
@@ -172,13 +160,11 @@ const summaryColumns = [
 /** `{"summary":{…},"groups":[{"op","model",…}]}`, with exact decimals. */
 const summaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]): string => {
   const members = (values: object): string =>
-    Object.entries(values)
-      .map(([key, value]) => `"${key}":${value ?? null}`)
-      .join(",");
-  const countJson = ({ calls, states, duration, tokens, cost }: CallGroup): string =>
-    `${members({ calls, ...states })},"seconds":{${members(duration)}},"tokens":{${members(tokens)}}${
-      costs ? `,"cost":{${members(cost)}}` : ""
-    }`;
+    Array.from(Object.entries(values), ([key, value]) => `"${key}":${value ?? null}`).join(",");
+  const countJson = ({ calls, states, duration, tokens, cost }: CallGroup): string => {
+    const costJson = costs ? `,"cost":{${members(cost)}}` : "";
+    return `${members({ calls, ...states })},"seconds":{${members(duration)}},"tokens":{${members(tokens)}}${costJson}`;
+  };
   const name = (text: string): string => (text === "" ? "null" : JSON.stringify(text));
   const rows = groups.map((group) => `{"op":${name(group.op)},"model":${name(group.model)},${countJson(group)}}`);
   return `{"summary":{${countJson(all)},"missing":${missing}},"groups":[${rows.join(",")}]}`;

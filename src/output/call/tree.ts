@@ -4,7 +4,6 @@ import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
 
 const maxListWidth = 72;
-
 const indentStep = "  ";
 
 export const formatTree = (value: RawJson): string =>
@@ -41,9 +40,8 @@ const formatBeside = (value: RawJson, levels: number): string | undefined => {
 
 const listText = (items: readonly RawJson[]): string | undefined => {
   if (items.some(({ kind }) => kind === "list" || kind === "object")) return undefined;
-  const texts = items.map((item) =>
-    item.kind === "text" && /[,\]]/.test(item.text) ? JSON.stringify(item.text) : scalarText(item),
-  );
+  const isSplit = ({ kind, text }: RawJson): boolean => kind === "text" && /[,\]]/.test(text);
+  const texts = items.map((item) => (isSplit(item) ? JSON.stringify(item.text) : scalarText(item)));
   const line = `[${texts.join(", ")}]`;
   return line.includes("\n") || line.length > maxListWidth ? undefined : line;
 };
