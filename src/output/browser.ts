@@ -26,20 +26,15 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
   writeFileSync(file, redirectPage(url), { mode: 0o600 });
   // Not `start`, because cmd, whose command it is, would interpret `&` in a path.
   const windows = ["rundll32", "url.dll,FileProtocolHandler"] as const;
-  const [command, ...args] =
-    platform === "darwin" ? (["open"] as const) : platform === "win32" ? windows : (["xdg-open"] as const);
+  const [command, ...args] = platform === "win32" ? windows : ([platform === "darwin" ? "open" : "xdg-open"] as const);
   const opener = spawn(command, [...args, file], { stdio: "ignore", detached: true, env: removeSecrets(env) });
   opener.unref();
   const failed = new Promise<void>((resolve) => {
     opener.on("error", () => resolve());
     opener.once("exit", (code) => code !== 0 && resolve());
   });
-  return {
-    /** Resolves if no browser could be started, and otherwise never. */
-    failed: failed.then(close),
-    /** Deletes the file that the browser got. */
-    close,
-  };
+  // `failed` resolves if no browser could be started, and otherwise never. `close` deletes the file.
+  return { failed: failed.then(close), close };
 };
 
 /** Returns a page that redirects to `url`, which rollcall composed, so it needs no escaping. */

@@ -1,5 +1,4 @@
 /** Failures if output or a report cannot be written. */
-
 import { Failure } from "../failure.ts";
 import { explainUnwritable } from "../files.ts";
 import { describeSystemCode, pluralize } from "../sentences.ts";
@@ -9,14 +8,11 @@ export const outputFailed = (
   code: string,
   groups?: { readonly logged: number; readonly already_logged: number; readonly not_sent: number },
 ): Failure => {
-  const end =
-    groups === undefined
-      ? ""
-      : `; ${pluralize(groups.logged, "group")} logged, ${groups.already_logged} already logged, ${groups.not_sent} not sent`;
-  return new Failure("storage", "output-failed", `cannot write standard output: ${describeSystemCode(code)}${end}`, {
-    hint: code === "ENOSPC" ? "free disk space, or write to another disk" : "write to another file or device",
-    systemCode: code,
-  });
+  const { logged = 0, already_logged, not_sent } = groups ?? {};
+  const end = `; ${pluralize(logged, "group")} logged, ${already_logged} already logged, ${not_sent} not sent`;
+  const message = `cannot write standard output: ${describeSystemCode(code)}${groups === undefined ? "" : end}`;
+  const hint = code === "ENOSPC" ? "free disk space, or write to another disk" : "write to another file or device";
+  return new Failure("storage", "output-failed", message, { hint, systemCode: code });
 };
 
 export const reportExists = (file: string): Failure =>

@@ -6,7 +6,6 @@ import { foldSentence, measureWidth } from "./width.ts";
 type Distribution = Distributions["rewards"];
 
 const maxBars = 8;
-
 const minWidth = 30;
 
 export const printHistograms = async (screen: Screen, distributions: Distributions): Promise<void> => {

@@ -14,9 +14,7 @@ export * from "./views.ts";
 export { findColumn, readSpelledObject, resolveField } from "./wire.ts";
 
 // Code for a terminal or a rare case is loaded when it is needed.
-
 export const loadFailurePrinter = () => import("./failure.ts");
-
 export const printDistributions = async (screen: Screen, collect: () => Distributions): Promise<void> => {
   if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
   await (await import("./histogram.ts")).printHistograms(screen, collect());

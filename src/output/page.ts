@@ -4,11 +4,13 @@ import type { Line, Page, Section } from "./views.ts";
 
 export const printPage = async (screen: Screen, page: Page): Promise<void> => await printPages(screen, [page]);
 
+type Pages = Iterable<Page> | AsyncIterable<Page>;
+
 /** Prints pages through one pager, each as soon as it is available. */
-export const printPages = async (screen: Screen, pages: Iterable<Page> | AsyncIterable<Page>): Promise<void> =>
+export const printPages = async (screen: Screen, pages: Pages): Promise<void> =>
   await screen.print(textOfPages(screen, pages), { kind: "lines" });
 
-async function* textOfPages(screen: Screen, pages: Iterable<Page> | AsyncIterable<Page>): AsyncGenerator<string, void> {
+async function* textOfPages(screen: Screen, pages: Pages): AsyncGenerator<string, void> {
   let isNext = false;
   for await (const page of pages) {
     yield* pageTexts(page, isNext, await layoutOf(screen, page));
@@ -90,12 +92,10 @@ const labelledLines = (lines: readonly Line[], indent: string, layout: Layout): 
   });
 };
 
+type Indents = Readonly<{ beside: number; below: number }>;
+
 /** True if there is no space next to the label, or if a word would be folded there but fits below the label. */
-const isBetterBelow = (
-  text: string,
-  { beside, below }: { readonly beside: number; readonly below: number },
-  { width, widthOf }: Layout,
-): boolean => {
+const isBetterBelow = (text: string, { beside, below }: Indents, { width, widthOf }: Layout): boolean => {
   if (beside + widthOf(text) <= width) return false;
   if (width - beside < minColumns) return true;
   const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
@@ -105,7 +105,6 @@ const isBetterBelow = (
 /** Lines of a long block on a bounded page. `tailLines` of them are from the end of the block. */
 const defaultBlockLines = 24;
 const tailLines = 4;
-
 /** Fewer lines are not worth omitting. */
 const minOmittedLines = 8;
 

@@ -5,15 +5,11 @@ import { type Host, removeSecrets } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import { openSink, type Sink, writePieces } from "./sink.ts";
 
-interface PagedOutput {
-  readonly host: Host;
-  readonly pieces: AsyncGenerator<string, void>;
-  readonly fallback: Sink;
-  readonly onMissing: (command: string) => void;
-}
+type Output = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink; onMissing: OnMissing }>;
+type OnMissing = (command: string) => void;
 
 /** Prints pieces. Starts the pager when the pieces fill the terminal. Returns false if the reader left early. */
-export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOutput): Promise<boolean> => {
+export const printPaged = async ({ host, pieces, fallback, onMissing }: Output): Promise<boolean> => {
   const taken: string[] = [];
   let isLong = false;
   try {
@@ -47,7 +43,7 @@ export const printPaged = async ({ host, pieces, fallback, onMissing }: PagedOut
   return isComplete;
 };
 
-const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { terminal }: Host): Promise<boolean> => {
+const fillTerminal = async (taken: string[], pieces: Output["pieces"], { terminal }: Host): Promise<boolean> => {
   let lines = 0;
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     taken.push(next.value);
@@ -57,13 +53,12 @@ const fillTerminal = async (taken: string[], pieces: PagedOutput["pieces"], { te
   return false;
 };
 
-const countLines = (text: string, columns: number): number =>
-  text
-    .replace(/\n$/, "")
-    .split("\n")
-    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.replace(/\u001b\[[0-9;]*m/g, "").length / columns)), 0);
+const countLines = (text: string, columns: number): number => {
+  const lines = text.replace(/\u001b\[[0-9;]*m|\n$/g, "").split("\n");
+  return lines.reduce((sum, { length }) => sum + Math.max(1, Math.ceil(length / columns)), 0);
+};
 
-const startPager = async (host: Host, onMissing: (command: string) => void): Promise<ChildProcess | undefined> => {
+const startPager = async (host: Host, onMissing: OnMissing): Promise<ChildProcess | undefined> => {
   const { PAGER: commandLine = "less", TERM, LESS = "FRX", LV = "-c" } = host.env;
   const [command, ...args] = splitCommandLine(commandLine, { windows: false }) ?? [commandLine];
   if (command === undefined || command === "cat" || TERM === "dumb") return undefined;
@@ -73,10 +68,8 @@ const startPager = async (host: Host, onMissing: (command: string) => void): Pro
     env: { ...removeSecrets(host.env), LESS, LV, LESSSECURE: "1" },
   });
   pager.on("error", () => undefined);
-  const isStarted = await once(pager, "spawn").then(
-    () => true,
-    () => false,
-  );
+  const started = once(pager, "spawn").then(() => true);
+  const isStarted = await started.catch(() => false);
   if (!isStarted && host.env.PAGER !== undefined) onMissing(command);
   return isStarted ? pager : undefined;
 };

@@ -1,24 +1,15 @@
 /** Progress on standard error: a spinner or a bar on a terminal, lines in a build's log, events for a program. */
-
 import type { Ora } from "ora";
 import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
 
-export interface ProgressIndicator {
-  update(label: string): void;
-  stop(): void;
-}
+export type ProgressIndicator = { update(label: string): void; stop(): void };
 
 const spinnerDelayMs = 150;
 
 export const noProgress: ProgressIndicator = { update: () => undefined, stop: () => undefined };
 
-interface SpinnerOptions {
-  readonly host: Host;
-  readonly label: string;
-  readonly color: boolean;
-  readonly clean: (label: string) => string;
-}
+type SpinnerOptions = Readonly<{ host: Host; label: string; color: boolean; clean: (label: string) => string }>;
 
 export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): ProgressIndicator => {
   const end = new AbortController();
@@ -35,11 +26,13 @@ export const openSpinner = ({ host, label, color, clean }: SpinnerOptions): Prog
     stopped.addEventListener("abort", () => spinner?.stop(), { once: true });
   };
   start().catch(() => undefined);
-  const update = (next: string): void => {
-    text = clean(next);
-    if (spinner !== undefined) spinner.text = text;
+  return {
+    update(next) {
+      text = clean(next);
+      if (spinner !== undefined) spinner.text = text;
+    },
+    stop: () => end.abort(),
   };
-  return { update, stop: () => end.abort() };
 };
 
 export const meterFormats = ["bar", "lines", "json", "none"] as const;
@@ -96,7 +89,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
       if (format === "lines") line(text);
       else if (format === "json") line(JSON.stringify({ event, ...facts }));
     },
-    stop: (): void => {
+    stop(): void {
       running?.stop();
       running = undefined;
     },

@@ -62,30 +62,23 @@ const isError = ({ severity }: Problem): boolean => severity === "error";
 
 /** Errors come first, because GitHub limits the number of shown problems. Escapes are those of GitHub's runner. */
 const githubText = (problems: readonly Problem[], clean: TextCleaner): string => {
-  const escapeData = (text: string): string =>
-    text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-  const escapeValue = (value: string | number): string =>
-    escapeData(String(value)).replaceAll(":", "%3A").replaceAll(",", "%2C");
-  return problems
-    .toSorted((a, b) => Number(isError(b)) - Number(isError(a)))
-    .map((problem) => {
-      const { file, line, column, severity, rule } = problem;
-      const properties = Object.entries({ file: file && clean(file), line, col: column, title: rule }).flatMap(
-        ([name, value]) => (value === undefined ? [] : `${name}=${escapeValue(value)}`),
-      );
-      return `::${severity} ${properties.join(",")}::${escapeData(clean(problemText(problem)))}\n`;
-    })
-    .join("");
+  const escapeData = (text: string): string => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
+  const escapeValue = (value: string | number): string => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
+  const sorted = problems.toSorted((a, b) => Number(isError(b)) - Number(isError(a)));
+  const lines = sorted.map((problem) => {
+    const { file, line, column, severity, rule } = problem;
+    const properties = Object.entries({ file: file && clean(file), line, col: column, title: rule }).flatMap(
+      ([name, value]) => (value === undefined ? [] : `${name}=${escapeValue(value)}`),
+    );
+    return `::${severity} ${properties.join(",")}::${escapeData(clean(problemText(problem)))}\n`;
+  });
+  return lines.join("");
 };
 
-const problemText = ({ message, advice, others }: Problem): string =>
-  [
-    message,
-    ...(others === undefined ? [] : [`and ${others.count} more: ${others.places.join(", ")}`]),
-    ...(advice === undefined ? [] : [advice]),
-  ].join("\n");
-
-const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
+const problemText = ({ message, advice, others }: Problem): string => {
+  const more = others && `and ${others.count} more: ${others.places.join(", ")}`;
+  return [message, more, advice].filter((part) => part !== undefined).join("\n");
+};
 
 /** A suite for each input, and one for other problems. Problems are tests. A suite without errors has a passed test. */
 const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner): string => {
@@ -97,7 +90,8 @@ const junitText = ({ title = "rollcall check", inputs, problems }: Report, clean
   const tests = suites.reduce((sum, suite) => sum + suite.tests, 0);
   const failures = problems.filter(isError).length;
   const head = `<testsuites name="${attribute(title)}" tests="${tests}" failures="${failures}" errors="0">`;
-  return `${[xmlHead, head, ...suites.flatMap(({ lines }) => lines), "</testsuites>"].join("\n")}\n`;
+  const lines = [head, ...suites.flatMap((suite) => suite.lines), "</testsuites>"];
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${lines.join("\n")}\n`;
 };
 
 const junitSuite = (input: string, problems: readonly Problem[], clean: TextCleaner) => {

@@ -3,20 +3,12 @@ import { type Problem, toProblemDocument } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, listSecrets } from "../host.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
-import {
-  type Meter,
-  type MeterFormat,
-  noProgress,
-  openMeter,
-  openSpinner,
-  type ProgressIndicator,
-} from "./progress.ts";
+import * as progress from "./progress.ts";
 import { findSecrets } from "./secrets.ts";
 import { joinPieces, openSink, type Pieces, writePieces } from "./sink.ts";
 import { type Format, isProgramFormat, type Paint, plainPaint } from "./views.ts";
 
 export const colorModes = ["auto", "always", "never"] as const;
-type ColorMode = (typeof colorModes)[number];
 
 export type TypedScreenOptions = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
   readonly output?: Format | undefined;
@@ -53,10 +45,7 @@ export const parseScreenOptions = (typed: TypedScreenOptions) => {
 };
 
 /** `lines` must be clean already. `json` is cleaned when it is printed. `verbatim` is only redacted. */
-interface PrintOptions {
-  readonly kind: "lines" | "json" | "verbatim";
-  readonly isPaged?: boolean;
-}
+type PrintOptions = Readonly<{ kind: "lines" | "json" | "verbatim"; isPaged?: boolean }>;
 
 const spinnerColumns = 4;
 
@@ -81,16 +70,15 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   const errors = openSink({ stream: host.stderr });
   let errorPaint: Promise<Paint> | undefined;
   let errorQueue: Promise<void> = Promise.resolve();
-  let spinner: ProgressIndicator | undefined;
+  let spinner: progress.ProgressIndicator | undefined;
   let isPagerClosed = false;
 
   /** Writes to standard error, in the order of the calls. Ignores errors, because nothing else could report them. */
   const writeError = (text: (paint: Paint) => string | Promise<string>): Promise<void> => {
     errorPaint ??= loadPaint(errorColor);
     const paint = errorPaint;
-    errorQueue = errorQueue
-      .then(async () => await errors.write(safe.breakCommands(await text(await paint))))
-      .catch(() => undefined);
+    const write = async () => await errors.write(safe.breakCommands(await text(await paint)));
+    errorQueue = errorQueue.then(write).catch(() => undefined);
     return errorQueue;
   };
   const writeEvent = (event: object): void => void writeError(() => `${safe.json(JSON.stringify(event))}\n`);
@@ -125,11 +113,12 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
   };
 
   const labelColumns = (): number => Math.max(0, terminal.columns - spinnerColumns);
-  const startSpinner = (label: string): ProgressIndicator => {
+  const startSpinner = (label: string): progress.ProgressIndicator => {
     spinner?.stop();
     const clean = (text: string) => safe.line(text).slice(0, labelColumns());
     // On a terminal of unknown size, the spinner could not clear its lines.
-    spinner = terminal.isSizeUnknown ? noProgress : openSpinner({ host, label, color: errorColor, clean });
+    const isDrawn = !terminal.isSizeUnknown;
+    spinner = isDrawn ? progress.openSpinner({ host, label, color: errorColor, clean }) : progress.noProgress;
     return spinner;
   };
 
@@ -143,78 +132,67 @@ export const openScreen = ({ host, options }: { readonly host: Host; readonly op
     isForProgram,
     printsEvents,
     drawsFrames,
-
     /** True if the reader of standard output left. A command that changes nothing can then stop with exit code 0. */
     get isReaderGone(): boolean {
       return output.isReaderGone || isPagerClosed;
     },
-
     /** Columns of the terminal. Without a terminal: `COLUMNS`, or infinite. */
     get width(): number {
       if (terminal.stdout) return terminal.columns > 0 ? terminal.columns : 80;
       const columns = Number(env.COLUMNS);
       return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
     },
-
     paint: (): Promise<Paint> => loadPaint(hasColor(host, "stdout", options.color)),
     print,
-
     /** Prints a text: only redacted in a pipe, made safe on a terminal. */
     printText: (text: string): Promise<void> =>
-      terminal.stdout
-        ? print([safe.text(text)], { kind: "lines", isPaged: false })
-        : print([text], { kind: "verbatim", isPaged: false }),
-
+      print([terminal.stdout ? safe.text(text) : text], {
+        kind: terminal.stdout ? "lines" : "verbatim",
+        isPaged: false,
+      }),
     printBytes: async (bytes: Uint8Array): Promise<void> => {
       await errorQueue;
       await output.write(bytes);
     },
-
     writeError,
     flushErrors: (): Promise<void> => errorQueue,
     notice,
-
     /** Prints a note and commands to paste, each on one line, because a folded command cannot be pasted. */
     noticeCommands: (sentence: string, commands: readonly string[]): void => {
       notice(sentence);
       if (isForProgram || options.quiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-
     /** Prints a warning. Omitted with `--quiet`, and if the result is JSON, which may have a key for warnings. */
     warn: (problem: Problem): void => {
       if (isForProgram || options.quiet) return;
       if (printsEvents) writeEvent({ event: "warning", ...toProblemDocument(problem) });
       else void writeError(async (paint) => (await import("./failure.ts")).warningText(screen, problem, paint));
     },
-
     trace: (line: string): void => {
       if (printsEvents) writeEvent({ event: "debug", message: line });
       else void writeError((paint) => `${paint("faint", safe.text(line))}\n`);
     },
-
     hideSecret: safe.addSecret,
-
     /** Lets the result be printed after a signal. */
-    ignoreSignal: (): void => output.ignoreSignal(),
-
-    startProgress: (label: string): ProgressIndicator => (canSpin ? startSpinner(label) : noProgress),
+    ignoreSignal: output.ignoreSignal,
+    startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: (): void => spinner?.stop(),
-
     /** Starts the progress of a long run. Default: a bar on a terminal, lines in a build, otherwise nothing. */
-    startMeter: (wanted: MeterFormat | undefined): Meter => {
+    startMeter: (wanted: progress.MeterFormat | undefined): progress.Meter => {
       const inLines = isInBuild && !isForProgram && !options.quiet;
       const chosen = wanted ?? (canSpin ? "bar" : inLines ? "lines" : "none");
       const line = (text: string): void =>
         void writeError((paint) => `${chosen === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);
-      return openMeter({ format: chosen, elapsed: host.elapsed, columns: labelColumns(), spinner: startSpinner, line });
+      const { elapsed } = host;
+      return progress.openMeter({ format: chosen, elapsed, columns: labelColumns(), spinner: startSpinner, line });
     },
   };
   return screen;
 };
 
 /** True if a stream gets color: by `--color`, then `FORCE_COLOR`, then `NO_COLOR`. Default: on a terminal. */
-const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ColorMode): boolean => {
+const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]): boolean => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
   if (forced !== "") return forced !== "0" && forced !== "false";

@@ -1,5 +1,4 @@
 /** Redacts the secrets of a run in common encodings: escaped, percent, HTML, hex, base64, folded, truncated. */
-
 import { decodePercent } from "../host.ts";
 import { endOfString } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
@@ -8,13 +7,10 @@ const redacted = "***";
 
 /** Shorter secrets are not redacted, because they occur by chance. */
 const minLength = 4;
-
 /** A shorter secret is not redacted in names of JSON members, because it may equal a name such as `data`. */
 const minLengthInNames = 8;
-
 /** A shorter piece of base64 occurs by chance, because the search ignores case. */
 const minBase64Length = 6;
-
 /** Number of letters of a secret in its search pattern. The other letters are compared after a match. */
 const headLength = 4;
 
@@ -63,15 +59,11 @@ const encodeInside = (bytes: Uint8Array, before: number): string => {
 
 type SecretSpelling = ReturnType<typeof spellingOf>;
 
-/**
- * @param inNames true if the secret is redacted in names of JSON members too
- * @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too
- */
+/** @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too */
 const spellingOf = (text: string, inNames: boolean, isBase64 = false) => {
   const letters = Array.from(text);
-  const patterns = letters
-    .slice(0, headLength)
-    .map((letter) => `(?:${[...letterPatterns(letter)].reverse().join("|")})`);
+  const heads = letters.slice(0, headLength);
+  const patterns = heads.map((letter) => `(?:${letterPatterns(letter).toReversed().join("|")})`);
   return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64 };
 };
 
@@ -80,13 +72,7 @@ const lineBreakPattern = new RegExp(lineBreak, "iuy");
 
 const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 
-const entityNames: Readonly<Record<string, string>> = {
-  "&": "amp",
-  "<": "lt",
-  ">": "gt",
-  '"': "quot",
-  "'": "apos|#39",
-};
+const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
 /** Patterns of a letter: plain, after backslashes, and as `\u`, percent and HTML escapes. */
 const letterPatterns = (letter: string): readonly string[] => {
@@ -126,16 +112,10 @@ const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 const findEnds = (letters: readonly string[], text: string, from: number): readonly number[] => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
-    const next = new Set<number>();
-    for (const end of ends) {
-      for (const start of [end, matchEnd(lineBreakPattern, text, end)]) {
-        if (start === undefined) continue;
-        for (const pattern of patternsOf(letter)) {
-          const after = matchEnd(pattern, text, start);
-          if (after !== undefined) next.add(after);
-        }
-      }
-    }
+    const patterns = patternsOf(letter);
+    const broken = ends.flatMap((end) => matchEnd(lineBreakPattern, text, end) ?? []);
+    const endsAfter = (start: number) => patterns.flatMap((pattern) => matchEnd(pattern, text, start) ?? []);
+    const next = new Set([...ends, ...broken].flatMap(endsAfter));
     if (next.size === 0) return ends.flatMap((end) => matchEnd(truncationPattern, text, end) ?? []);
     ends = [...next];
   }
@@ -148,13 +128,12 @@ const redactSpelling = (text: string, { letters, head, isBase64 }: SecretSpellin
   head.lastIndex = 0;
   for (let match = head.exec(text); match !== null; match = head.exec(text)) {
     const ends = findEnds(letters, text, match.index);
-    if (ends.length === 0) head.lastIndex = match.index + 1;
-    else {
-      const end = Math.max(...ends);
-      kept += text.slice(copied, match.index) + redacted;
-      copied = isBase64 ? (matchEnd(base64End, text, end) ?? end) : end;
-      head.lastIndex = copied;
-    }
+    head.lastIndex = match.index + 1;
+    if (ends.length === 0) continue;
+    const end = Math.max(...ends);
+    kept += text.slice(copied, match.index) + redacted;
+    copied = isBase64 ? (matchEnd(base64End, text, end) ?? end) : end;
+    head.lastIndex = copied;
   }
   return copied === 0 ? text : kept + text.slice(copied);
 };

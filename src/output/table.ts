@@ -22,7 +22,6 @@ const minWholeShare = 0.9;
 
 const minTextWidth = 12;
 const minNameWidth = 24;
-
 /** Minimum width of the text before a tag. */
 const minTaggedWidth = 8;
 
@@ -45,6 +44,7 @@ export const drawTable = <Row>(view: TableView<Row>): DrawnTable | { readonly se
 };
 
 const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly TableColumn[] => {
+  // Row by row, because a row of the wire is parsed again after another one.
   const lines = rows.map((row, position) =>
     columns.map(({ cell, tag }) => ({ text: clean(cell(row, position)), tag: tag?.(row) })),
   );
@@ -59,10 +59,9 @@ const readColumns = <Row>({ columns, rows, clean }: TableView<Row>): readonly Ta
 function* tablePieces(columns: readonly MeasuredColumn[], width: number, paint: Paint): Generator<string, void> {
   const widths = shrinkWidths(columns, width);
   const height = Math.max(...columns.map(({ headings }) => headings.length));
+  const headingAt = (headings: readonly string[], line: number) => headings[line - height + headings.length] ?? "";
   const header = Array.from({ length: height }, (_, line) =>
-    columns.map(({ headings }, at) => {
-      return paint("strong", truncate(headings[line - height + headings.length] ?? "", widths[at] ?? 0));
-    }),
+    columns.map(({ headings }, at) => paint("strong", truncate(headingAt(headings, line), widths[at] ?? 0))),
   );
   yield layOutRows(columns, widths, header);
   const count = columns[0]?.cells.length ?? 0;
@@ -126,10 +125,8 @@ const measureColumn = (column: TableColumn) => {
 
 /** Pads decimal numbers at their ends, so that their points are below each other. */
 const alignPoints = (cells: readonly string[]): readonly string[] => {
-  const fractions = cells.map((cell) =>
-    /^-?\d+(\.\d+)?$/.test(cell) ? cell.length - `${cell}.`.indexOf(".") : undefined,
-  );
-  const longest = fractions.reduce<number>((most, length = 0) => Math.max(most, length), 0);
+  const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
+  const longest = fractions.reduce<number>((most, length) => Math.max(most, length ?? 0), 0);
   return cells.map((cell, at) => cell + " ".repeat(longest - (fractions[at] ?? longest)));
 };
 

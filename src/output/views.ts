@@ -6,9 +6,7 @@ export type Format = (typeof formats)[number];
 export const isProgramFormat = (format: Format | undefined): boolean => format === "json" || format === "jsonl";
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
-
 export type Paint = (tone: Tone | undefined, text: string) => string;
-
 export const plainPaint: Paint = (_, text) => text;
 
 export interface CellTag {
@@ -19,7 +17,7 @@ export interface CellTag {
 }
 
 export interface Column<Row> {
-  /** Name on the wire, such as `pricing.prompt`: for `--fields`, `--sort`, CSV and JSON. */
+  /** Name on the wire, such as `pricing.prompt`. */
   readonly name: string;
   /** The name in the document, such as `entry.pricing.prompt`. Default: the name. */
   readonly path?: string;
@@ -47,14 +45,10 @@ export interface WireObjects {
   readonly shownPositions?: readonly number[];
 }
 
-export interface ListView<Row> {
-  readonly columns: readonly Column<Row>[];
-  readonly rows: readonly Row[];
-  readonly wire: WireObjects;
-}
+export type ListView<Row> = Readonly<{ columns: readonly Column<Row>[]; rows: readonly Row[]; wire: WireObjects }>;
 
-export interface ShownColumn<Row>
-  extends Pick<Column<Row>, "name" | "heading" | "align" | "rank" | "hasNames" | "tag"> {
+type DisplayKey = "name" | "heading" | "align" | "rank" | "hasNames" | "tag";
+export interface ShownColumn<Row> extends Pick<Column<Row>, DisplayKey> {
   readonly cell: (row: Row, position: number) => string;
   readonly text: (row: Row, position: number) => string;
 }

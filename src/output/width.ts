@@ -65,7 +65,6 @@ const sentenceIndent = 2;
 const minIndentedWidth = 8;
 
 const noBreak = "\ue001";
-
 /** Text to paste: a command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
