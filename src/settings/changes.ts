@@ -15,7 +15,7 @@ import * as values from "./values.ts";
 
 type ChangeSources = Pick<lookup.SettingsSources, "host" | "flags" | "screen">;
 
-/** A setting as it is shown. `from` is its option, variable or file; `problem` is null if its value is valid. */
+/** `from` is the option, variable or file of a setting; `problem` is null if its value is valid. */
 export type SettingRow = ReturnType<typeof toSettingRow>;
 
 export const listSettings = (sources: ChangeSources) => {
@@ -60,8 +60,8 @@ const secretNames = ["api_key", "token", "password", "key", "apikey", "secret", 
 const normalizeName = (typed: string): string =>
   typed
     .toLowerCase()
-    .replaceAll("-", "_")
-    .replace(/^rollcall_/, "");
+    .replace(/^rollcall[_-]/, "")
+    .replaceAll("-", "_");
 
 const unknownName = (name: string): Failure => {
   if (secretNames.includes(normalizeName(name).replace(/_file$/, ""))) {
@@ -79,11 +79,8 @@ const findSetting = (typed: string): values.SettingName => {
   throw unknownName(typed);
 };
 
-const checkSetting = (
-  name: string,
-  value: unknown,
-  layers: Pick<lookup.Layers, "local" | "windows">,
-): Failure | undefined => {
+type CheckLayers = Pick<lookup.Layers, "local" | "windows">;
+const checkSetting = (name: string, value: unknown, layers: CheckLayers): Failure | undefined => {
   if (!values.isSettingName(name)) return unknownName(name);
   const { isOfService, parse } = values.settings[name];
   const where = { setting: name };
@@ -113,27 +110,23 @@ export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 /** Asks before a profile is created, because its name may be mistyped. Throws the failure without a terminal. */
 type Confirm = (failure: Failure) => Promise<void>;
 
-export const setSetting = async (
-  sources: ChangeSources,
-  { name: typed, value: text }: { readonly name: string; readonly value: string },
-  confirm?: Confirm,
-) =>
+type TypedSetting = Readonly<Record<"name" | "value", string>>;
+
+export const setSetting = async (sources: ChangeSources, typed: TypedSetting, confirm?: Confirm) =>
   await saveSettings(sources, confirm, (layers) => {
-    const name = findSetting(typed);
-    const problem = checkSetting(name, text, layers);
+    const name = findSetting(typed.name);
+    const problem = checkSetting(name, typed.value, layers);
     if (problem !== undefined) throw problem;
-    const value = values.settings[name].parse(text, layers);
-    return { [name]: typeof value === "boolean" ? value : text };
+    const value = values.settings[name].parse(typed.value, layers);
+    return { [name]: typeof value === "boolean" ? value : typed.value };
   });
 
 export const importSettings = async (sources: ChangeSources, from: string, confirm?: Confirm) =>
   await saveSettings(sources, confirm, async (layers) => await readImport(sources.host, from, layers));
 
-const saveSettings = async (
-  sources: ChangeSources,
-  confirm: Confirm | undefined,
-  read: (layers: lookup.Layers) => JsonObject | Promise<JsonObject>,
-) => {
+type ReadSettings = (layers: lookup.Layers) => JsonObject | Promise<JsonObject>;
+
+const saveSettings = async (sources: ChangeSources, confirm: Confirm | undefined, read: ReadSettings) => {
   const layers = lookup.findLayers({ ...sources, canBeNew: true });
   const { profile, isNew } = layers;
   if (isNew) await confirm?.(layers.toUnknownFailure("--create"));
@@ -204,13 +197,9 @@ export const listProfiles = ({ host, flags, screen: { warn } }: ChangeSources) =
 export const findProfile = (sources: ChangeSources, profile: string) => {
   const profiles = listProfiles(sources);
   const found = profiles.find(({ name }) => name === profile);
-  if (found === undefined)
-    throw failures.unknownProfile(profile, {
-      known: profiles.map(({ name }) => name),
-      where: {},
-      hint: "list the profiles with `rollcall profile list`",
-    });
-  return { ...found, otherProfiles: profiles.filter(({ name }) => name !== profile) };
+  if (found !== undefined) return { ...found, otherProfiles: profiles.filter((other) => other !== found) };
+  const known = profiles.map(({ name }) => name);
+  throw failures.unknownProfile(profile, { known, where: {}, hint: "list the profiles with `rollcall profile list`" });
 };
 
 export const useProfile = async (sources: ChangeSources, name: string): Promise<void> => {
@@ -222,11 +211,10 @@ export const useProfile = async (sources: ChangeSources, name: string): Promise<
 };
 
 export const deleteProfile = async (sources: ChangeSources, name: string) => {
-  const { host } = sources;
   const { keys } = findProfile(sources, name);
-  if (keys.length > 0) await changeSaved(host, "credentials", (profiles) => profiles.delete(name));
+  if (keys.length > 0) await changeSaved(sources.host, "credentials", (profiles) => profiles.delete(name));
   let wasInUse = false;
-  await changeSaved(host, "settings", (profiles, otherMembers) => {
+  await changeSaved(sources.host, "settings", (profiles, otherMembers) => {
     profiles.delete(name);
     wasInUse = otherMembers.profile === name;
     if (wasInUse) delete otherMembers.profile;
@@ -244,17 +232,15 @@ export const logout = async (sources: ChangeSources, { only }: { readonly only: 
   return { profile, removed, left: findSecretVariables(host, only && [only]) };
 };
 
+type Renaming = Readonly<Record<"from" | "to", string>>;
+
 /** Renames a profile. Its account stays, so the ledger still finds its groups. @throws Failure `profile-exists` */
-export const renameProfile = async (
-  sources: ChangeSources,
-  { from, to }: { readonly from: string; readonly to: string },
-) => {
+export const renameProfile = async (sources: ChangeSources, { from, to }: Renaming) => {
   const { host } = sources;
   const { keys, otherProfiles } = findProfile(sources, from);
   lookup.checkProfileName(to, {});
-  if (from === lookup.localProfile || to === lookup.localProfile) {
-    throw failures.profileBuiltIn(from === lookup.localProfile ? "rename the profile" : "rename a profile to");
-  }
+  if (from === lookup.localProfile) throw failures.profileBuiltIn("rename the profile");
+  if (to === lookup.localProfile) throw failures.profileBuiltIn("rename a profile to");
   const taken = otherProfiles.find(({ name }) => name === to);
   const isUnused = to === lookup.defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
   if (taken !== undefined && !isUnused) throw failures.profileExists(to);

@@ -12,23 +12,19 @@ import { findUrlSource, findValue, type Layers, resolveSetting, type SettingsSou
 import { readSaved } from "./saved.ts";
 import { toOptionName, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
-type SecretVariable = "ROLLCALL_API_KEY" | "ROLLCALL_TOKEN" | "ROLLCALL_PASSWORD";
-
 /** The host of each use (interface 5), and the variables of its secret by precedence. */
-export const useTargets: Readonly<
-  Record<CredentialUse, { readonly host: EndpointHost; readonly variables: readonly SecretVariable[] }>
-> = {
+export const useTargets = {
   log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
   inference: { host: "inference", variables: ["ROLLCALL_API_KEY"] },
   calls: { host: "base", variables: ["ROLLCALL_PASSWORD", "ROLLCALL_API_KEY"] },
-};
+} as const satisfies Record<CredentialUse, { host: EndpointHost; variables: readonly string[] }>;
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
 /** Returns the variables that contain a secret for the uses, or the path of a file with such a secret. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses): readonly string[] => {
-  const names = uses.flatMap((use) => useTargets[use].variables).flatMap((variable) => [variable, `${variable}_FILE`]);
-  return [...new Set(names)].filter((name) => env[name]);
+  const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
+  return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
 };
 
 interface FoundCredential {
@@ -40,6 +36,8 @@ interface FoundCredential {
   readonly failure?: Failure;
   readonly secret?: () => string | Promise<string>;
 }
+
+type CredentialRequest = Readonly<{ origin: string; refused: boolean }>;
 
 export const openCredentials = (sources: SettingsSources, layers: Layers, readVariable: VariableReader) => {
   const { host, screen } = sources;
@@ -97,23 +95,16 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);
     if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
-    return {
-      state: "elsewhere",
-      from,
-      failure: failures.credentialWrongOrigin(toTarget(use, origin, boundOrigin), boundOrigin),
-    };
+    const failure = failures.credentialWrongOrigin(toTarget(use, origin, boundOrigin), boundOrigin);
+    return { state: "elsewhere", from, failure };
   };
   const findInCommand = (use: CredentialUse, origin: string, onlyOfProfile = false): FoundCredential | undefined => {
     const line = findValue(layers, "credential_command");
     const isOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
     if (line === undefined || (onlyOfProfile && !isOfProfile)) return undefined;
-    return {
-      state: "command",
-      from: isOfProfile ? `credential_command of the profile ${profile}` : commandVariable,
-      profile: isOfProfile ? profile : undefined,
-      username: findUsername(use),
-      secret: () => runCredentialCommand(line, { host, hide, use, origin }),
-    };
+    const from = isOfProfile ? `credential_command of the profile ${profile}` : commandVariable;
+    const secret = () => runCredentialCommand(line, { host, hide, use, origin });
+    return { state: "command", from, profile: isOfProfile ? profile : undefined, username: findUsername(use), secret };
   };
   const find = async (use: CredentialUse, origin: string): Promise<FoundCredential> => {
     // The credential or command of a named profile overrides the environment.
@@ -130,10 +121,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
   /** A refused key's `credential_command` runs again, once per use and origin. @throws Failure `auth`, `usage` */
-  const credential = async (
-    use: CredentialUse,
-    { origin, refused }: { readonly origin: string; readonly refused: boolean },
-  ): Promise<Credential> => {
+  const credential = async (use: CredentialUse, { origin, refused }: CredentialRequest): Promise<Credential> => {
     const resolve = async (): Promise<Credential> => {
       const { secret, from = "", profile, username, failure } = await find(use, origin);
       if (secret === undefined) throw failure;
@@ -161,11 +149,7 @@ export const checkUsername = (name: string, where: FailureLocation): string => {
 export const findSavedUses = (logins: JsonObject | undefined): readonly CredentialUse[] =>
   credentialUses.filter((use) => logins?.[use] !== undefined);
 
-interface Secret {
-  readonly text: string;
-  readonly from: string;
-  readonly where: FailureLocation;
-}
+type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
 
 /** Larger content is not a secret. */
 export const maxSecretBytes = 64 * 1024;
@@ -191,9 +175,8 @@ const readVariable = async (variable: string, host: Host): Promise<Secret | unde
   if (!file) return undefined;
   const from = `the file in ${fileVariable}`;
   const where = { environment: fileVariable, file };
-  const bytes = await readUpTo(file, maxSecretBytes, host, (code, cause) =>
-    failures.unreadableCredentialFile(fileVariable, file, { code, where, cause }),
-  );
+  const toFailure = (code: string, cause: unknown) => failures.unreadableCredentialFile(where, code, cause);
+  const bytes = await readUpTo(file, maxSecretBytes, host, toFailure);
   if (bytes === undefined) throw failures.invalidCredential(from, "long", where);
   return { text: withoutLineEnd(bytes.toString("utf8")), from, where };
 };
@@ -208,7 +191,7 @@ export const checkSecret = ({ text, from, where }: Secret, uses: readonly Creden
 };
 
 /** A key is visible ASCII without spaces. A password (`call read`, a database) is any text on one line. */
-const findSecretFault = (text: string, uses: readonly string[]): keyof typeof failures.secretFaults | undefined => {
+const findSecretFault = (text: string, uses: readonly string[]): failures.SecretFault | undefined => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
   if (!uses.includes("log") && !uses.includes("inference")) return undefined;
@@ -219,21 +202,19 @@ const findSecretFault = (text: string, uses: readonly string[]): keyof typeof fa
 
 /** The time for a command, because a person may have to touch a security key. */
 const maxCommandMs = 60_000;
-
 /** The time for the output after the command's exit, because a program that it started may keep the pipe open. */
 const outputGraceMs = 1000;
 
-interface CommandTarget extends Pick<SettingsSources, "host"> {
-  readonly hide: SettingsSources["screen"]["hideSecret"];
-  readonly use: CredentialUse | "ledger" | "store";
-  readonly origin: string;
-}
+type CommandTarget = Readonly<{
+  host: Host;
+  hide: SettingsSources["screen"]["hideSecret"];
+  use: CredentialUse | "ledger" | "store";
+  origin: string;
+}>;
 
 /** Runs a `credential_command` without a shell, and returns the first line of its output, which is never shown. */
-export const runCredentialCommand = async (
-  line: string,
-  { host, hide, use, origin }: CommandTarget,
-): Promise<string> => {
+export const runCredentialCommand = async (line: string, target: CommandTarget): Promise<string> => {
+  const { host, hide, use, origin } = target;
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
   const ended = new AbortController();
@@ -252,8 +233,8 @@ export const runCredentialCommand = async (
   try {
     const problem = await new Promise<string | undefined>((resolve) => {
       const end = (status: number | null, signal: string | null): void => {
-        if (signal !== null) resolve(`it was ended by ${signal}`);
-        else resolve(status === 0 ? undefined : `it ended with exit status ${status}`);
+        const fault = signal === null ? `it ended with exit status ${status}` : `it was ended by ${signal}`;
+        resolve(status === 0 ? undefined : fault);
       };
       child.once("error", (cause) => resolve(`it cannot be started (${describeSystemCode(getErrorCode(cause))})`));
       child.once("close", end);

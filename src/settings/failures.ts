@@ -1,6 +1,6 @@
 /** Failures of settings, profiles and credentials. */
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { Failure, type FailureDetails, type FailureLocation, type Problem } from "../failure.ts";
+import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { findNearest } from "../nearest.ts";
 import { describeSystemCode, didYouMean, inProfile, pluralize } from "../sentences.ts";
 
@@ -25,12 +25,10 @@ export const invalidSetting = (
 
 const importHint = "give a file that `rollcall config export` wrote, or - for standard input";
 
-export const unreadableImport = (file: string, code: string, cause?: unknown): Failure =>
-  new Failure("invalid_input", "unreadable-import", `cannot read ${file}: ${describeSystemCode(code)}`, {
-    hint: importHint,
-    where: { file },
-    cause,
-  });
+export const unreadableImport = (file: string, code: string, cause?: unknown): Failure => {
+  const message = `cannot read ${file}: ${describeSystemCode(code)}`;
+  return new Failure("invalid_input", "unreadable-import", message, { hint: importHint, where: { file }, cause });
+};
 
 export const invalidImportFile = (fault: string, where: FailureLocation): Failure => {
   const message = `cannot import ${formatWhere(where)}: ${fault}; nothing was saved`;
@@ -43,11 +41,9 @@ export const invalidImportSettings = (file: string, problems: readonly Problem[]
   return new Failure("invalid_input", "invalid-import-settings", message, { hint: "correct the file", problems });
 };
 
-export const invalidSettingsFile = (
-  fault: string,
-  where: FailureLocation,
-  hint = "correct the file, or move it away",
-): Failure =>
+const fileHint = "correct the file, or move it away";
+
+export const invalidSettingsFile = (fault: string, where: FailureLocation, hint = fileHint): Failure =>
   new Failure("usage", "invalid-settings-file", `cannot use ${formatWhere(where)}: ${fault}`, { hint, where });
 
 export const profileExists = (profile: string): Failure =>
@@ -58,24 +54,14 @@ export const profileExists = (profile: string): Failure =>
 export const profileBuiltIn = (action: string, hint?: string): Failure =>
   new Failure("usage", "profile-built-in", `cannot ${action} local: it is built in`, { hint });
 
-interface UnknownProfile {
-  readonly known: readonly string[];
-  /** The source of the name. */
-  readonly where: FailureLocation;
-  /** Default: create the profile; for a name in the settings file, return to the default profile. */
-  readonly hint?: string;
-  /** How to create the profile. Default: a login. */
-  readonly create?: string;
-}
+/** `where` is the source of the name. `create` says how to create the profile. Default: by a login. */
+type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string; create?: string }>;
 
-export const unknownProfile = (profile: string, { known, where, hint: ownHint, create }: UnknownProfile): Failure => {
-  const hint =
-    ownHint ??
-    (where.file === undefined
-      ? `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`
-      : "return to the default with `rollcall profile use default`");
+export const unknownProfile = (profile: string, { known, where, hint, create }: UnknownProfile): Failure => {
+  const creation = `create it with ${create ?? `\`rollcall auth login --profile ${profile}\``}`;
+  const usualHint = where.file === undefined ? creation : "return to the default with `rollcall profile use default`";
   const message = `unknown profile "${profile}" (profiles: ${known.join(", ")})`;
-  const details = { ...didYouMean(findNearest(profile, known), hint), subject: profile, where };
+  const details = { ...didYouMean(findNearest(profile, known), hint ?? usualHint), subject: profile, where };
   return new Failure("usage", "unknown-profile", message, details);
 };
 
@@ -91,11 +77,9 @@ export const secretFaults = {
   command: "it is a command or an assignment",
 };
 
-export const invalidCredential = (
-  from: string,
-  fault: keyof typeof secretFaults,
-  where: FailureLocation = {},
-): Failure => {
+export type SecretFault = keyof typeof secretFaults;
+
+export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}): Failure => {
   const mayBePassword = fault === "control" || fault === "white-space" || fault === "not-ascii";
   const forCalls = "set a password of `rollcall call read` with ROLLCALL_PASSWORD or `rollcall auth login --for calls`";
   const hint = mayBePassword ? `give the key alone, or ${forCalls}` : "give the key alone, on one line";
@@ -103,19 +87,17 @@ export const invalidCredential = (
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };
 
-export const duplicateCredential = (variable: string, fileVariable: string): Failure =>
-  new Failure("usage", "duplicate-credential", `${variable} and ${fileVariable} are both set`, {
-    hint: "unset one of them",
-  });
+export const duplicateCredential = (variable: string, fileVariable: string): Failure => {
+  const message = `${variable} and ${fileVariable} are both set`;
+  return new Failure("usage", "duplicate-credential", message, { hint: "unset one of them" });
+};
 
-export const unreadableCredentialFile = (
-  variable: string,
-  file: string,
-  { code, ...details }: { readonly code: string } & FailureDetails,
-): Failure => {
-  const message = `cannot read the file in ${variable}: ${file} (${describeSystemCode(code)})`;
-  const hint = `set ${variable} to a file that contains the key`;
-  return new Failure("usage", "unreadable-credential-file", message, { hint, ...details });
+type CredentialFile = Readonly<{ environment: string; file: string }>;
+
+export const unreadableCredentialFile = (where: CredentialFile, code: string, cause: unknown): Failure => {
+  const message = `cannot read the file in ${where.environment}: ${where.file} (${describeSystemCode(code)})`;
+  const hint = `set ${where.environment} to a file that contains the key`;
+  return new Failure("usage", "unreadable-credential-file", message, { hint, where, cause });
 };
 
 export const credentialCommandFailed = (program: string, why: string): Failure =>
@@ -173,26 +155,21 @@ export const folderUnknown = (kind: "settings" | "data"): Failure => {
   return new Failure("storage", "folder-unknown", message, { hint: `set ${variable} to a folder` });
 };
 
-export const inaccessibleFile = (action: "read" | "write", file: string, code: string, cause?: unknown): Failure =>
-  new Failure("storage", "inaccessible-file", `cannot ${action} ${file}: ${describeSystemCode(code)}`, {
-    hint: "choose another folder with ROLLCALL_CONFIG_DIR",
-    where: { file },
-    cause,
-  });
+export const inaccessibleFile = (action: "read" | "write", file: string, code: string, cause?: unknown): Failure => {
+  const details = { hint: "choose another folder with ROLLCALL_CONFIG_DIR", where: { file }, cause };
+  const message = `cannot ${action} ${file}: ${describeSystemCode(code)}`;
+  return new Failure("storage", "inaccessible-file", message, details);
+};
 
-export const settingsLocked = (file: string): Failure =>
-  new Failure("storage", "settings-locked", `other processes hold the lock ${file}`, {
-    hint: "run the command again when they have finished",
-    where: { file },
-    retryable: true,
-  });
+export const settingsLocked = (file: string): Failure => {
+  const details = { hint: "run the command again when they have finished", where: { file }, retryable: true };
+  return new Failure("storage", "settings-locked", `other processes hold the lock ${file}`, details);
+};
 
-export const homeMissing = (cause: unknown): Failure =>
-  new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", {
-    hint: "set HOME to your home folder",
-    where: { environment: "HOME" },
-    cause,
-  });
+export const homeMissing = (cause: unknown): Failure => {
+  const details = { hint: "set HOME to your home folder", where: { environment: "HOME" }, cause };
+  return new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", details);
+};
 
 /** @param option the option with the URL, if the profile does not have it */
 export const loginCommand = (profile: string, use?: CredentialUse, option?: string): string =>

@@ -10,8 +10,8 @@ import * as values from "./values.ts";
 export type SettingFlags = {
   readonly profile?: string | undefined;
   readonly local?: boolean | undefined;
-  /** The data folder, and the location of the local service's store. */
   readonly data_dir?: string | undefined;
+  /** The location of the local service's store. */
   readonly store?: string | undefined;
 } & { readonly [Name in values.SettingName]?: string | boolean | undefined };
 
@@ -35,7 +35,6 @@ export interface SettingsSources {
 /** The profile of the local service, and the default profile. */
 export const localProfile = "local";
 export const defaultProfile = "default";
-
 const builtInProfiles: readonly string[] = [defaultProfile, localProfile];
 
 /** Names are keys of a JSON object and arguments of commands. */
@@ -64,7 +63,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
   }
 };
 
-/** Finds the name of the run's profile, which may be new. @throws Failure `conflicting-options`, `setting-invalid` */
+/** Finds the run's profile, which may be new. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local === true && profile !== undefined && profile !== localProfile) {
     const why = `--local is the profile ${localProfile}`;
@@ -147,11 +146,10 @@ export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   return { name: derivedFrom, source: resolveSetting(layers, derivedFrom)?.source };
 };
 
+type Value<Name extends values.SettingName> = values.SettingValues[Name] | undefined;
+
 /** @throws Failure `setting-invalid` */
-export const findValue = <Name extends values.SettingName>(
-  layers: Layers,
-  name: Name,
-): values.SettingValues[Name] | undefined => {
+export const findValue = <Name extends values.SettingName>(layers: Layers, name: Name): Value<Name> => {
   const resolved = resolveSetting(layers, name);
   if (resolved === undefined) return undefined;
   const { text, source, where } = resolved;

@@ -15,14 +15,11 @@ import * as values from "./values.ts";
 export const canAsk = (host: Host): boolean => host.terminal.stdin;
 
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
-  (await readLines(host, label, { isHidden: false }))?.[0]?.trim();
+  (await readLines(host, label, false))?.[0]?.trim();
 
 /** Prompts for a line. Returns it and all lines that were pasted after it; undefined at the end of the input. */
-const readLines = async (
-  { stdin, stderr, signal, terminal }: Host,
-  label: string,
-  { isHidden }: { readonly isHidden: boolean },
-): Promise<readonly string[] | undefined> => {
+const readLines = async (host: Host, label: string, isHidden: boolean): Promise<readonly string[] | undefined> => {
+  const { stdin, stderr, signal, terminal } = host;
   const lines: string[] = [];
   try {
     signal.throwIfAborted();
@@ -129,11 +126,11 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
     /** Returns the origin of a saved key that the login would replace with the key for another origin. */
     findReplacedOrigin: (): string | undefined => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
-      const origins = findTargets().flatMap(({ use, origin }) => {
+      for (const { use, origin } of findTargets()) {
         const login = saved?.[use];
-        return isObject(login) && typeof login.origin === "string" && login.origin !== origin ? [login.origin] : [];
-      });
-      return origins[0];
+        if (isObject(login) && typeof login.origin === "string" && login.origin !== origin) return login.origin;
+      }
+      return undefined;
     },
     askNext: async () => await askNext(key),
     /** Saves the settings from options and answers, then the key. Returns the path of the credentials. */
@@ -145,9 +142,8 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
       const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
       if (!isKnown || given.length > 0) await changeSaved(host, "settings", addMembers(profile, added));
       for (const name of given) {
-        const [from, to] = [saved?.[name] ?? flags[name], flags[name]].map((text) =>
-          values.redactSetting(name, String(text)),
-        );
+        const show = (value: unknown) => values.redactSetting(name, String(value));
+        const [from, to] = [show(saved?.[name] ?? flags[name]), show(flags[name])];
         if (from !== to) screen.notice(`${name} of the profile ${profile} changed from ${from} to ${to}`);
       }
       const logins = findTargets().map(({ use, origin }): [string, JsonObject] => {
@@ -158,12 +154,10 @@ export const planLogin = async (sources: SettingsSources, { only, username, with
   };
 };
 
+type PromptOptions = Readonly<{ key: string | undefined; isRequired: boolean }>;
+
 /** Prompts until the answer is valid, or empty and not required. It does not repeat the answer, which may be a key. */
-const promptForSetting = async (
-  host: Host,
-  name: values.SettingName,
-  { key, isRequired }: { readonly key: string | undefined; readonly isRequired: boolean },
-): Promise<string | undefined> => {
+const promptForSetting = async (host: Host, name: values.SettingName, { key, isRequired }: PromptOptions) => {
   const { about, example, parse } = values.settings[name];
   const form = example === undefined ? "" : `, such as ${example}`;
   for (;;) {
@@ -182,11 +176,7 @@ const findMistakenKey = (text: string): "url" | "command" | undefined => {
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };
 
-const readKey = async (
-  { host, screen }: SettingsSources,
-  targets: readonly LoginTarget[],
-  withToken: boolean,
-): Promise<string> => {
+const readKey = async ({ host, screen }: SettingsSources, targets: readonly LoginTarget[], withToken: boolean) => {
   // On a terminal, even `--with-token` prompts, because only a prompt hides the typed key.
   const isTyped = canAsk(host);
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
@@ -195,7 +185,7 @@ const readKey = async (
   for (let notice = ""; ; ) {
     // A pasted key of two lines is refused. Its first line alone would be a wrong key.
     const text = isTyped
-      ? ((await readLines(host, `${notice}${label}`, { isHidden: true }))?.join("\n") ?? "")
+      ? ((await readLines(host, `${notice}${label}`, true))?.join("\n") ?? "")
       : (await readUpTo(host.stdin, credentials.maxSecretBytes, host))?.toString("utf8");
     if (text === undefined) throw invalidCredential(from, "long");
     const key = credentials.withoutLineEnd(text);

@@ -27,7 +27,7 @@ export const readSettings = async (given: SettingsSources) => {
   const layers = findLayers(sources);
   const { profile, local } = layers;
   if (local) {
-    const names = [...values.urlSettingNames.map(values.toVariableName), values.toVariableName("credential_command")];
+    const names = ([...values.urlSettingNames, "credential_command"] as const).map(values.toVariableName);
     const set = [...names.filter((name) => host.env[name]), ...credentials.findSecretVariables(host)];
     const verb = set.length === 1 ? "is" : "are";
     if (set.length > 0) notice(`${set.join(", ")} ${verb} not used with the local service`);
@@ -129,11 +129,9 @@ export const findLedgerFile = (host: FolderHost): string | undefined => {
 };
 
 /** Finds the ledger and the store of a run. @throws Failure `invalid-database-url`, `unreadable-credential-file`, … */
-const openLocations = (
-  { host, screen: { hideSecret: hide } }: SettingsSources,
-  layers: Layers,
-  readVariable: credentials.VariableReader,
-) => {
+const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
+  const { host, screen } = sources;
+  const hide = screen.hideSecret;
   const readText = async (variable: string) => (await readVariable(variable))?.text.trim();
   /** Finds a typed URL, or the URL in the environment, with its password; undefined if the location is a file. */
   const findDatabase = async (use: keyof typeof databases, typed?: string): Promise<DatabaseLocation | undefined> => {
@@ -146,12 +144,13 @@ const openLocations = (
     if (parsed === undefined) {
       // Any part of an invalid URL may be a password.
       const [scheme] = /^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text) ?? [];
-      const lacksUser = /^postgres(?:ql)?:\/\/[^@?#]*$/i.test(text);
-      const wanted = lacksUser
-        ? "a URL with a user: postgres://user@host/database"
-        : "a path, or postgres://user@host/database without parameters except sslmode";
-      const fault = lacksUser ? { fault: `the URL of ${title} has no user` } : {};
-      throw invalidDatabaseUrl({ path: scheme === undefined ? undefined : `${scheme}//…`, title, ...fault, wanted });
+      const facts = { path: scheme && `${scheme}//…`, title };
+      if (/^postgres(?:ql)?:\/\/[^@?#]*$/i.test(text)) {
+        const fault = `the URL of ${title} has no user`;
+        throw invalidDatabaseUrl({ ...facts, fault, wanted: "a URL with a user: postgres://user@host/database" });
+      }
+      const wanted = "a path, or postgres://user@host/database without parameters except sslmode";
+      throw invalidDatabaseUrl({ ...facts, wanted });
     }
     const path = parsed.url.href;
     // Only the environment's URL may contain a password, which also counts for the same typed URL.

@@ -113,10 +113,9 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
 
 export type SavedChange = (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void;
 
-export const addMembers =
-  (profile: string, added: JsonObject): SavedChange =>
-  (profiles) =>
-    void profiles.set(profile, { ...profiles.get(profile), ...added });
+export const addMembers = (profile: string, added: JsonObject): SavedChange => {
+  return (profiles) => void profiles.set(profile, { ...profiles.get(profile), ...added });
+};
 
 /** Maximum wait for the lock. Other writers hold the lock for milliseconds each. */
 const maxWaitMs = 20_000;

@@ -3,11 +3,7 @@ import type { EndpointHost } from "../contract/endpoint.ts";
 import { isLoopback } from "../host.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-interface Rejected {
-  readonly wanted: string;
-  readonly suggestion: string | undefined;
-}
-
+type Rejected = Readonly<{ wanted: string; suggestion: string | undefined }>;
 type Parse<Value> = (text: string, machine: { readonly windows: boolean }) => Value | Rejected;
 
 const reject = (wanted: string, suggestion?: string): Rejected => ({ wanted, suggestion });
@@ -69,15 +65,11 @@ const addScheme = (text: string): string | undefined => {
 const redactUrl = (text: string): string =>
   text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
 
-const matchPattern =
-  (pattern: RegExp, wanted: string) =>
-  (text: string): string | Rejected =>
-    pattern.test(text) ? text : reject(wanted);
+const matchPattern = (pattern: RegExp, wanted: string) => (text: string) =>
+  pattern.test(text) ? text : reject(wanted);
 
-const parseName = matchPattern(
-  /^(?!\s)\P{Cc}+(?<!\s)$/u,
-  "a name without control characters and without white space around it",
-);
+const nameForm = "a name without control characters and without white space around it";
+const parseName = matchPattern(/^(?!\s)\P{Cc}+(?<!\s)$/u, nameForm);
 
 const parseSegment = (text: string): string | Rejected =>
   text === "." || text === ".." ? reject("a provider's name") : parseName(text);
@@ -102,10 +94,8 @@ const parseBoolean = (text: string): boolean | Rejected => {
 
 const oneOf =
   <const Word extends string>(...words: readonly Word[]) =>
-  (text: string): Word | Rejected => {
-    const word = words.find((each) => each === text);
-    return word === undefined ? reject(words.join(", ").replace(/, (?!.*, )/, " or ")) : word;
-  };
+  (text: string): Word | Rejected =>
+    words.find((word) => word === text) ?? reject(words.join(", ").replace(/, (?!.*, )/, " or "));
 
 const parseCommand: Parse<string> = (text, machine) => {
   const words = text.includes("\0") ? undefined : splitCommandLine(text, machine);
@@ -124,7 +114,6 @@ interface Setting<Value> {
   readonly local?: string;
   /** A valid value, if commands need one and there is no default. */
   readonly example?: string;
-  /** True if the commands that need the setting have an option for it. */
   readonly hasOption?: true;
   /** True for a setting of a deployed service: `local` ignores it, and a named profile overrides the environment. */
   readonly isOfService?: true;
@@ -136,12 +125,7 @@ const provider = { parse: parseSegment, local: "local", example: "<name>" };
 const definitions = {
   base_url: { ...url, about: "main URL of the service", example: "https://api.example.com", hasOption: true },
   inference_base_url: { ...url, about: "URL of the models", example: "https://models.example.com/v1", hasOption: true },
-  log_base_url: {
-    ...url,
-    about: "URL to log trajectories to",
-    derivedFrom: "base_url",
-    fallback: ({ text }) => text,
-  },
+  log_base_url: { ...url, about: "URL to log trajectories to", derivedFrom: "base_url", fallback: ({ text }) => text },
   analysis_provider: { ...provider, about: "provider whose models and prices `catalog analysis` lists" },
   router_provider: { ...provider, about: "provider whose models and prices `catalog router` lists" },
   project: {
@@ -166,10 +150,7 @@ const definitions = {
   split: { about: "data split to log to", parse: parseName, example: "train", hasOption: true },
   batch: { about: "label that distinguishes equal groups of different steps", parse: parseName },
   max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
-  timeout: {
-    about: "longest silence of the service (30s, for log 5m)",
-    parse: (text: string) => parseDuration(text, 1),
-  },
+  timeout: { about: "longest silence of the service (30s, for log 5m)", parse: (text) => parseDuration(text, 1) },
   max_wait: { about: "total time for all retries", parse: (text: string) => parseDuration(text), fallback: "5m" },
   idempotency: {
     about: "idempotency keys in log requests: auto or never",
